@@ -40,14 +40,14 @@ type Scores = SMatrix<f64, COLUMNS, COLUMNS>;
 
 /// The parameters, or anything of their shape: a gradient, a moment of Adam.
 #[derive(Clone, Copy)]
-pub(crate) struct Parameters {
+pub(crate) struct Theta {
     pub(crate) p: Matrix,
     pub(crate) q: Matrix,
 }
 
-impl Parameters {
+impl Theta {
     fn zero() -> Self {
-        Parameters { p: Matrix::zeros(), q: Matrix::zeros() }
+        Theta { p: Matrix::zeros(), q: Matrix::zeros() }
     }
 
     /// Draws Xavier normal entries with gain 0.1, N(0, (0.1 sqrt(2 / 2K))^2): P, then Q, column by column.
@@ -55,7 +55,7 @@ impl Parameters {
         let deviation = 0.1 * (1.0 / K as f64).sqrt();
         let mut draw =
             || Matrix::from_iterator((0..K * K).map(|_| deviation * rng.normal::<f64>()));
-        Parameters { p: draw(), q: draw() }
+        Theta { p: draw(), q: draw() }
     }
 }
 
@@ -69,7 +69,7 @@ fn masked(mut x: Scores) -> Scores {
 struct Tape([Prompt; LAYERS]);
 
 /// Returns v = -Z_L[K, n + 1] with Z_{l+1} = Z_l + (1/n) P Z_l M Z_l^T Q Z_l (eq. "Z_l update").
-fn forward(theta: &Parameters, z_0: &Prompt) -> (f64, Tape) {
+fn forward(theta: &Theta, z_0: &Prompt) -> (f64, Tape) {
     let (mut z, mut tape) = (*z_0, Tape([*z_0; LAYERS]));
     for l in 0..LAYERS {
         tape.0[l] = z;
@@ -85,7 +85,7 @@ fn forward(theta: &Parameters, z_0: &Prompt) -> (f64, Tape) {
 /// P-bar += (1/n) Z'-bar H^T       H-bar = (1/n) P^T Z'-bar       A-bar = M Z^T H-bar       Q-bar += Z A-bar Z^T
 /// Z-bar = Z'-bar + H-bar S^T + Q Z A-bar^T + Q^T Z A-bar
 /// ```
-fn backward(theta: &Parameters, tape: &Tape, v_bar: f64, gradient: &mut Parameters) {
+fn backward(theta: &Theta, tape: &Tape, v_bar: f64, gradient: &mut Theta) {
     let mut z_bar = Prompt::zeros();
     z_bar[(K - 1, N)] = -v_bar;
     for z in tape.0.iter().rev() {
@@ -167,8 +167,8 @@ fn prompt(phi: &[SVector<f64, D>], rewards: &[f64], t: usize) -> Prompt {
 
 /// Returns the semi-gradient of the mean squared TD error of a trajectory's windows: the target
 /// R_{t+n+2} + gamma v_{t+1} is a constant, so that each window adds -(2/W) delta_t grad v_t.
-fn semi_gradient(theta: &Parameters, phi: &[SVector<f64, D>], rewards: &[f64]) -> Parameters {
-    let mut gradient = Parameters::zero();
+fn semi_gradient(theta: &Theta, phi: &[SVector<f64, D>], rewards: &[f64]) -> Theta {
+    let mut gradient = Theta::zero();
     let (mut v_next, _) = forward(theta, &prompt(phi, rewards, WINDOWS));
     for t in (0..WINDOWS).rev() {
         let (v, tape) = forward(theta, &prompt(phi, rewards, t));
@@ -181,16 +181,17 @@ fn semi_gradient(theta: &Parameters, phi: &[SVector<f64, D>], rewards: &[f64]) -
 
 /// Adam with L2 weight decay, as torch.optim.Adam.
 struct Adam {
-    mean: Parameters,
-    square: Parameters,
-    steps: i32,
+    mean: Theta,
+    square: Theta,
+    /// beta_1 and beta_2 to the power of the number of steps.
+    powers: [f64; 2],
 }
 
 impl Adam {
-    fn step(&mut self, theta: &mut Parameters, gradient: &Parameters) {
+    fn step(&mut self, theta: &mut Theta, gradient: &Theta) {
         let [rate, beta_1, beta_2, epsilon, decay] = [1e-3, 0.9, 0.999, 1e-8, 1e-6];
-        self.steps += 1;
-        let [rest_1, rest_2] = [beta_1, beta_2].map(|beta: f64| 1.0 - beta.powi(self.steps));
+        self.powers = [self.powers[0] * beta_1, self.powers[1] * beta_2];
+        let [rest_1, rest_2] = self.powers.map(|power| 1.0 - power);
         let matrices = [
             (&mut theta.p, &gradient.p, &mut self.mean.p, &mut self.square.p),
             (&mut theta.q, &gradient.q, &mut self.mean.q, &mut self.square.q),
@@ -206,13 +207,9 @@ impl Adam {
 }
 
 /// Trains on `tasks` chains (Algorithm 1 as the authors' code runs it) and calls `log` after each.
-pub(crate) fn train(
-    seed: u64,
-    tasks: usize,
-    mut log: impl FnMut(usize, &Parameters),
-) -> Parameters {
-    let mut theta = Parameters::initial(&mut Rng::stream(seed, RngStream::Parameters));
-    let mut adam = Adam { mean: Parameters::zero(), square: Parameters::zero(), steps: 0 };
+pub(crate) fn train(seed: u64, tasks: usize, mut log: impl FnMut(usize, &Theta)) -> Theta {
+    let mut theta = Theta::initial(&mut Rng::stream(seed, RngStream::Parameters));
+    let mut adam = Adam { mean: Theta::zero(), square: Theta::zero(), powers: [1.0; 2] };
     let rng = &mut Rng::stream(seed, RngStream::Tasks);
     for task in 1..=tasks {
         let chain = Chain::draw(rng);

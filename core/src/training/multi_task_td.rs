@@ -291,24 +291,40 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         tasks: &[Option<impl Task<S::Element, D>>],
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
-        let first_query = settings.context_len + 1;
-        let lengths = &self.lengths[..settings.batch_size.min(T)];
         let steps = match settings.context_len_range {
-            None => first_query + settings.batch_size,
+            None => settings.context_len + 1 + settings.batch_size,
             Some([_, largest]) => largest + 2,
         };
         let last = steps.min(T.saturating_sub(1));
-        let has_targets = matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. });
-        // How many windows ask for the target of state k.
-        let asked = |k: usize| match settings.context_len_range {
-            _ if !has_targets => 0,
-            None => usize::from((first_query..last).contains(&k)),
-            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
-        };
-        let no_task = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
-            return Err(no_task);
+            return Err(NO_TASK);
         };
+        let queries = self.sample_states(settings, last, tasks, rngs)?;
+        if has_targets(settings) {
+            self.fill_targets(settings, &queries, tasks, rngs)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
+    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
+        let lengths = &self.lengths[..settings.batch_size.min(T)];
+        match settings.context_len_range {
+            _ if !has_targets(settings) => 0,
+            None => usize::from((settings.context_len + 1..last).contains(&k)),
+            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
+        }
+    }
+
+    /// Samples phi_0 to phi_last and the rewards on leaving all but the last, and returns each lane's queries: the states
+    /// whose targets the windows need.
+    fn sample_states<E: Task<S::Element, D>>(
+        &mut self,
+        settings: &TrainerSettings,
+        last: usize,
+        tasks: &[Option<E>],
+        rngs: &mut [Rng],
+    ) -> Result<S::PerLane<Vec<E::State, T>>, Error> {
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,
@@ -316,15 +332,16 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         let mut queries = S::per_lane(|_| Vec::<_, T>::new());
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
+            let queries_here = self.queries_of(settings, last, k);
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
             for (lane, ((task, rng), state)) in lanes {
-                let (Some(task), Some(state)) = (task, state) else { return Err(no_task) };
+                let (Some(task), Some(state)) = (task, state) else { return Err(NO_TASK) };
                 let phi = task.features(*state);
                 let row = &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim];
                 for (to, phi) in row.iter_mut().zip(phi.iter()) {
                     to.set_lane(lane, *phi);
                 }
-                for _ in 0..asked(k) {
+                for _ in 0..queries_here {
                     // Cannot overflow: there are at most T windows.
                     let _ = queries.as_mut()[lane].push(*state);
                 }
@@ -335,13 +352,21 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
             }
         }
-        if !has_targets {
-            return Ok(());
-        }
+        Ok(queries)
+    }
+
+    /// Writes the targets of the queries' states: true values, or sampled returns.
+    fn fill_targets<E: Task<S::Element, D>>(
+        &mut self,
+        settings: &TrainerSettings,
+        queries: &S::PerLane<Vec<E::State, T>>,
+        tasks: &[Option<E>],
+        rngs: &mut [Rng],
+    ) -> Result<(), Error> {
         let gamma = S::Element::from_f64(settings.gamma);
         let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
         for (lane, ((task, rng), queries)) in lanes {
-            let Some(task) = task else { return Err(no_task) };
+            let Some(task) = task else { return Err(NO_TASK) };
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
             if let Loss::MonteCarlo { horizon } = settings.loss {
@@ -358,6 +383,13 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         Ok(())
     }
 }
+
+/// Returns true for a loss with targets of its own, which do not come from the network.
+fn has_targets(settings: &TrainerSettings) -> bool {
+    matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. })
+}
+
+const NO_TASK: Error = Error::Empty { parameter: "task" };
 
 /// Returns R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
 fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(

@@ -7,7 +7,7 @@
 //! This is the only module of the crate with `unsafe`: calls of functions whose instructions were
 //! found to exist. The sets are private, and [`with_scalar`] is the only way to the types that name them.
 
-#[cfg(all(target_arch = "x86_64", feature = "wide"))]
+#[cfg(target_arch = "x86_64")]
 use ictd_core::scalar::{Aligned32, InstructionSet, Kernel, Lanes};
 use ictd_core::scalar::{Lanes8, Scalar};
 
@@ -40,20 +40,20 @@ impl Level {
         if self == Level::Avx512 { 16 } else { Lanes8::LANES }
     }
 
-    /// Returns true if this machine has the level's instructions, and this build has kernels for them.
+    /// Returns true if this machine has the level's instructions.
     pub fn is_available(self) -> bool {
         match self {
             Level::Baseline => true,
-            #[cfg(all(target_arch = "x86_64", feature = "wide"))]
+            #[cfg(target_arch = "x86_64")]
             Level::Avx2 => is_x86_feature_detected!("avx2"),
-            #[cfg(all(target_arch = "x86_64", feature = "wide"))]
+            #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512bw")
             }
-            #[cfg(not(all(target_arch = "x86_64", feature = "wide")))]
+            #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
     }
@@ -81,22 +81,22 @@ pub trait WithScalar {
 pub fn with_scalar<W: WithScalar>(level: Level, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
-        #[cfg(all(target_arch = "x86_64", feature = "wide"))]
+        #[cfg(target_arch = "x86_64")]
         Level::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
-        #[cfg(all(target_arch = "x86_64", feature = "wide"))]
+        #[cfg(target_arch = "x86_64")]
         Level::Avx512 => Some(work.run::<Lanes<16, Avx512>>()),
         _ => Some(work.run::<Lanes8>()),
     }
 }
 
 /// Aligned like a register of sixteen `f32`.
-#[cfg(all(target_arch = "x86_64", feature = "wide"))]
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
 struct Aligned64;
 
 /// Defines a set of instructions, which is named only where they were detected.
-#[cfg(all(target_arch = "x86_64", feature = "wide"))]
+#[cfg(target_arch = "x86_64")]
 macro_rules! instruction_set {
     ($name:ident, $features:literal, $aligned:ty) => {
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +122,7 @@ macro_rules! instruction_set {
     };
 }
 
-#[cfg(all(target_arch = "x86_64", feature = "wide"))]
+#[cfg(target_arch = "x86_64")]
 instruction_set!(Avx2, "avx2", Aligned32);
-#[cfg(all(target_arch = "x86_64", feature = "wide"))]
+#[cfg(target_arch = "x86_64")]
 instruction_set!(Avx512, "avx512f,avx512vl,avx512dq,avx512bw", Aligned64);

@@ -2,6 +2,8 @@
 
 mod found;
 
+use found::Found;
+
 use crate::error::{Doing, Error};
 use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::files;
@@ -199,7 +201,9 @@ impl Predict {
         records.put_stream(stream)?;
 
         found::put_shown(&tasks, records)?;
-        let (results, text) = found::found(&tasks, gammas.len(), (rows_read, self.dim), &left_out);
+        let found = Found::new(&tasks, gammas.len());
+        let results = found.results(rows_read, self.dim, &left_out);
+        let text = found.text(&left_out);
         Ok(Measured { results, text, claims: Vec::new() })
     }
 }

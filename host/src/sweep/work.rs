@@ -1,16 +1,17 @@
-//! The trainer at work on a plan: groups of seeds, each claimed, from where they stand to their end.
+//! The trainer at work on a plan: groups of seeds, each claimed and trained from its checkpoint to its end.
 
 use super::plan::{Plan, Run};
 use super::shards::Group;
 use crate::error::Error;
-use crate::run::lock;
+use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::run::Files;
 use compute::{Checkpoint, SeedRun};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,11 +31,11 @@ pub struct Found {
     pub failed: Vec<String>,
 }
 
-/// Trains groups, as many at once as there are threads; what has finished is kept, what has begun goes on. A run that
+/// Trains groups, as many at once as there are threads; finished seeds are kept, begun ones are resumed. A run that
 /// cannot be read does not stop the others.
 ///
-/// Seeds that another process of this machine trains come last: it is waited for, so that they have finished in the
-/// end whatever becomes of it (an engine tries a shard again while a child of the worker that it killed may live).
+/// Seeds that another process of this machine trains come last: this one waits for it, so that they have finished in
+/// the end whatever becomes of it (an engine tries a shard again while a child of the worker that it killed may live).
 /// Seeds claimed on another machine are left, since nobody here can know.
 ///
 /// # Errors
@@ -46,103 +47,154 @@ pub fn train<'a>(
     session: &Session,
 ) -> Result<Found, Error> {
     let tasks = groups.iter().map(|group| (group.seeds.len() * group.run.recipe.tasks) as u64);
-    let bar = progress::bar("sweep", tasks.sum(), session.quiet);
-    let threads = session.threads() / groups.len().clamp(1, session.threads());
-    let found = Mutex::new(Found::default());
-    let note =
-        |note: &dyn Fn(&mut Found)| note(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
-    let finished = |run: &Run, seed: &SeedRun| {
-        note(&|found| {
-            let diverged = seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks));
-            found.finished += 1;
-            found.diverged.extend(diverged);
-        });
+    let worker = Worker {
+        plan,
+        session,
+        bar: progress::bar("sweep", tasks.sum(), session.quiet),
+        threads: session.threads() / groups.len().clamp(1, session.threads()),
+        every: Duration::from_secs_f64(checkpoint_every),
+        found: Mutex::default(),
     };
-    // Trains seeds side by side; those that another process of this machine trains are left, and returned.
-    let group = |run: &Run, seeds: &[u64]| -> Result<Vec<u64>, Error> {
-        let (first, options) = plan.train(run);
-        let directory = TrainDirectory::join(&session.out, &options, first)?;
-        let (mut claims, mut begun) = (Vec::new(), Vec::new());
-        let (mut ours, mut held) = (Vec::new(), Vec::new());
-        for seed in seeds {
-            let ended = |there: &Checkpoint| directory.has_ended(there);
-            let mut there =
-                if directory.is_recorded(*seed) { directory.load(*seed)? } else { None };
-            if !there.as_ref().is_some_and(ended) {
-                match directory.claim_seed(*seed) {
-                    Ok(claim) => claims.push(claim),
-                    Err(e) if lock::is_held_here(&e) => {
-                        held.push(*seed);
-                        continue;
-                    }
-                    Err(e) if e.is_in_use() => {
-                        note(&|found| found.in_use.push(e.one_line()));
-                        bar.inc(run.recipe.tasks as u64);
-                        continue;
-                    }
-                    Err(e) => return Err(e),
-                }
-                there = directory.load(*seed)?;
-            }
-            bar.inc(there.as_ref().map_or(0, |there| there.tasks_done));
-            match there {
-                Some(there) if ended(&there) => {
-                    directory.finish(&there.run)?;
-                    finished(run, &there.run);
-                }
-                there => {
-                    begun.extend(there);
-                    ours.push(*seed);
-                }
-            }
-        }
-        if !ours.is_empty() {
-            let every = Duration::from_secs_f64(checkpoint_every);
-            let files = Files { directory: &directory, bar: &bar, every };
-            let runs = files.train(&run.recipe, ours, begun, threads)?;
-            runs.iter().for_each(|seed| finished(run, seed));
-        }
-        Ok(held)
-    };
-    let work = |(run, seeds): (&'a Run, Vec<u64>)| {
-        if progress::interrupted() {
-            return Err(Error::Paused);
-        }
-        match group(run, &seeds) {
-            Ok(held) => Ok((run, held)),
-            Err(e @ Error::File { .. }) => {
-                note(&|found| found.failed.push(e.one_line()));
-                Ok((run, Vec::new()))
-            }
-            Err(e) => Err(e),
-        }
-    };
-    let mut left: Vec<_> = groups.iter().map(|group| (group.run, group.seeds.to_vec())).collect();
-    let mut is_told = false;
-    let ended = loop {
-        let pass = || left.into_par_iter().with_max_len(1).map(work).collect();
-        match session.on_threads(groups.len(), pass)? {
-            Ok(held) => left = held,
-            Err(e) => break Err(e),
-        }
-        left.retain(|(_, seeds)| !seeds.is_empty());
-        let Some((run, seeds)) = left.first() else { break Ok(()) };
-        if !is_told {
-            let text = format!(
-                "{}, seed {}: another process of this machine trains it; waiting for its end",
-                run.folder, seeds[0]
-            );
-            progress::note(&text, session.quiet);
-            is_told = true;
-        }
-        thread::sleep(POLL);
-    };
-    bar.finish_and_clear();
+    let groups = groups.iter().map(|group| (group.run, group.seeds.to_vec())).collect();
+    let ended = worker.train_and_wait(groups);
+    worker.bar.finish_and_clear();
     ended?;
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = worker.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Groups end in any order.
     found.diverged.sort();
     found.in_use.sort();
     found.failed.sort();
     Ok(found)
+}
+
+struct Worker<'a> {
+    plan: &'a Plan,
+    session: &'a Session,
+    bar: ProgressBar,
+    /// Threads of each group.
+    threads: usize,
+    /// The time between two checkpoints.
+    every: Duration,
+    found: Mutex<Found>,
+}
+
+/// Seeds of a run that this process trains or leaves.
+#[derive(Default)]
+struct Sorted {
+    /// The claims of `ours`, released when they are dropped.
+    claims: Vec<RunLock>,
+    ours: Vec<u64>,
+    /// Checkpoints of `ours`.
+    begun: Vec<Checkpoint>,
+    /// Seeds that another process of this machine trains.
+    held: Vec<u64>,
+}
+
+impl<'a> Worker<'a> {
+    /// Trains groups, then those seeds of them that other processes of this machine held, until none is left.
+    fn train_and_wait(&self, mut left: Vec<(&'a Run, Vec<u64>)>) -> Result<(), Error> {
+        let (threads, mut is_told) = (left.len(), false);
+        loop {
+            let groups = || -> Result<Vec<_>, Error> {
+                let groups = left.into_par_iter().with_max_len(1);
+                groups.map(|(run, seeds)| Ok((run, self.train_group(run, &seeds)?))).collect()
+            };
+            left = self.session.on_threads(threads, groups)??;
+            left.retain(|(_, seeds)| !seeds.is_empty());
+            let Some((run, seeds)) = left.first() else { return Ok(()) };
+            if !is_told {
+                let text = format!(
+                    "{}, seed {}: another process of this machine trains it; waiting for its end",
+                    run.folder, seeds[0]
+                );
+                progress::note(&text, self.session.quiet);
+                is_told = true;
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Trains seeds of a run side by side and returns those that another process of this machine trains. A run that
+    /// cannot be read is noted.
+    fn train_group(&self, run: &Run, seeds: &[u64]) -> Result<Vec<u64>, Error> {
+        if progress::interrupted() {
+            return Err(Error::Paused);
+        }
+        match self.try_group(run, seeds) {
+            Err(e @ Error::File { .. }) => {
+                self.found().failed.push(e.one_line());
+                Ok(Vec::new())
+            }
+            held => held,
+        }
+    }
+
+    fn try_group(&self, run: &Run, seeds: &[u64]) -> Result<Vec<u64>, Error> {
+        let (first, options) = self.plan.train(run);
+        let directory = TrainDirectory::join(&self.session.out, &options, first)?;
+        let mut sorted = Sorted::default();
+        for seed in seeds {
+            self.sort(run, &directory, *seed, &mut sorted)?;
+        }
+        let Sorted { claims: _claims, ours, begun, held } = sorted;
+        if !ours.is_empty() {
+            let files = Files { directory: &directory, bar: &self.bar, every: self.every };
+            let runs = files.train(&run.recipe, ours, begun, self.threads)?;
+            runs.iter().for_each(|seed| self.finished(run, seed));
+        }
+        Ok(held)
+    }
+
+    /// Finds out who trains a seed: nobody, if it has ended; this process, if it can claim the seed; or another one.
+    fn sort(
+        &self,
+        run: &Run,
+        directory: &TrainDirectory,
+        seed: u64,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
+        let recorded = if directory.is_recorded(seed) { directory.load(seed)? } else { None };
+        let checkpoint = if recorded.as_ref().is_some_and(has_ended) {
+            recorded
+        } else {
+            match directory.claim_seed(seed) {
+                Ok(claim) => sorted.claims.push(claim),
+                Err(e) if lock::is_held_here(&e) => {
+                    sorted.held.push(seed);
+                    return Ok(());
+                }
+                Err(e) if e.is_in_use() => {
+                    self.found().in_use.push(e.one_line());
+                    self.bar.inc(run.recipe.tasks as u64);
+                    return Ok(());
+                }
+                Err(e) => return Err(e),
+            }
+            directory.load(seed)?
+        };
+        self.bar.inc(checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.tasks_done));
+        match checkpoint {
+            Some(checkpoint) if has_ended(&checkpoint) => {
+                directory.finish(&checkpoint.run)?;
+                self.finished(run, &checkpoint.run);
+            }
+            checkpoint => {
+                sorted.begun.extend(checkpoint);
+                sorted.ours.push(seed);
+            }
+        }
+        Ok(())
+    }
+
+    fn finished(&self, run: &Run, seed: &SeedRun) {
+        let diverged = seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks));
+        let mut found = self.found();
+        found.finished += 1;
+        found.diverged.extend(diverged);
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -135,41 +135,65 @@ kernel! {
 
         // Window r - j, its tokens and its query, for j from `first` to `last`.
         let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
-        let scores = row.exponentials.as_flattened_mut();
-        // Token c is at c - r + n - 1.
-        let (low, high) = (n - 1 - last, 2 * n - 1 - first);
-        let mut shift = dot(&key, &row.z);
-        for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
-            *score = dot(&key, &windows.token(r + at + 1 - n).data.0[0]);
-            shift = shift.max(*score);
-        }
-        for j in first..=last {
-            let score = dot_query(&key, windows, r - j);
-            row.query_exponentials[j] = score;
-            shift = shift.max(score);
-        }
-        for score in &mut scores[low..high] {
-            *score = (*score - shift).exp2();
-        }
-        for score in &mut row.query_exponentials[first..=last] {
-            *score = (*score - shift).exp2();
-        }
+        exponentiate_scores(row, windows, &key, r, [first, last]);
         row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
+        normalise(row, n, [first, last]);
+    }
+}
 
-        // Each window's sum: the tokens after r, in reverse windows; then r and those before it.
-        let mut total = S::ZERO;
-        for j in (first..n).rev() {
-            if j + 1 < n {
-                total += scores[2 * n - 2 - j];
-            }
-            row.normalisation[j] = total + row.query_exponentials[j];
+/// Writes the exponentials of token r's scores <key, token> and <key, query> in windows r - `last` to r - `first`, less
+/// the largest score.
+#[inline(always)]
+fn exponentiate_scores<S: Scalar, const K: usize, const N: usize>(
+    row: &mut ScoreRow<S, K, N>,
+    windows: &Windows<S>,
+    key: &[S; K],
+    r: usize,
+    [first, last]: [usize; 2],
+) {
+    let n = windows.context_len();
+    let scores = row.exponentials.as_flattened_mut();
+    // Token c is at c - r + n - 1.
+    let (low, high) = (n - 1 - last, 2 * n - 1 - first);
+    let mut shift = dot(key, &row.z);
+    for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
+        *score = dot(key, &windows.token(r + at + 1 - n).data.0[0]);
+        shift = shift.max(*score);
+    }
+    for j in first..=last {
+        let score = dot_query(key, windows, r - j);
+        row.query_exponentials[j] = score;
+        shift = shift.max(score);
+    }
+    for score in &mut scores[low..high] {
+        *score = (*score - shift).exp2();
+    }
+    for score in &mut row.query_exponentials[first..=last] {
+        *score = (*score - shift).exp2();
+    }
+}
+
+/// Writes one over each window's sum of exponentials: of the tokens after r, in reverse windows; then of r and those
+/// before it.
+#[inline(always)]
+fn normalise<S: Scalar, const K: usize, const N: usize>(
+    row: &mut ScoreRow<S, K, N>,
+    n: usize,
+    [first, last]: [usize; 2],
+) {
+    let scores = row.exponentials.as_flattened();
+    let mut total = S::ZERO;
+    for j in (first..n).rev() {
+        if j + 1 < n {
+            total += scores[2 * n - 2 - j];
         }
-        let mut total = S::ZERO;
-        for j in 0..=last {
-            total += scores[n - 1 - j];
-            if j >= first {
-                row.normalisation[j] = S::ONE / (row.normalisation[j] + total);
-            }
+        row.normalisation[j] = total + row.query_exponentials[j];
+    }
+    let mut total = S::ZERO;
+    for j in 0..=last {
+        total += scores[n - 1 - j];
+        if j >= first {
+            row.normalisation[j] = S::ONE / (row.normalisation[j] + total);
         }
     }
 }

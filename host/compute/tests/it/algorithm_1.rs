@@ -6,12 +6,12 @@ use ictd_core::training::{
 };
 
 #[path = "../../../../core/examples/algorithm_1.rs"]
-mod algorithm_1;
+mod example;
 
 #[test]
 fn after_20_tasks_the_parameters_are_the_fast_paths() {
     const SEED: u64 = 3;
-    let written_out = algorithm_1::train(SEED, 20, |_, _| ());
+    let written_out = example::train(SEED, 20, |_, _| ());
 
     let network =
         LinearNetwork::<f64, Vec<f64>>::zeros(LinearShape::new(4, 1, 3), |len| vec![0.0; len]);

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::program::printable;
 use crate::run::records::Records;
 use crate::run::report::{number, table};
-use compute::predict::{ALARM, Candidate, Task};
+use compute::predict::{ALARM, Candidate, Judged, Task};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -51,7 +51,8 @@ pub(super) fn put_shown(tasks: &[Task], records: &mut Records) -> Result<(), Err
     records.put_csv("shown.csv", &tasks.iter().flat_map(of_task).collect::<Vec<_>>())
 }
 
-/// Returns an error as the table shows it; none is of what diverged, or where what followed never changed.
+/// Returns an error as the table shows it. An estimator that diverged has none, and nobody has one if the returns never
+/// changed.
 fn shown(error: Option<f64>) -> String {
     error.map_or("—".to_owned(), |x| number(x, 3))
 }
@@ -60,51 +61,145 @@ fn size(error: Option<f64>) -> f64 {
     error.unwrap_or(f64::INFINITY)
 }
 
-/// Returns the candidate of a name with the least error, and that error.
-fn best<'a>(
-    name: &str,
+/// What `ictd predict` has measured: `tasks`, one for each column and discount, those of a column side by side.
+pub(super) struct Found<'a> {
+    tasks: &'a [Task],
+    /// Tasks of each column.
+    tasks_per_column: usize,
+    /// The estimators, with their settings.
     candidates: &'a [Candidate],
-    errors: &[Option<f64>],
-) -> Option<(&'a Candidate, Option<f64>)> {
-    let of_name = candidates.iter().zip(errors.iter().copied()).filter(|(c, _)| c.name == name);
-    of_name.min_by(|a, b| size(a.1).total_cmp(&size(b.1)))
+    /// The names of the estimators, each once.
+    names: Vec<&'a str>,
+    /// The normalised errors: a row for each task, a column for each candidate.
+    errors: Vec<Vec<Option<f64>>>,
+    /// The geometric means over tasks of the candidates' errors.
+    means: Vec<Option<f64>>,
 }
 
-/// Returns the results, and the text for a human, of tasks (those of a signal side by side) on so many rows with d features.
-pub(super) fn found(
-    tasks: &[Task],
-    of_signal: usize,
-    (rows, d): (u64, usize),
-    left_out: &[String],
-) -> (Value, String) {
-    let candidates = tasks[0].candidates();
-    let mut names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
-    names.dedup();
-    let errors: Vec<_> = tasks.iter().map(|task| task.judged.normalised_errors()).collect();
-    let mut head = ["cumulant", "gamma", "rows"].map(str::to_owned).to_vec();
-    head.extend(names.iter().map(|name| match *name {
-        "td" | "lstd" => format!("{name}, best in hindsight"),
-        name => name.to_owned(),
-    }));
-    head.extend(["in its band", "surprises", "in 1,000 rows"].map(str::to_owned));
-    let (mut lines, mut cumulants, mut notes) = (vec![head], Vec::new(), String::new());
-    for (tasks, errors) in tasks.chunks(of_signal).zip(errors.chunks(of_signal)) {
-        let mut gammas = Vec::new();
-        for (task, errors) in tasks.iter().zip(errors) {
-            let judged = &task.judged;
-            let coverage =
-                (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64);
-            let estimator = |(c, x): (&Candidate, &Option<f64>)| json!({ "name": c.name, "column": c.column, "normalised_error": x });
-            gammas.push(json!({
+impl<'a> Found<'a> {
+    pub(super) fn new(tasks: &'a [Task], tasks_per_column: usize) -> Self {
+        let candidates = tasks[0].candidates();
+        let mut names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
+        names.dedup();
+        let errors: Vec<Vec<_>> =
+            tasks.iter().map(|task| task.judged.normalised_errors()).collect();
+        // A signal after which nothing ever changed says nothing about anyone.
+        let is_telling =
+            |task: &Task| task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column;
+        let telling: Vec<_> =
+            tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
+        let mean = |at: usize| {
+            let errors: Option<Vec<f64>> = telling.iter().map(|(_, errors)| errors[at]).collect();
+            let errors = errors.unwrap_or_default();
+            let sum: f64 = errors.iter().map(|x| libm::log(*x)).sum();
+            Some(libm::exp(sum / errors.len() as f64)).filter(|x| x.is_finite())
+        };
+        let means = (0..candidates.len()).map(mean).collect();
+        Found { tasks, tasks_per_column, candidates, names, errors, means }
+    }
+
+    /// Returns the tasks of each column with their errors.
+    fn columns(&self) -> impl Iterator<Item = (&'a [Task], &[Vec<Option<f64>>])> {
+        let errors = self.errors.chunks(self.tasks_per_column);
+        self.tasks.chunks(self.tasks_per_column).zip(errors)
+    }
+
+    /// Returns the candidate of a name with the least error, and that error.
+    fn best(&self, name: &str, errors: &[Option<f64>]) -> Option<(&'a Candidate, Option<f64>)> {
+        let errors = errors.iter().copied();
+        let of_name = self.candidates.iter().zip(errors).filter(|(c, _)| c.name == name);
+        of_name.min_by(|a, b| size(a.1).total_cmp(&size(b.1)))
+    }
+
+    /// Returns the candidates and their geometric means, the best first.
+    fn single_settings(&self) -> Vec<(&'a Candidate, Option<f64>)> {
+        let mut single: Vec<_> = self.candidates.iter().zip(self.means.iter().copied()).collect();
+        single.sort_by(|a, b| size(a.1).total_cmp(&size(b.1)));
+        single
+    }
+
+    /// Returns the results of a file of so many rows with d features.
+    pub(super) fn results(&self, rows: u64, d: usize, left_out: &[String]) -> Value {
+        let gamma = |(task, errors): (&Task, &Vec<Option<f64>>)| {
+            let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
+                json!({ "name": c.name, "column": c.column, "normalised_error": error })
+            });
+            json!({
                 "gamma": task.gamma,
-                "judged_rows": judged.judged,
-                "standard_deviation": judged.standard_deviation(),
-                "coverage": coverage,
-                "surprises": judged.alarms,
-                "estimators": candidates.iter().zip(errors).map(estimator).collect::<Vec<_>>(),
-            }));
-            let of = |name: &&str| {
-                best(name, candidates, errors).map_or(String::new(), |(candidate, error)| {
+                "judged_rows": task.judged.judged,
+                "standard_deviation": task.judged.standard_deviation(),
+                "coverage": coverage(&task.judged),
+                "surprises": task.judged.alarms,
+                "estimators": estimators.collect::<Vec<_>>(),
+            })
+        };
+        let cumulants = self.columns().map(|(tasks, errors)| {
+            let judged = &tasks[0].judged;
+            json!({
+                "name": tasks[0].name,
+                "rows": judged.rows,
+                "gaps": judged.gaps,
+                "constant": constant(judged),
+                "gammas": tasks.iter().zip(errors).map(gamma).collect::<Vec<_>>(),
+            })
+        });
+        let single = self.single_settings();
+        let recommended = single.first().filter(|(_, mean)| mean.is_some());
+        let mean =
+            |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
+        json!({
+            "rows": rows,
+            "dimension": d,
+            "left_out": left_out,
+            "cumulants": cumulants.collect::<Vec<_>>(),
+            "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
+            "recommended": recommended.map(|(candidate, _)| &candidate.column),
+        })
+    }
+
+    /// Returns the results as text.
+    pub(super) fn text(&self, left_out: &[String]) -> String {
+        let mut text = format!(
+            "normalised errors: mean (prediction - followed)^2 / variance of what followed (1: its mean);\n\
+             of the predictor also what followed in its 90 % band, and surprises above {ALARM}\n{}\n\
+             one setting for all, geometric means:\n",
+            self.table()
+        );
+        for name in self.names.iter().filter(|name| **name != "zero") {
+            if let Some((candidate, mean)) = self.best(name, &self.means) {
+                text.push_str(&format!("  {}: {}\n", candidate.column, shown(mean)));
+            }
+        }
+        for (tasks, _) in self.columns() {
+            let (name, judged) = (&tasks[0].name, &tasks[0].judged);
+            if let Some(x) = constant(judged) {
+                text.push_str(&format!("`{name}` is {x} in every row.\n"));
+            }
+            if judged.gaps > 0 {
+                let rows = if judged.gaps == 1 { "row" } else { "rows" };
+                text.push_str(&format!("`{name}`: {} {rows} skipped.\n", judged.gaps));
+            }
+        }
+        for column in left_out {
+            text.push_str(&format!("`{column}` is left out: no numbers.\n"));
+        }
+        text.push_str(&self.recommendation());
+        text
+    }
+
+    /// Returns the table of errors: a line for each task.
+    fn table(&self) -> String {
+        let mut head = ["cumulant", "gamma", "rows"].map(str::to_owned).to_vec();
+        head.extend(self.names.iter().map(|name| match *name {
+            "td" | "lstd" => format!("{name}, best in hindsight"),
+            name => name.to_owned(),
+        }));
+        head.extend(["in its band", "surprises", "in 1,000 rows"].map(str::to_owned));
+        let mut lines = vec![head];
+        for (task, errors) in self.tasks.iter().zip(&self.errors) {
+            let judged = &task.judged;
+            let best = |name: &&str| {
+                self.best(name, errors).map_or(String::new(), |(candidate, error)| {
                     let settings = candidate.column[name.len()..].trim_start();
                     let error = shown(error);
                     if settings.is_empty() { error } else { format!("{error} ({settings})") }
@@ -113,78 +208,41 @@ pub(super) fn found(
             let share = 1000.0 * judged.alarms as f64 / judged.rows as f64;
             let mut line =
                 vec![task.name.clone(), task.gamma.to_string(), judged.judged.to_string()];
-            line.extend(names.iter().map(of));
-            line.extend([shown(coverage), judged.alarms.to_string(), number(share, 2)]);
+            line.extend(self.names.iter().map(best));
+            line.extend([shown(coverage(judged)), judged.alarms.to_string(), number(share, 2)]);
             lines.push(line);
         }
-        let (name, judged) = (&tasks[0].name, &tasks[0].judged);
-        let constant = judged.range.filter(|(low, high)| low == high).map(|(x, _)| x);
-        if let Some(x) = constant {
-            notes.push_str(&format!("`{name}` is {x} in every row.\n"));
-        }
-        if judged.gaps > 0 {
-            let rows = if judged.gaps == 1 { "row" } else { "rows" };
-            notes.push_str(&format!("`{name}`: {} {rows} skipped.\n", judged.gaps));
-        }
-        let (rows, gaps) = (judged.rows, judged.gaps);
-        cumulants.push(json!({ "name": name, "rows": rows, "gaps": gaps, "constant": constant, "gammas": gammas }));
-    }
-    for column in left_out {
-        notes.push_str(&format!("`{column}` is left out: no numbers.\n"));
-    }
-    let mut text = format!(
-        "normalised errors: mean (prediction - followed)^2 / variance of what followed (1: its mean);\n\
-         of the predictor also what followed in its 90 % band, and surprises above {ALARM}\n{}\n",
         table(&lines)
-    );
-
-    // A signal after which nothing ever changed says nothing about anyone.
-    let is_telling =
-        |task: &Task| task.judged.standard_deviation() > 0.0 || tasks.len() == of_signal;
-    let telling: Vec<_> = tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
-    let mean = |at: usize| {
-        let errors: Option<Vec<f64>> = telling.iter().map(|(_, errors)| errors[at]).collect();
-        let errors = errors.unwrap_or_default();
-        let sum: f64 = errors.iter().map(|x| libm::log(*x)).sum();
-        Some(libm::exp(sum / errors.len() as f64)).filter(|x| x.is_finite())
-    };
-    let means: Vec<_> = (0..candidates.len()).map(mean).collect();
-    text.push_str("one setting for all, geometric means:\n");
-    for name in names.iter().filter(|name| **name != "zero") {
-        if let Some((candidate, mean)) = best(name, candidates, &means) {
-            text.push_str(&format!("  {}: {}\n", candidate.column, shown(mean)));
-        }
     }
-    let mut single: Vec<_> = candidates.iter().zip(means.iter().copied()).collect();
-    single.sort_by(|a, b| size(a.1).total_cmp(&size(b.1)));
-    let recommended = single.first().filter(|(_, mean)| mean.is_some());
-    text.push_str(&notes);
-    text.push_str(&match recommended {
-        None => "nothing to recommend: what followed never changed, in single precision\n".into(),
-        Some((candidate, mean)) => {
-            let share = match (mean, means[0]) {
-                (Some(mean), Some(universal)) if universal > *mean => {
-                    format!(": {} of the error of universal", number(mean / universal, 2))
-                }
-                _ => String::new(),
-            };
-            let hindsight = match candidate.name.as_str() {
-                "td" | "lstd" => ", with settings that were chosen after the fact",
-                _ => "",
-            };
-            format!("recommended here: {}{share}{hindsight}\n", candidate.column)
-        }
-    });
-    let mean = |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
-    let results = json!({
-        "rows": rows,
-        "dimension": d,
-        "left_out": left_out,
-        "cumulants": cumulants,
-        "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
-        "recommended": recommended.map(|(candidate, _)| &candidate.column),
-    });
-    (results, text)
+
+    /// Returns the candidate with the least mean error, in words.
+    fn recommendation(&self) -> String {
+        let Some((candidate, Some(mean))) = self.single_settings().first().copied() else {
+            return "nothing to recommend: what followed never changed, in single precision\n"
+                .into();
+        };
+        let share = match self.means[0] {
+            Some(universal) if universal > mean => {
+                format!(": {} of the error of universal", number(mean / universal, 2))
+            }
+            _ => String::new(),
+        };
+        let hindsight = match candidate.name.as_str() {
+            "td" | "lstd" => ", with settings that were chosen after the fact",
+            _ => "",
+        };
+        format!("recommended here: {}{share}{hindsight}\n", candidate.column)
+    }
+}
+
+/// Returns the share of returns that were in the predictor's band.
+fn coverage(judged: &Judged) -> Option<f64> {
+    (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64)
+}
+
+/// Returns the value of a column that never changed.
+fn constant(judged: &Judged) -> Option<f64> {
+    judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
 
 /// Returns the last rows of each cumulant and discount, in the signal's units: predictions and what followed, times

@@ -38,6 +38,22 @@ pub(super) struct LastTwo<'a, S> {
     bars: &'a mut [S],
 }
 
+/// Where [`LastTwo::backward`] puts the adjoints.
+pub(super) struct Adjoints<'a, S> {
+    /// `+=` of the parameters of all layers.
+    pub sums: &'a mut [S],
+    /// The places of layers a and b in `sums`.
+    pub layers: [usize; 2],
+    /// `+=` of p.
+    pub p: &'a mut [S],
+    /// `+=` of P_a^T p.
+    pub p_p: &'a mut [S],
+    /// H, the adjoint of G; `None` if no earlier layer needs it.
+    pub h: Option<&'a mut [S]>,
+    /// The adjoint of z.
+    pub z: &'a mut [S],
+}
+
 impl<'a, S: Scalar> LastTwo<'a, S> {
     #[inline(always)]
     pub(super) fn within(k: usize, vectors: &'a mut [S]) -> Self {
@@ -74,9 +90,8 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         -(self.z_b[k - 1] + dot(self.w, self.u))
     }
 
-    /// Adds to the adjoints of the parameters, from that of the value; writes H, if it is wanted, and z-bar.
+    /// Backpropagates `v_bar`, the adjoint of the value.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "what a pass has read, and where its adjoints go")]
     pub(super) fn backward(
         &mut self,
         k: usize,
@@ -84,12 +99,9 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
         p_p: &[S],
         step: &LayerPass<S>,
-        sums: &mut [S],
-        [at_a, at_b]: [usize; 2],
-        [p_bar, p_p_bar]: [&mut [S]; 2],
-        h: Option<&mut [S]>,
-        z_bar: &mut [S],
+        adjoints: Adjoints<S>,
     ) {
+        let Adjoints { sums, layers: [at_a, at_b], p: p_bar, p_p: p_p_bar, h, z: z_bar } = adjoints;
         let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars } = self;
         let z = &*step.z;
         let [

@@ -40,7 +40,7 @@ use crate::linalg::any_size::{
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
-use last_two::LastTwo;
+use last_two::{Adjoints, LastTwo};
 use layer_pass::LayerPasses;
 use slide::FormedFirstLayer;
 
@@ -118,9 +118,15 @@ kernel! {
             }
             let value = pass.forward(k, &ab, [p, p_p], &step);
             let Some(v_bar) = loss.take(&of, value) else { continue };
-            let p_bars = [&mut *p_bar, &mut *p_p_bar];
-            let h_wanted = first_slides.then_some(&mut *h);
-            pass.backward(k, v_bar, &ab, p_p, &step, sums, last, p_bars, h_wanted, z_bar);
+            let adjoints = Adjoints {
+                sums,
+                layers: last,
+                p: p_bar,
+                p_p: p_p_bar,
+                h: first_slides.then_some(&mut *h),
+                z: z_bar,
+            };
+            pass.backward(k, v_bar, &ab, p_p, &step, adjoints);
             for l in (1..formed).rev() {
                 let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
                 steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch);
