@@ -242,13 +242,13 @@ impl Training {
         for gamma in DISCOUNTS {
             for family in 0..FAMILIES.len() {
                 for (d, tasks) in TASKS {
-                    let of = (family, d, gamma, tasks, target);
+                    let spec = TaskGroupSpec { family, d, gamma, tasks, target };
                     match d {
-                        1..=4 => of_tasks::<4>(of, &mut rng, &mut groups)?,
-                        5..=8 => of_tasks::<8>(of, &mut rng, &mut groups)?,
-                        9..=16 => of_tasks::<16>(of, &mut rng, &mut groups)?,
-                        // The dearest: one discount says enough.
-                        _ if gamma == 0.9 => of_tasks::<32>(of, &mut rng, &mut groups)?,
+                        1..=4 => add_task_groups::<4>(spec, &mut rng, &mut groups)?,
+                        5..=8 => add_task_groups::<8>(spec, &mut rng, &mut groups)?,
+                        9..=16 => add_task_groups::<16>(spec, &mut rng, &mut groups)?,
+                        // The most expensive one: a single discount is enough.
+                        _ if gamma == 0.9 => add_task_groups::<32>(spec, &mut rng, &mut groups)?,
                         _ => (),
                     }
                 }
@@ -265,9 +265,10 @@ impl Training {
             let retention = 1.0 - f64::from(rng.log_uniform(0.002, 0.02));
             let gamma = 1.0 - f64::from(rng.log_uniform(0.01, 0.4));
             let weight = OF_SIGNALS / (2 * signals) as f64;
-            let of = (gamma, retention, target);
-            of_signal::<4>(&signal, of, (12, weight), &mut groups)?;
-            of_signal::<16>(&signal, of, (8, weight), &mut groups)?;
+            let spec = SignalGroupSpec { gamma, retention, target, contexts: 12, weight };
+            add_signal_group::<4>(&signal, spec, &mut groups)?;
+            let spec = SignalGroupSpec { contexts: 8, ..spec };
+            add_signal_group::<16>(&signal, spec, &mut groups)?;
         }
         Ok(Training {
             groups,
@@ -340,34 +341,30 @@ const START: [f64; UniversalParameters::COUNT] = [
     14.974, -0.55, -7.305, -0.427, -7.716, 2.415, 2.553, -0.935, -2.732,
 ];
 
-/// The contexts of tasks of a family, a group for each length.
-fn of_tasks<const D: usize>(
-    (family, d, gamma, tasks, target): (usize, usize, f64, usize, Target),
+/// Tasks of one family, dimension and discount.
+#[derive(Clone, Copy)]
+struct TaskGroupSpec {
+    /// The index in [`FAMILIES`].
+    family: usize,
+    d: usize,
+    gamma: f64,
+    /// The number of tasks.
+    tasks: usize,
+    target: Target,
+}
+
+/// Adds the contexts of tasks, a group for each length.
+fn add_task_groups<const D: usize>(
+    spec: TaskGroupSpec,
     rng: &mut Rng,
     groups: &mut Vec<Box<dyn Part>>,
 ) -> Result<(), Error> {
+    let TaskGroupSpec { family, d, gamma, tasks, target } = spec;
     let model = UniversalModel::<f64>::pretrained(gamma)?;
     let mut cases = LENGTHS.map(|_| Vec::new());
     for index in 0..tasks {
         let task: Mrp<f64, D, STATES> = draw(family, d, gamma, rng)?;
-        let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
-        let square = task.msve(&distribution, &SVector::zeros(), &value);
-        let judged = match target {
-            Target::Value => Vec::from_iter((0..task.states()).map(|s| Judged {
-                phi: task.feature_map()[s],
-                target: value[s],
-                next: None,
-                weight: distribution[s] / square,
-            })),
-            Target::TdError => {
-                let mut rng = Rng::new(rng.next_u64());
-                let mut state = task.initial_state(&mut rng);
-                of_transitions((0..TRANSITIONS).map(|_| {
-                    let of = task.transition(&mut state, &mut rng);
-                    (of.phi, of.reward, of.phi_next)
-                }))
-            }
-        };
+        let judged = judged_states(&task, gamma, target, rng)?;
         let judged = Arc::new(judged);
         let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
         for (cases, n) in cases.iter_mut().zip(LENGTHS) {
@@ -393,6 +390,33 @@ fn of_tasks<const D: usize>(
     Ok(())
 }
 
+/// Returns the states by which a context of a task is judged: all of them with their true values, or fresh transitions.
+fn judged_states<const D: usize>(
+    task: &Mrp<f64, D, STATES>,
+    gamma: f64,
+    target: Target,
+    rng: &mut Rng,
+) -> Result<Vec<Judged<D>>, Error> {
+    let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
+    let square = task.msve(&distribution, &SVector::zeros(), &value);
+    Ok(match target {
+        Target::Value => Vec::from_iter((0..task.states()).map(|s| Judged {
+            phi: task.feature_map()[s],
+            target: value[s],
+            next: None,
+            weight: distribution[s] / square,
+        })),
+        Target::TdError => {
+            let mut rng = Rng::new(rng.next_u64());
+            let mut state = task.initial_state(&mut rng);
+            of_transitions((0..TRANSITIONS).map(|_| {
+                let of = task.transition(&mut state, &mut rng);
+                (of.phi, of.reward, of.phi_next)
+            }))
+        }
+    })
+}
+
 /// Fresh transitions of a task that is judged by TD errors.
 const TRANSITIONS: usize = 100;
 
@@ -409,22 +433,25 @@ fn of_transitions<const D: usize>(
     judged
 }
 
-/// The contexts of a signal of D features, judged by the returns that followed until the next of them; none of a signal that
-/// does not change.
-fn of_signal<const D: usize>(
-    samples: &[f32],
-    (gamma, retention, target): (f64, f64, Target),
-    (contexts, weight): (usize, f64),
-    groups: &mut Vec<Box<dyn Part>>,
-) -> Result<(), Error> {
-    const BEGIN: usize = 50;
-    let model = UniversalModel::<f64>::pretrained(gamma)?;
-    let mut signal = SignalFeatures::<D, f64>::new();
-    let mut seen = Vec::new();
-    for x in samples {
-        let (features, deviation) = signal.observe((*x).into())?;
-        seen.push((SVector::from(features), deviation, *signal.level()));
-    }
+/// How contexts are made of a signal.
+#[derive(Clone, Copy)]
+struct SignalGroupSpec {
+    gamma: f64,
+    /// What a context's past counts after each sample.
+    retention: f64,
+    target: Target,
+    /// The number of contexts.
+    contexts: usize,
+    /// The weight of their group in the loss.
+    weight: f64,
+}
+
+/// The first sample that is judged.
+const BEGIN: usize = 50;
+
+/// Returns the returns of a signal's samples, the end of the samples whose returns are known, and the variance of those
+/// from [`BEGIN`] to there.
+fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
     let mut returns = vec![0.0; samples.len()];
     for t in (0..samples.len() - 1).rev() {
         returns[t] = f64::from(samples[t + 1]) + gamma * returns[t + 1];
@@ -435,8 +462,28 @@ fn of_signal<const D: usize>(
     let n = (end - BEGIN) as f64;
     let mean = returns[BEGIN..end].iter().sum::<f64>() / n;
     let variance = returns[BEGIN..end].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+    (returns, end, variance)
+}
+
+/// Adds the contexts of a signal of D features, each judged by the returns until the next one; none for a signal that does
+/// not change.
+fn add_signal_group<const D: usize>(
+    samples: &[f32],
+    spec: SignalGroupSpec,
+    groups: &mut Vec<Box<dyn Part>>,
+) -> Result<(), Error> {
+    let SignalGroupSpec { gamma, retention, target, contexts, weight } = spec;
+    let (returns, end, variance) = returns(samples, gamma);
     if variance.is_nan() || variance <= 1e-9 {
         return Ok(());
+    }
+    let n = (end - BEGIN) as f64;
+    let model = UniversalModel::<f64>::pretrained(gamma)?;
+    let mut signal = SignalFeatures::<D, f64>::new();
+    let mut seen = Vec::new();
+    for x in samples {
+        let (features, deviation) = signal.observe((*x).into())?;
+        seen.push((SVector::from(features), deviation, *signal.level()));
     }
     let level = &seen[0].2;
     let scale = level.discounted_sum(gamma, 1.0) - level.discounted_sum(gamma, 0.0);
