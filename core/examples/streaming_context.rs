@@ -9,7 +9,8 @@ use ictd_core::{Context, Error, Model};
 
 /// A walker on a ring of 8 places is paid 1 at place 0. Features: the place's cosine and sine, and a constant.
 fn features(place: u32) -> [f32; 3] {
-    const COSINES: [f32; 8] = [1.0, 0.7071, 0.0, -0.7071, -1.0, -0.7071, 0.0, 0.7071];
+    use core::f32::consts::FRAC_1_SQRT_2 as ROOT;
+    const COSINES: [f32; 8] = [1.0, ROOT, 0.0, -ROOT, -1.0, -ROOT, 0.0, ROOT];
     [COSINES[place as usize % 8], COSINES[(place as usize + 6) % 8], 1.0]
 }
 

@@ -1,6 +1,6 @@
 //! This machine's digests of the core's kernels, beside those of every platform.
 
-use crate::error::{Doing, Error};
+use crate::error::{Error, WithContext};
 use ictd_core::digest::{Digest, combine};
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub fn rows() -> Result<Vec<Row>, Error> {
     };
     let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
     for (kernel, about, digest) in compute::digest::rows() {
-        let digest = digest.doing(kernel)?;
+        let digest = digest.context(kernel)?;
         rows.push(row(kernel, about, digest));
         all = combine([all, digest]);
     }

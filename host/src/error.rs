@@ -22,8 +22,8 @@ pub enum Error {
     #[error("--out: cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     /// An error of the numeric core, with what was being done.
-    #[error("{doing}: {source}")]
-    Core { doing: String, source: ictd_core::Error },
+    #[error("{context}: {source}")]
+    Core { context: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
     #[error(
         "interrupted: finished seeds and checkpoints are kept; run the same command again to continue"
@@ -157,13 +157,13 @@ impl From<compute::InvalidSetting> for Error {
 }
 
 /// Says what was being done when the core refused.
-pub trait Doing<T> {
+pub trait WithContext<T> {
     /// Names the computation.
-    fn doing(self, what: impl ToString) -> Result<T, Error>;
+    fn context(self, what: impl ToString) -> Result<T, Error>;
 }
 
-impl<T> Doing<T> for Result<T, ictd_core::Error> {
-    fn doing(self, what: impl ToString) -> Result<T, Error> {
-        self.map_err(|source| Error::Core { doing: what.to_string(), source })
+impl<T> WithContext<T> for Result<T, ictd_core::Error> {
+    fn context(self, what: impl ToString) -> Result<T, Error> {
+        self.map_err(|source| Error::Core { context: what.to_string(), source })
     }
 }

@@ -1,6 +1,6 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
-use crate::error::{Doing, Error, Problem};
+use crate::error::{Error, Problem, WithContext};
 use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{self, LayerParameters, Parameters};
@@ -151,7 +151,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
 /// # Errors
 /// The core's refusals.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    Universal::pretrained(gamma).doing("the model")
+    Universal::pretrained(gamma).context("the model")
 }
 
 /// Returns a model for a stream of d features and a discount: a source as for [`open`].

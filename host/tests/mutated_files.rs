@@ -8,10 +8,10 @@ use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
 use ictd::run::info;
-use ictd::run::records::Records;
+use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::group::Group;
-use ictd::train::level::Level;
+use ictd::train::group::SeedGroup;
+use ictd::train::level::SimdLevel;
 use ictd::train::{Recipe, SeedRun, Train, shapes};
 use ictd_core::model::ConstructionSettings;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -195,8 +195,8 @@ fn options() -> Recipe {
     }
 }
 
-fn group() -> Box<dyn Group> {
-    shapes::group(Level::Baseline, &options(), &[3]).unwrap()
+fn group() -> Box<dyn SeedGroup> {
+    shapes::group(SimdLevel::Baseline, &options(), &[3]).unwrap()
 }
 
 /// A real checkpoint, small enough for every bit of it.
@@ -235,7 +235,7 @@ fn read_config(bytes: &[u8]) -> Option<bool> {
 
 /// Records that a figure is drawn from, and the figure.
 fn read_matrices(bytes: &[u8]) -> bool {
-    let mut records = Records::new();
+    let mut records = RunFiles::new();
     records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
     records.put("matrices.csv", bytes);
     let Ok(long) = MeasurementTable::read(&records) else { return false };

@@ -15,13 +15,13 @@ use nalgebra::{SMatrix, SVector};
 pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
-pub struct Iteration<const D: usize> {
+pub struct AlgorithmStep<const D: usize> {
     a: SMatrix<f64, D, D>,
     /// b, (D).
     pub b: SVector<f64, D>,
 }
 
-impl<const D: usize> Iteration<D> {
+impl<const D: usize> AlgorithmStep<D> {
     /// Reads A and b off the algorithm's own update: b is the step from w = 0 with C = I, and column i of A is b less
     /// the step from e_i.
     /// Errors: the core's, for a context without transitions, and for a sum that is not finite.
@@ -39,7 +39,7 @@ impl<const D: usize> Iteration<D> {
         for i in 0..D {
             a.set_column(i, &(b - step(&c.column(i).into())?));
         }
-        Ok(Iteration { a, b })
+        Ok(AlgorithmStep { a, b })
     }
 
     /// Returns w after an iteration with each step size.
@@ -80,13 +80,13 @@ impl<const D: usize> Target<D> {
     }
 }
 
-type Contexts<'a, const D: usize> = [(&'a Iteration<D>, &'a Target<D>)];
+type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];
 
 /// Returns R^2 = 1 - sum of the residuals / sum of the energies: the share of the values that so many iterations
 /// explain in the second half of the contexts, with step sizes fitted in the first. It is negative if the algorithm is
 /// worse than 0.
 pub fn explained<const D: usize>(
-    iterations: &[Iteration<D>],
+    iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
 ) -> f64 {

@@ -21,7 +21,7 @@ use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 
 /// A group of seeds, whatever its network and its number of lanes.
-pub trait Group {
+pub trait SeedGroup {
     /// Draws the next task of each seed and trains on it.
     fn train_task(&mut self) -> Result<(), Error>;
 
@@ -51,8 +51,8 @@ pub fn digest(parameters: &[f32]) -> Digest {
 
 type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>;
 
-/// [`Group`] for a scalar S, a network N and room for D features, whose tokens have K = 2D + 1 numbers.
-pub struct Lanes<S, N, const D: usize, const K: usize>
+/// [`SeedGroup`] for a scalar S, a network N and room for D features, whose tokens have K = 2D + 1 numbers.
+pub struct LaneGroup<S, N, const D: usize, const K: usize>
 where
     S: Scalar<Element = f32>,
     N: Network<S>,
@@ -87,18 +87,18 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
 const NOT_COMPARED: BatchTdComparison<f32> =
     BatchTdComparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
 
-impl<S, N, const D: usize, const K: usize> Lanes<S, N, D, K>
+impl<S, N, const D: usize, const K: usize> LaneGroup<S, N, D, K>
 where
     S: Scalar<Element = f32> + 'static,
     N: Measured<S, D, K> + 'static,
 {
     /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
-    pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
+    pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn SeedGroup>, Error> {
         let settings = recipe.trainer_settings();
         let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
         let trainer =
             MultiTaskTd::new(settings, RecipeTasks(recipe.clone()), network, reference, seeds)?;
-        Ok(Box::new(Lanes::<S, N, D, K> { trainer }))
+        Ok(Box::new(LaneGroup::<S, N, D, K> { trainer }))
     }
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
@@ -116,7 +116,7 @@ where
     }
 }
 
-impl<S, N, const D: usize, const K: usize> Group for Lanes<S, N, D, K>
+impl<S, N, const D: usize, const K: usize> SeedGroup for LaneGroup<S, N, D, K>
 where
     S: Scalar<Element = f32> + 'static,
     N: Measured<S, D, K> + 'static,

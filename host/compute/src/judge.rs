@@ -3,7 +3,7 @@
 //! the classical algorithms explain, and what is lost by keeping ten numbers a layer.
 
 use crate::construction::Construction;
-use crate::explained::{Iteration, LAYERS, Target, explained};
+use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
 use crate::log::{Matrices, Point, SeedRun};
 use crate::recipe::{AttentionKind, LayerSharing, LossKind, NetworkKind, Recipe};
 use crate::tasks::RecipeTasks;
@@ -56,7 +56,7 @@ pub fn number(metric: impl Into<String>, value: f64) -> Number {
 
 /// The algorithms that a function is compared with, and their trace decays, by their names in records; the first is
 /// batch TD(0).
-pub const CANDIDATES: [(&str, (Construction, f64)); 5] = [
+pub const ALGORITHMS: [(&str, (Construction, f64)); 5] = [
     ("TD(0)", (Construction::TdLambda, 0.0)),
     ("TD(0.3)", (Construction::TdLambda, 0.3)),
     ("TD(0.6)", (Construction::TdLambda, 0.6)),
@@ -71,13 +71,13 @@ pub fn explained_by(candidate: &str) -> String {
 
 /// The questions to each trained seed on fresh tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Asks {
+pub struct EvaluationPlan {
     /// Its distance from batch TD whose learning rate is the converged one: `alpha_converged`; on the way
     /// `vd_converged` and `iws_converged`; at the end `vd_part` (the larger of VD over its first value and of VD
     /// over the mean square of v_TD), `vd_relative` (the latter), `one_step` (the cosine of a single step of
     /// batch TD with all of them) and `nonlinear` (the share of |v|^2, of literal forward values at random
     /// features, that the best linear function leaves over; the largest of a few contexts).
-    pub beside_batch_td: bool,
+    pub batch_td_distance: bool,
     /// The number of candidate algorithms to fit, with L step sizes fitted on other contexts: it records the share of
     /// |v|^2 that each explains, and `expected`, the share of the algorithm that mask and loss stand for, NaN if
     /// another explains more.
@@ -88,23 +88,32 @@ pub struct Asks {
     pub lost: usize,
 }
 
-impl Asks {
+impl EvaluationPlan {
     /// Nothing.
-    pub const NOTHING: Self = Asks { beside_batch_td: false, candidates: 0, lost: 0 };
+    pub const NOTHING: Self = EvaluationPlan { batch_td_distance: false, candidates: 0, lost: 0 };
     /// Its distance from batch TD, and the share that every candidate explains.
-    pub const FUNCTION: Self = Asks { beside_batch_td: true, candidates: usize::MAX, lost: 0 };
+    pub const FUNCTION: Self =
+        EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: 0 };
 }
 
 /// Answers the questions about a seed.
-pub type Judge = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
+pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
 
 /// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
 /// head's P and Q of 4 or 8 features, in up to 4 layers.
-pub fn judge(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Option<Judge>> {
+pub fn judge(
+    recipe: &Recipe,
+    evaluation: EvaluationPlan,
+    seed: u64,
+) -> Judged<Option<SeedEvaluator>> {
     Ok(Some(match (recipe.network, recipe.layers, recipe.dim) {
-        _ if asks == Asks::NOTHING => return Ok(None),
-        (NetworkKind::Transformer, 1..=LAYERS, 4) => Of::<4, 9>::new(recipe, asks, seed)?.judge(),
-        (NetworkKind::Transformer, 1..=LAYERS, 8) => Of::<8, 17>::new(recipe, asks, seed)?.judge(),
+        _ if evaluation == EvaluationPlan::NOTHING => return Ok(None),
+        (NetworkKind::Transformer, 1..=LAYERS, 4) => {
+            Evaluation::<4, 9>::new(recipe, evaluation, seed)?.judge()
+        }
+        (NetworkKind::Transformer, 1..=LAYERS, 8) => {
+            Evaluation::<8, 17>::new(recipe, evaluation, seed)?.judge()
+        }
         _ => return Ok(None),
     }))
 }
@@ -115,39 +124,40 @@ struct Context<const D: usize, const K: usize> {
     queries: Vec<SVector<f64, D>>,
 }
 
-struct Of<const D: usize, const K: usize> {
+struct Evaluation<const D: usize, const K: usize> {
     recipe: Recipe,
-    asks: Asks,
+    evaluation: EvaluationPlan,
     /// Each is of a task of its own, of the run's distribution and length.
     contexts: Vec<Context<D, K>>,
     /// The iteration of each candidate, in each context.
-    iterations: Vec<Vec<Iteration<D>>>,
+    iterations: Vec<Vec<AlgorithmStep<D>>>,
 }
 
-impl<const D: usize, const K: usize> Of<D, K> {
-    fn new(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Self> {
+impl<const D: usize, const K: usize> Evaluation<D, K> {
+    fn new(recipe: &Recipe, evaluation: EvaluationPlan, seed: u64) -> Judged<Self> {
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let contexts = (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng));
         let contexts = contexts.collect::<Judged<Vec<_>>>()?;
         let of = |(_, candidate): &(_, _)| {
             let iteration =
-                |c: &Context<D, K>| Iteration::new(*candidate, &c.transitions, recipe.gamma);
+                |c: &Context<D, K>| AlgorithmStep::new(*candidate, &c.transitions, recipe.gamma);
             contexts.iter().map(iteration).collect()
         };
-        let iterations = CANDIDATES.iter().take(asks.candidates).map(of).collect::<Judged<_>>()?;
-        Ok(Of { recipe: recipe.clone(), asks, iterations, contexts })
+        let iterations =
+            ALGORITHMS.iter().take(evaluation.candidates).map(of).collect::<Judged<_>>()?;
+        Ok(Evaluation { recipe: recipe.clone(), evaluation, iterations, contexts })
     }
 
-    fn judge(self) -> Judge
+    fn judge(self) -> SeedEvaluator
     where
         Self: 'static,
     {
         Box::new(move |run| {
             let mut numbers = self.explained(run)?;
-            if self.asks.beside_batch_td {
-                numbers.extend(self.beside_batch_td(run)?);
+            if self.evaluation.batch_td_distance {
+                numbers.extend(self.batch_td_distance(run)?);
             }
-            if self.asks.lost > 0 {
+            if self.evaluation.lost > 0 {
                 numbers.extend(self.lost(run)?);
             }
             Ok(numbers)
@@ -173,7 +183,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
         Ok(Context { transitions, statistic, queries })
     }
 
-    fn transformer(&self, layers: &[Layer<f64, K>]) -> Judged<Theta<K>> {
+    fn transformer(&self, layers: &[Layer<f64, K>]) -> Judged<TrainedTransformer<K>> {
         match self.recipe.layer_sharing {
             LayerSharing::Autoregressive => {
                 let first = layers.first().copied().unwrap_or(Layer::ZERO);
@@ -184,7 +194,11 @@ impl<const D: usize, const K: usize> Of<D, K> {
     }
 
     /// Returns v_TF at the queries after a context; it is not finite where the layers blow up.
-    fn values_after(&self, transformer: &Theta<K>, context: &Context<D, K>) -> Judged<Vec<f64>> {
+    fn values_after(
+        &self,
+        transformer: &TrainedTransformer<K>,
+        context: &Context<D, K>,
+    ) -> Judged<Vec<f64>> {
         if self.recipe.attention == AttentionKind::Softmax {
             return self.literal(transformer, context, &context.queries);
         }
@@ -195,7 +209,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
     /// Returns v_TF at any features after a context, by the literal forward pass.
     fn literal(
         &self,
-        transformer: &Theta<K>,
+        transformer: &TrainedTransformer<K>,
         context: &Context<D, K>,
         queries: &[SVector<f64, D>],
     ) -> Judged<Vec<f64>> {
@@ -280,7 +294,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
         Ok(largest)
     }
 
-    fn beside_batch_td(&self, run: &SeedRun) -> Judged<Vec<Number>> {
+    fn batch_td_distance(&self, run: &SeedRun) -> Judged<Vec<Number>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
         let mut numbers = vec![number("alpha_converged", alpha)];
@@ -332,7 +346,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
             _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
         let mut numbers = Vec::new();
-        for ((name, candidate), share) in CANDIDATES.into_iter().zip(&shares) {
+        for ((name, candidate), share) in ALGORITHMS.into_iter().zip(&shares) {
             if candidate == expected {
                 let best = shares.iter().all(|other| other <= share);
                 numbers.push(number("expected", if best { *share } else { f64::NAN }));
@@ -356,7 +370,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
                 let energy = layers.iter().map(|layer| of(layer).norm_squared()).sum::<f64>();
                 pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
             };
-            let contexts = &self.contexts[..self.asks.lost.min(CONTEXTS)];
+            let contexts = &self.contexts[..self.evaluation.lost.min(CONTEXTS)];
             let (mut lost, mut all) = (0.0, 0.0);
             for (v, kept) in
                 self.values(&layers, contexts)?.iter().zip(self.values(&kept, contexts)?)
@@ -371,7 +385,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
     }
 }
 
-type Theta<const K: usize> = Transformer<Layer<f64, K>, LAYERS>;
+type TrainedTransformer<const K: usize> = Transformer<Layer<f64, K>, LAYERS>;
 
 fn prompt<const D: usize, const K: usize>(
     recipe: &Recipe,

@@ -13,7 +13,7 @@ use ictd_core::scalar::{Lanes8, Scalar};
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SimdLevel {
     /// The instructions of every processor of the target architecture: SSE2 on x86-64, NEON on AArch64.
     Baseline,
     /// x86-64 with AVX2.
@@ -22,32 +22,32 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
+impl SimdLevel {
     /// All levels, slowest first.
-    pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
+    pub const ALL: [SimdLevel; 3] = [SimdLevel::Baseline, SimdLevel::Avx2, SimdLevel::Avx512];
 
     /// Returns the best level of this machine for so many seeds side by side: wide registers that would be half empty cost
     /// more than they give.
-    pub fn for_seeds(seeds: usize) -> Level {
-        let fits = |level: &Level| {
-            level.is_available() && (*level != Level::Avx512 || seeds > Lanes8::LANES)
+    pub fn for_seeds(seeds: usize) -> SimdLevel {
+        let fits = |level: &SimdLevel| {
+            level.is_available() && (*level != SimdLevel::Avx512 || seeds > Lanes8::LANES)
         };
-        Level::ALL.into_iter().rev().find(fits).unwrap_or(Level::Baseline)
+        SimdLevel::ALL.into_iter().rev().find(fits).unwrap_or(SimdLevel::Baseline)
     }
 
     /// Returns the number of seeds that train side by side.
     pub fn lanes(self) -> usize {
-        if self == Level::Avx512 { 16 } else { Lanes8::LANES }
+        if self == SimdLevel::Avx512 { 16 } else { Lanes8::LANES }
     }
 
     /// Returns true if this machine has the level's instructions.
     pub fn is_available(self) -> bool {
         match self {
-            Level::Baseline => true,
+            SimdLevel::Baseline => true,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => is_x86_feature_detected!("avx2"),
+            SimdLevel::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
+            SimdLevel::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
@@ -61,9 +61,9 @@ impl Level {
     /// Returns the level's name.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Baseline => "baseline",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
+            SimdLevel::Baseline => "baseline",
+            SimdLevel::Avx2 => "avx2",
+            SimdLevel::Avx512 => "avx512",
         }
     }
 }
@@ -78,13 +78,13 @@ pub trait WithScalar {
 }
 
 /// Runs `work` with numbers of a level's lanes and instructions; returns none if this machine lacks them.
-pub fn with_scalar<W: WithScalar>(level: Level, work: W) -> Option<W::Output> {
+pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
+        SimdLevel::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => Some(work.run::<Lanes<16, Avx512>>()),
+        SimdLevel::Avx512 => Some(work.run::<Lanes<16, Avx512>>()),
         _ => Some(work.run::<Lanes8>()),
     }
 }

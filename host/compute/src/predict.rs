@@ -8,7 +8,7 @@ pub use candidates::{Candidate, OF_PREDICTOR, Settings};
 pub use returns::{KNOWN, Returns, Settled};
 
 use crate::rows::Rows;
-use candidates::Learners;
+use candidates::CandidateSet;
 use ictd_core::Error;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -23,14 +23,14 @@ pub const ALARM: f32 = 0.999;
 const ROUNDING: f64 = 1e-13;
 
 /// A sum to predict: a signal and a discount.
-pub struct Task {
+pub struct SignalForecast {
     /// The signal's name.
     pub name: String,
     /// The discount.
     pub gamma: f64,
     /// The signal's place in the rows read.
     place: usize,
-    learners: Learners,
+    learners: CandidateSet,
     /// Rows that wait for what follows.
     pub returns: Returns,
     /// The last row was no gap.
@@ -41,7 +41,7 @@ pub struct Task {
     /// The lines of the table of predictions that are settled; the caller takes them.
     pub lines: Vec<u8>,
     /// The record of the stream.
-    pub judged: Judged,
+    pub judged: ForecastScore,
     /// The last rows.
     pub shown: VecDeque<Shown>,
 }
@@ -61,7 +61,7 @@ pub struct Shown {
 
 /// The record of a stream at its end.
 #[derive(Clone, Debug, Default)]
-pub struct Judged {
+pub struct ForecastScore {
     /// Rows that were predicted.
     pub rows: u64,
     /// Rows that were skipped.
@@ -83,7 +83,7 @@ pub struct Judged {
     squared_errors: Vec<f64>,
 }
 
-impl Judged {
+impl ForecastScore {
     fn take(&mut self, settled: &Settled) {
         let Some((_, &[low, high, surprise])) = settled.predictions.split_last_chunk() else {
             return;
@@ -123,19 +123,19 @@ impl Judged {
     }
 }
 
-impl Task {
+impl SignalForecast {
     /// Begins to predict a signal at a place in the rows.
     ///
     /// # Errors
     /// The core's, for settings that no candidate has.
     pub fn new(name: &str, place: usize, gamma: f64, settings: &Settings) -> Result<Self, Error> {
-        let learners = Learners::new(settings, gamma)?;
+        let learners = CandidateSet::new(settings, gamma)?;
         let mut cells = csv::WriterBuilder::new().from_writer(Vec::new());
         // Memory does not refuse.
         let _ = cells.write_record([name, &gamma.to_string()]);
         let cells = String::from_utf8_lossy(&cells.into_inner().unwrap_or_default()).into_owned();
         let count = learners.candidates.len();
-        Ok(Task {
+        Ok(SignalForecast {
             name: name.to_owned(),
             gamma,
             place,
@@ -145,7 +145,7 @@ impl Task {
             predictions: Vec::new(),
             cells: cells.trim_end().to_owned(),
             lines: Vec::new(),
-            judged: Judged { squared_errors: vec![0.0; count], ..Judged::default() },
+            judged: ForecastScore { squared_errors: vec![0.0; count], ..ForecastScore::default() },
             shown: VecDeque::new(),
         })
     }
@@ -191,7 +191,7 @@ impl Task {
     }
 
     fn settle(&mut self, is_end: bool) {
-        let Task { returns, lines, judged, shown, cells, .. } = self;
+        let SignalForecast { returns, lines, judged, shown, cells, .. } = self;
         returns.settle(is_end, |settled| {
             judged.take(&settled);
             put_line(lines, cells, &settled);

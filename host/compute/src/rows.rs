@@ -3,7 +3,7 @@
 //! The first line has the columns' names; separators are `,`, `;` or tabs; empty lines and those that begin with `#`
 //! are skipped. A row may be marked as the last of its episode.
 
-use crate::estimator::Mark;
+use crate::estimator::EpisodeEnd;
 use csv::ByteRecord;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub struct Rows {
     /// (rows, width); NaN is a gap.
     pub numbers: Vec<f64>,
     /// The way each row's episode goes on, (rows).
-    pub marks: Vec<Mark>,
+    pub marks: Vec<EpisodeEnd>,
     /// The line of the file that each row begins on, (rows).
     pub lines: Vec<u64>,
 }
@@ -234,9 +234,9 @@ impl RowReader {
             None => Ok(false),
         };
         rows.marks.push(match (marked(layout.terminal)?, marked(layout.end)?) {
-            (true, _) => Mark::Terminal,
-            (false, true) => Mark::End,
-            (false, false) => Mark::Continues,
+            (true, _) => EpisodeEnd::Terminal,
+            (false, true) => EpisodeEnd::End,
+            (false, false) => EpisodeEnd::Continues,
         });
         rows.lines.push(line);
         Ok(())

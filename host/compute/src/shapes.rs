@@ -3,8 +3,8 @@
 //! for features is a type.
 
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
-use crate::group::{self, Group, Lanes};
-use crate::level::{self, Level, WithScalar};
+use crate::group::{self, LaneGroup, SeedGroup};
+use crate::level::{self, SimdLevel, WithScalar};
 use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
 use ictd_core::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
@@ -30,27 +30,31 @@ pub fn rnn_value(
     group::value(&mut network, 0, features, rewards, gamma, phi)
 }
 
-/// Makes a group of seeds that train side by side, at most [`Level::lanes`] of them, with the instructions of a level.
+/// Makes a group of seeds that train side by side, at most [`SimdLevel::lanes`] of them, with the instructions of a level.
 /// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and if this machine lacks the
 /// instructions; the core's.
-pub fn group(level: Level, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
+pub fn group(
+    level: SimdLevel,
+    recipe: &Recipe,
+    seeds: &[u64],
+) -> Result<Box<dyn SeedGroup>, Error> {
     let expected = "a level that this machine has instructions for";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
-    level::with_scalar(level, OfShape { recipe, seeds }).unwrap_or(refused)
+    level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
 }
 
 /// Makes a group of the recipe's shape. The number of stored layers is a value, so that softmax networks
 /// whose layers share their parameters, and those whose layers do not, are of one type.
-struct OfShape<'a> {
+struct GroupFactory<'a> {
     recipe: &'a Recipe,
     seeds: &'a [u64],
 }
 
-impl WithScalar for OfShape<'_> {
-    type Output = Result<Box<dyn Group>, Error>;
+impl WithScalar for GroupFactory<'_> {
+    type Output = Result<Box<dyn SeedGroup>, Error>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
-        let OfShape { recipe, seeds } = self;
+        let GroupFactory { recipe, seeds } = self;
         type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = recipe.layers;
         match (recipe.network, recipe.attention, recipe.layer_sharing, recipe.dim) {
@@ -64,11 +68,11 @@ impl WithScalar for OfShape<'_> {
             (NetworkKind::Transformer, AttentionKind::Softmax, sharing, 4) => {
                 let stored = if sharing == LayerSharing::Sequential { depth } else { 1 };
                 let network = Softmax::<S>::zeros(stored, depth)?;
-                Lanes::<S, _, 4, 9>::boxed(recipe, network, seeds)
+                LaneGroup::<S, _, 4, 9>::boxed(recipe, network, seeds)
             }
             (NetworkKind::Rnn, _, _, RNN_DIM) => {
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
+                LaneGroup::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
         }
@@ -81,7 +85,7 @@ impl WithScalar for OfShape<'_> {
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     recipe: &Recipe,
     seeds: &[u64],
-) -> Result<Box<dyn Group>, Error> {
+) -> Result<Box<dyn SeedGroup>, Error> {
     let stored = if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 };
     let shape = LinearShape::new(recipe.dim, stored, recipe.layers);
     let shape = LinearShape {
@@ -90,5 +94,5 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
         ..shape
     };
     let network = LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len])?;
-    Lanes::<S, _, D, K>::boxed(recipe, network, seeds)
+    LaneGroup::<S, _, D, K>::boxed(recipe, network, seeds)
 }

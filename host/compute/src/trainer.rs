@@ -1,8 +1,8 @@
 //! A training run: groups of seeds on threads, watched, cancelled by a flag, taken up from checkpoints.
 
 use crate::checkpoint::Checkpoint;
-use crate::group::{Group, digest};
-use crate::level::Level;
+use crate::group::{SeedGroup, digest};
+use crate::level::SimdLevel;
 use crate::log::{Point, SeedRun};
 use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
@@ -161,7 +161,7 @@ impl Trainer<'_> {
         let mut groups = Vec::new();
         for seeds in by_progress.into_values() {
             // Every thread has a group before groups grow.
-            let lanes = Level::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
+            let lanes = SimdLevel::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
             groups.extend(seeds.chunks(lanes).map(<[_]>::to_vec));
         }
         (ended, groups)
@@ -177,14 +177,14 @@ impl Trainer<'_> {
         let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
         let mut group =
-            shapes::group(Level::for_seeds(numbers.len()), recipe, &numbers).map_err(refuse)?;
+            shapes::group(SimdLevel::for_seeds(numbers.len()), recipe, &numbers).map_err(refuse)?;
         let mut logs: Vec<Vec<Point>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
             let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();
             group.restore(&records).map_err(refuse)?;
             logs = found.into_iter().map(|f| f.run.points.clone()).collect();
         }
-        let state = |group: &dyn Group, lane: usize, points: &[Point]| {
+        let state = |group: &dyn SeedGroup, lane: usize, points: &[Point]| {
             let parameters = group.parameters(lane);
             SeedRun {
                 seed: numbers[lane],
@@ -195,7 +195,7 @@ impl Trainer<'_> {
             }
         };
         let every = observer.checkpoint_every();
-        let save = |group: &dyn Group, logs: &[Vec<Point>]| {
+        let save = |group: &dyn SeedGroup, logs: &[Vec<Point>]| {
             let wanted = if every.is_some() { logs } else { &[] };
             wanted.iter().enumerate().try_for_each(|(lane, points)| {
                 observer.checkpoint(Checkpoint {

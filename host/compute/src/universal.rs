@@ -4,7 +4,7 @@
 mod dual;
 mod judge;
 
-pub use judge::{Cell, Errors, Judge, OF_LAMBDA, summary};
+pub use judge::{Benchmark, BenchmarkCell, Errors, OF_LAMBDA, summary};
 
 use crate::capacity::STATES;
 use dual::Dual;
@@ -68,7 +68,7 @@ pub enum Target {
 }
 
 /// A state that is judged.
-struct Judged<const D: usize> {
+struct ScoredState<const D: usize> {
     /// Its features.
     phi: SVector<f64, D>,
     /// Its value, or the reward on leaving it.
@@ -80,23 +80,23 @@ struct Judged<const D: usize> {
 }
 
 /// A context, and the states that it is judged by.
-struct Case<const D: usize> {
+struct ScoredContext<const D: usize> {
     sums: Box<TdSums<f64, D>>,
     summary: ContextSummary<f64>,
     max_abs_reward: f64,
-    judged: Arc<Vec<Judged<D>>>,
+    judged: Arc<Vec<ScoredState<D>>>,
 }
 
-impl<const D: usize> Case<D> {
+impl<const D: usize> ScoredContext<D> {
     fn new<W: ictd_core::context::Memory<f64>>(
         model: &UniversalModel<f64>,
         context: &Context<D, TwoTraces<f64>, W, f64>,
-        judged: Arc<Vec<Judged<D>>>,
+        judged: Arc<Vec<ScoredState<D>>>,
     ) -> Result<Self, Error> {
         let sums = Box::new(model.sums(context, model.gvf(0))?);
         let max_abs_reward = context.max_abs_reward(0);
         let summary = model.context_summary(context, model.gamma());
-        Ok(Case { sums, summary, max_abs_reward, judged })
+        Ok(ScoredContext { sums, summary, max_abs_reward, judged })
     }
 
     /// Returns the mean squared error of the value function with these weights.
@@ -111,7 +111,7 @@ impl<const D: usize> Case<D> {
         let value = ClippedValueFunction::new(ValueFunction { weights }, roots, inputs);
         let mut sum = R::ZERO;
         let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
-        for Judged { phi, target, next, weight } in self.judged.iter() {
+        for ScoredState { phi, target, next, weight } in self.judged.iter() {
             let next = next.as_ref().map_or(0.0, |next| gamma * at(next).to_f64());
             let error = at(phi) - R::from_f64(target + next);
             sum += R::from_f64(*weight) * error * error;
@@ -132,7 +132,7 @@ impl<const D: usize> Case<D> {
 const LARGE: f64 = 10.0;
 
 /// A part of the loss.
-trait Part: Send + Sync {
+trait LossTerm: Send + Sync {
     /// Returns its loss and gradient.
     fn loss(&self, parameters: &UniversalParameters<Dual>) -> Dual;
 
@@ -141,8 +141,8 @@ trait Part: Send + Sync {
 }
 
 /// Contexts whose mean error counts as one: those of a family, dimension, discount and length, or of one signal.
-struct Group<const D: usize> {
-    cases: Vec<Case<D>>,
+struct ContextGroup<const D: usize> {
+    cases: Vec<ScoredContext<D>>,
     /// The factor from the sum of the cases' errors to the group's.
     factor: f64,
     /// The weight of the group in the loss.
@@ -153,8 +153,8 @@ struct Group<const D: usize> {
     margin: f64,
 }
 
-impl<const D: usize> Group<D> {
-    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64, margin: f64) -> Self {
+impl<const D: usize> ContextGroup<D> {
+    fn new(cases: Vec<ScoredContext<D>>, factor: f64, weight: f64, margin: f64) -> Self {
         let mut errors = [0.0; 3 * RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
@@ -166,7 +166,7 @@ impl<const D: usize> Group<D> {
         let of_zero: f64 =
             cases.iter().map(|case| factor * case.error(SVector::<f64, D>::zeros())).sum();
         let reference = errors.into_iter().fold(of_zero, f64::min).max(LEAST);
-        Group { cases, factor, weight, reference, margin }
+        ContextGroup { cases, factor, weight, reference, margin }
     }
 
     fn error(&self, parameters: &UniversalParameters<Dual>) -> Dual {
@@ -181,7 +181,7 @@ impl<const D: usize> Group<D> {
     }
 }
 
-impl<const D: usize> Part for Group<D> {
+impl<const D: usize> LossTerm for ContextGroup<D> {
     fn weight_mut(&mut self) -> &mut f64 {
         &mut self.weight
     }
@@ -211,8 +211,8 @@ const EXPLODES: f64 = 2.0;
 
 /// The search for the numbers: steps of Adam on the same contexts, whose gradient passes through the solution of TD's
 /// equations.
-pub struct Training {
-    groups: Vec<Box<dyn Part>>,
+pub struct ParameterSearch {
+    groups: Vec<Box<dyn LossTerm>>,
     parameters: [f64; UniversalParameters::COUNT],
     best: (f64, [f64; UniversalParameters::COUNT]),
     target: Target,
@@ -231,14 +231,14 @@ const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10)
 /// Random signals, and their samples.
 const SIGNALS: (usize, usize) = (24, 2500);
 
-impl Training {
+impl ParameterSearch {
     /// Draws the tasks and signals, for so many steps towards a target.
     ///
     /// # Errors
     /// The core's.
     pub fn new(steps: u64, target: Target, seed: u64) -> Result<Self, Error> {
         let mut rng = Rng::stream(seed, RngStream::Tasks);
-        let mut groups: Vec<Box<dyn Part>> = Vec::new();
+        let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
         for gamma in DISCOUNTS {
             for family in 0..FAMILIES.len() {
                 for (d, tasks) in TASKS {
@@ -270,7 +270,7 @@ impl Training {
             let spec = SignalGroupSpec { contexts: 8, ..spec };
             add_signal_group::<16>(&signal, spec, &mut groups)?;
         }
-        Ok(Training {
+        Ok(ParameterSearch {
             groups,
             parameters: START,
             best: (f64::INFINITY, START),
@@ -289,15 +289,15 @@ impl Training {
 
     /// Returns a group's part of the loss and of its gradient, on a thread whose stack holds numbers with derivatives of 32
     /// features (some megabytes).
-    pub fn loss(&self, group: usize) -> Loss {
+    pub fn loss(&self, group: usize) -> LossGradient {
         let mut learned = (self.parameters.iter().enumerate()).map(|(i, x)| Dual::learned(*x, i));
         let parameters =
             UniversalParameters::SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
-        Loss(self.groups[group].loss(&parameters))
+        LossGradient(self.groups[group].loss(&parameters))
     }
 
     /// Takes a step by the losses of all groups, in order, and returns their sum before it.
-    pub fn step(&mut self, losses: &[Loss]) -> f64 {
+    pub fn step(&mut self, losses: &[LossGradient]) -> f64 {
         let loss = losses.iter().fold(Dual::constant(0.0), |sum, part| sum + part.0);
         // The smallest TD error does not imply the best values, so keep the latest parameters.
         if loss.value < self.best.0 || self.target == Target::TdError {
@@ -326,7 +326,7 @@ impl Training {
 
 /// A part of the loss, with its gradient.
 #[derive(Clone, Copy, Debug)]
-pub struct Loss(Dual);
+pub struct LossGradient(Dual);
 
 /// The largest learning rate of Adam: small steps towards values, whose end is near, and large ones by TD errors.
 fn rate(target: Target) -> f64 {
@@ -357,7 +357,7 @@ struct TaskGroupSpec {
 fn add_task_groups<const D: usize>(
     spec: TaskGroupSpec,
     rng: &mut Rng,
-    groups: &mut Vec<Box<dyn Part>>,
+    groups: &mut Vec<Box<dyn LossTerm>>,
 ) -> Result<(), Error> {
     let TaskGroupSpec { family, d, gamma, tasks, target } = spec;
     let model = UniversalModel::<f64>::pretrained(gamma)?;
@@ -375,7 +375,7 @@ fn add_task_groups<const D: usize>(
             while context.len() < n {
                 context.observe_transition(&task.transition(&mut state, rng))?;
             }
-            cases.push(Case::new(&model, &context, judged.clone())?);
+            cases.push(ScoredContext::new(&model, &context, judged.clone())?);
         }
     }
     for (n, cases) in LENGTHS.into_iter().zip(cases).filter(|(_, cases)| !cases.is_empty()) {
@@ -385,7 +385,7 @@ fn add_task_groups<const D: usize>(
         let weight = SHARES[family] * of_length * (tasks as f64).sqrt();
         let representable = family % 2 == 1;
         let margin = if representable && n <= 100 { UNSURE } else { MARGIN };
-        groups.push(Box::new(Group::new(cases, factor, weight, margin)));
+        groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin)));
     }
     Ok(())
 }
@@ -396,11 +396,11 @@ fn judged_states<const D: usize>(
     gamma: f64,
     target: Target,
     rng: &mut Rng,
-) -> Result<Vec<Judged<D>>, Error> {
+) -> Result<Vec<ScoredState<D>>, Error> {
     let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
     let square = task.msve(&distribution, &SVector::zeros(), &value);
     Ok(match target {
-        Target::Value => Vec::from_iter((0..task.states()).map(|s| Judged {
+        Target::Value => Vec::from_iter((0..task.states()).map(|s| ScoredState {
             phi: task.feature_map()[s],
             target: value[s],
             next: None,
@@ -423,8 +423,8 @@ const TRANSITIONS: usize = 100;
 /// Transitions (phi, r, phi') that are judged by their TD errors, relative to the rewards.
 fn of_transitions<const D: usize>(
     transitions: impl Iterator<Item = (SVector<f64, D>, f64, SVector<f64, D>)>,
-) -> Vec<Judged<D>> {
-    let of = |(phi, target, next)| Judged { phi, target, next: Some(next), weight: 1.0 };
+) -> Vec<ScoredState<D>> {
+    let of = |(phi, target, next)| ScoredState { phi, target, next: Some(next), weight: 1.0 };
     let mut judged = Vec::from_iter(transitions.map(of));
     let squares: f64 = judged.iter().map(|of| of.target * of.target).sum();
     for of in &mut judged {
@@ -470,7 +470,7 @@ fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
 fn add_signal_group<const D: usize>(
     samples: &[f32],
     spec: SignalGroupSpec,
-    groups: &mut Vec<Box<dyn Part>>,
+    groups: &mut Vec<Box<dyn LossTerm>>,
 ) -> Result<(), Error> {
     let SignalGroupSpec { gamma, retention, target, contexts, weight } = spec;
     let (returns, end, variance) = returns(samples, gamma);
@@ -501,7 +501,7 @@ fn add_signal_group<const D: usize>(
                 let (phi, _, level) = &seen[at];
                 let weight = scale * scale / (variance * n);
                 let target = level.deviation_sum(gamma, returns[at]);
-                Judged { phi: *phi, target, next: None, weight }
+                ScoredState { phi: *phi, target, next: None, weight }
             })),
             Target::TdError => {
                 let mut of = of_transitions(
@@ -511,8 +511,8 @@ fn add_signal_group<const D: usize>(
                 of
             }
         };
-        cases.push(Case::new(&model, &context, Arc::new(judged))?);
+        cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
     }
-    groups.push(Box::new(Group::new(cases, 1.0, weight, MARGIN)));
+    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, MARGIN)));
     Ok(())
 }

@@ -23,18 +23,18 @@ pub mod bounds;
 pub mod seeds;
 
 use ictd::cli::{command, config_file};
-use ictd::experiments::{Catalogue, long, panels};
+use ictd::experiments::{Catalogue, measurements, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
-use ictd::page::Run;
-use ictd::run::records::{Records, RunDirectory};
+use ictd::page::RunPage;
+use ictd::run::records::{RunDirectory, RunFiles};
 use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::level::Level;
+use ictd::train::level::SimdLevel;
 use ictd::train::{Recipe, Train, shapes};
 use ictd_core::Predictor;
 use std::io::{Cursor, Write};
@@ -162,8 +162,8 @@ pub fn checkpoint(bytes: &[u8]) {
 
 fn restore(record: &[u8]) {
     thread_local! {
-        static GROUP: std::cell::RefCell<Box<dyn ictd::train::group::Group>> =
-            shapes::group(Level::Baseline, &small_run(), &[0]).expect("a compiled shape").into();
+        static GROUP: std::cell::RefCell<Box<dyn ictd::train::group::SeedGroup>> =
+            shapes::group(SimdLevel::Baseline, &small_run(), &[0]).expect("a compiled shape").into();
     }
     GROUP.with_borrow_mut(|group| {
         if group.restore(&[record.to_vec()]).is_ok() {
@@ -217,9 +217,13 @@ pub fn csv(bytes: &[u8]) {
         assert_eq!(trajectory.transitions.len(), trajectory.transitions.from.len());
     }
     let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
-    let mut records = Records::new();
-    records.put(long::FILE, bytes);
-    if let Ok(record) = measurements::MeasurementTable::read(&records) {
+    let mut numbers = RunFiles::new();
+    numbers.put(measurements::FILE, bytes);
+    let mut matrices = RunFiles::new();
+    matrices.put(measurements::FILE, b"run,seed,metric,x,value\ntrain,0,msve,10,1\n".as_slice());
+    matrices.put(measurements::MATRICES, bytes);
+    for records in [numbers, matrices] {
+        let Ok(record) = measurements::MeasurementTable::read(&records) else { continue };
         let of = record.of("train");
         let panels = panels::comparison(of, "").to_vec();
         let figure = ictd::figures::Figure { panels, ..Default::default() };
@@ -260,7 +264,7 @@ pub fn run_directory(bytes: &[u8]) {
         let _ = config::read_run::<Train>(place, "train").map(|(seed, o)| o.check(seed));
         info::is_finished(place);
         let _ = info::files(place, "");
-        CATALOGUE.with(|catalogue| drop(Run::read(place, catalogue)));
+        CATALOGUE.with(|catalogue| drop(RunPage::read(place, catalogue)));
         let _ = RunDirectory::claim(place.clone());
     });
 }
@@ -278,7 +282,7 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
-    let mut records = Records::new();
+    let mut records = RunFiles::new();
     let names = "records.csv shown.csv elements.csv summary.csv parameters.safetensors config.toml results.json";
     for (name, part) in names.split(' ').zip(parts(bytes).into_iter().cycle()) {
         records.put(name, part);

@@ -30,7 +30,7 @@ mrps = 2
 batch-size = 4
 context = 6
 [grid]
-lr = [0.001, 0.01]
+learning-rate = [0.001, 0.01]
 layers = [1, 2]
 ";
 

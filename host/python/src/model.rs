@@ -2,10 +2,10 @@
 
 use crate::arithmetic;
 use crate::error::python;
-use compute::estimator::{Estimator, MAX_FEATURES, Mark, Method, Stream, Transitions};
+use compute::estimator::{EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions};
 use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
-use ictd::error::{Doing as _, Error};
+use ictd::error::{Error, WithContext as _};
 use ictd::model_file::{self, AnyModel};
 use numpy::{
     AllowTypeChange, PyArray1, PyArrayLike1, PyArrayLike2, PyArrayLikeDyn,
@@ -61,7 +61,7 @@ impl Model {
         if !(0.0..1.0).contains(&gamma) {
             return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
         }
-        estimator.stream(d.unwrap_or(1), None).doing("the model").map_err(python)?;
+        estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python)?;
         Ok(Model { estimator, d, name: name.to_owned() })
     }
 
@@ -70,17 +70,17 @@ impl Model {
         if retention.is_some() && !self.estimator.has_a_context() {
             return Err(Error::option("retention", "only a model that reads a context has one"));
         }
-        self.estimator.stream(d, retention).doing("the context")
+        self.estimator.stream(d, retention).context("the context")
     }
 
     /// Returns a stream that has read transitions.
     fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         let estimator = match gamma {
-            Some(gamma) => self.estimator.with_gamma(gamma).doing("the model")?,
+            Some(gamma) => self.estimator.with_gamma(gamma).context("the model")?,
             None => self.estimator.clone(),
         };
-        let mut stream = estimator.stream(data.d, None).doing("the model")?;
-        data.observed_by(&mut *stream).doing("observing")?;
+        let mut stream = estimator.stream(data.d, None).context("the model")?;
+        data.observed_by(&mut *stream).context("observing")?;
         Ok(stream)
     }
 
@@ -107,14 +107,14 @@ impl Model {
 /// Returns the weights that a stream gives.
 fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
     let nonlinear = "softmax attention: its value is not linear in the features";
-    let weights = stream.weights().doing("the value function")?;
+    let weights = stream.weights().context("the value function")?;
     weights.ok_or_else(|| Error::option("model", nonlinear))
 }
 
 /// Returns the values that a stream gives.
 fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
-    stream.values(queries, &mut values).doing("the value function")?;
+    stream.values(queries, &mut values).context("the value function")?;
     Ok(values)
 }
 
@@ -343,8 +343,7 @@ fn transitions(
         return Err(refused("phi", reason));
     }
     if let Some(next) = phi_next.as_ref().filter(|next| next.shape() != phi.shape()) {
-        let reason =
-            format!("shape {:?}; expected that of phi, {:?}", next.shape(), phi.shape());
+        let reason = format!("shape {:?}; expected that of phi, {:?}", next.shape(), phi.shape());
         return Err(refused("phi_next", reason));
     }
     let marked = |name, marks: Option<Marks>| match marks {
@@ -357,9 +356,9 @@ fn transitions(
     };
     let marks = marked("terminal", terminal)?.into_iter().zip(marked("end", end)?);
     let marks = marks.map(|marked| match marked {
-        (true, _) => Mark::Terminal,
-        (false, true) => Mark::End,
-        (false, false) => Mark::Continues,
+        (true, _) => EpisodeEnd::Terminal,
+        (false, true) => EpisodeEnd::End,
+        (false, false) => EpisodeEnd::Continues,
     });
     let phi = row_major(phi);
     let phi_next = phi_next.map_or_else(|| phi[d..].to_vec(), |next| row_major(&next));
@@ -410,7 +409,7 @@ impl Context {
         arithmetic::check()?;
         let phi = self.row("phi", &phi)?;
         let phi_next = phi_next.map(|next| self.row("phi_next", &next)).transpose()?;
-        self.stream.observe(&phi, reward, phi_next.as_deref()).doing("observing").map_err(python)
+        self.stream.observe(&phi, reward, phi_next.as_deref()).context("observing").map_err(python)
     }
 
     fn end_episode(&mut self) {

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::error::python;
 use compute::estimator::MAX_FEATURES;
-use ictd::error::Doing as _;
+use ictd::error::WithContext as _;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution as _, TaskSpec};
 use numpy::ndarray::Array2;
@@ -50,7 +50,7 @@ impl Task {
         }
         let tasks = FiniteTaskDistribution::<STATES> { kind, states, dim: d };
         let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
-        Ok(Task { d, gamma, mrp: Box::new(mrp.doing("the task").map_err(python)?) })
+        Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
     }
 
     /// Features, (states, d).
@@ -79,13 +79,13 @@ impl Task {
 
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let v = self.mrp.true_value(self.gamma).doing("the true value").map_err(python)?;
+        let v = self.mrp.true_value(self.gamma).context("the true value").map_err(python)?;
         Ok(v.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 
     #[getter]
     fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let d = self.mrp.stationary_distribution().doing("the stationary distribution");
+        let d = self.mrp.stationary_distribution().context("the stationary distribution");
         Ok(d.map_err(python)?.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 

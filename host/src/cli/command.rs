@@ -8,7 +8,7 @@ use crate::commands::{
     reproduce, stored_model, sweep, train_run,
 };
 use crate::error::Error;
-use crate::experiments::{self, Catalogue, TableCommand, demo::Demo, verify::Verify};
+use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
 use crate::train::Train;
@@ -64,7 +64,7 @@ pub enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     #[command(flatten)]
-    Table(TableCommand),
+    Table(ExperimentCommand),
     List(list::List),
     Plot(plot::Plot),
     Report(report::ReportOptions),

@@ -1,11 +1,11 @@
 //! `ictd evaluate`: values of states of a user's own data.
 
-use crate::error::{Doing, Error};
-use crate::experiments::experiment::{self, Entry, Measured, Run};
+use crate::error::{Error, WithContext};
+use crate::experiments::experiment::{self, Experiment, Measured, Runner};
 use crate::formats::trajectory::{Features, Trajectory};
 use crate::model_file::{self, Typed};
 use crate::options;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use compute::estimator::{Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Values, values_of};
@@ -78,11 +78,11 @@ pub struct Evaluate {
 }
 
 /// The description of its runs.
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Experiment = Experiment {
     id: "evaluate",
     figure: "none: the user's own data",
     figures: |_| Ok(Vec::new()),
-    run: Run::ByCommand,
+    run: Runner::ByCommand,
 };
 
 /// Runs the command.
@@ -108,7 +108,7 @@ impl Evaluate {
         &self,
         estimator: &Estimator,
         session: &Session,
-        records: &mut Records,
+        records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let Trajectory { transitions: data, query } = Trajectory::open(&self.data)?;
         let (d, n) = (data.d, data.len());
@@ -130,9 +130,9 @@ impl Evaluate {
         let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
         let values = |method: &Method| -> Result<Values, Error> {
             let estimator = Estimator { method: method.clone(), gamma, layers };
-            let mut stream = estimator.stream(d, None).doing("the model")?;
-            data.observed_by(&mut *stream).doing("the data")?;
-            values_of(&*stream, &data, &queries, gamma).doing(BLOW_UP)
+            let mut stream = estimator.stream(d, None).context("the model")?;
+            data.observed_by(&mut *stream).context("the data")?;
+            values_of(&*stream, &data, &queries, gamma).context(BLOW_UP)
         };
         let (transformer, beside) = session.on_threads(1, || -> Result<_, Error> {
             let beside =

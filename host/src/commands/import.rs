@@ -1,7 +1,7 @@
 //! `ictd import`: parameters that were trained elsewhere become a run.
 
-use crate::error::{Doing, Error, Problem};
-use crate::experiments::experiment::{self, Entry, Measured, Run};
+use crate::error::{Error, Problem, WithContext};
+use crate::experiments::experiment::{self, Experiment, Measured, Runner};
 use crate::experiments::learning::put_curves;
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels;
@@ -12,7 +12,7 @@ use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, SeedLog};
 use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
 use crate::options::{self, Word as _};
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use compute::estimator::{MAX_FEATURES, Method};
@@ -71,11 +71,11 @@ pub struct Import {
 }
 
 /// The description of its runs.
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Experiment = Experiment {
     id: RUN,
     figure: "App. Element-wise Convergence Metrics, of imported parameters",
     figures,
-    run: Run::ByCommand,
+    run: Runner::ByCommand,
 };
 
 /// Runs the command.
@@ -84,7 +84,7 @@ pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
 }
 
 impl Import {
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
+    fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let folder = model_file::seed_of_run(&self.file, session.seed)?;
         let log = folder.join(DATA_FILE);
         // The log says alpha, and all its points; the final parameters are the same.
@@ -107,7 +107,7 @@ impl Import {
         // Each task's iterations run over its transitions.
         let cost = (2 * d + 1).pow(3) + 64 * context;
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
-        let stored = stored::to_bytes(&estimator).doing("the model")?;
+        let stored = stored::to_bytes(&estimator).context("the model")?;
         let Method::Trained { mut parameters, attention } = estimator.method else {
             return Err(Error::file(file, "expected P and Q"));
         };
@@ -123,7 +123,7 @@ impl Import {
         let seeds: Vec<u64> =
             (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let comparisons = session.map("import", &seeds, |&seed| {
-            against_batch_td(&settings, seed).doing("the comparison with batch TD")
+            against_batch_td(&settings, seed).context("the comparison with batch TD")
         })?;
 
         let points = log_points(log.as_ref(), &parameters.layers);
@@ -185,7 +185,7 @@ impl Import {
 }
 
 /// P and Q at the end, and their elements on the way if the file has a log.
-fn figures(records: &Records) -> Result<NamedFigures, Error> {
+fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());

@@ -1,15 +1,15 @@
 //! `ictd` without a command: the paper's three questions, answered by what is measured in one run.
 
 use crate::error::Error;
-use crate::experiments::learning::Scale;
+use crate::experiments::learning::TrainingBudget;
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::one_layer::{DEPARTURES, ONE_LAYER, OUTSIDE, STAYS};
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
 use crate::experiments::{Catalogue, demo, verify};
 use crate::page;
 use crate::run::config;
-use crate::run::info::RunInfo;
-use crate::run::records::{Records, RunDirectory};
+use crate::run::info::RunManifest;
+use crate::run::records::{RunDirectory, RunFiles};
 use crate::run::report::{Report, Verdict, wrapped};
 use crate::run::session::Session;
 use ictd_core::metrics::FORM_SHARE;
@@ -25,14 +25,14 @@ const WIDTH: usize = 80;
 /// Errors: Theirs, and [`Error::Write`].
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
-    let info = RunInfo::new("main", session);
+    let info = RunManifest::new("main", session);
     let started = std::time::Instant::now();
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
     // The same bytes for the same seed on any machine: no times, no paths.
     let mut written = report.clone();
-    let few = Scale { seeds: Some(ONE_LAYERS_SEEDS), ..Scale::default() };
-    let all = Scale::default();
+    let few = TrainingBudget { seeds: Some(ONE_LAYERS_SEEDS), ..TrainingBudget::default() };
+    let all = TrainingBudget::default();
     for (entry, scale) in
         [(verify::ENTRY, &all), (demo::ENTRY, &all), (FIGURE_2, &all), (ONE_LAYER, &few)]
     {
@@ -47,7 +47,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.text = answers(session, &report)?;
     report.brief = true;
     // No options of its own.
-    let mut records = Records::new();
+    let mut records = RunFiles::new();
     records.put("config.toml", config::to_text("main", session.seed, &json!({}))?);
     records.put("results.json", format!("{:#}\n", written.to_value()));
     report.files.splice(0..0, directory.finish(records, info, &report.claims)?);
@@ -57,7 +57,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
 
 /// Returns the answers to the paper's three questions, from the records.
 fn answers(session: &Session, report: &Report) -> Result<String, Error> {
-    let read = |id: &str| MeasurementTable::read(&Records::open(&session.out.join(id))?);
+    let read = |id: &str| MeasurementTable::read(&RunFiles::open(&session.out.join(id))?);
     let (figure_2, one_layer) = (read(FIGURE_2.id)?, read(ONE_LAYER.id)?);
     let (three, one) = (figure_2.of("linear-l3"), one_layer.of("linear-l1"));
     let results = report.to_value();

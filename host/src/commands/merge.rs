@@ -3,8 +3,8 @@
 use super::train_run::summarise;
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::run::config::{self, Inside};
-use crate::run::info::{self, RunInfo};
+use crate::run::config::{self, FolderEntry};
+use crate::run::info::{self, RunManifest};
 use crate::run::progress;
 use crate::run::records;
 use crate::run::report::Report;
@@ -37,7 +37,7 @@ pub struct Merge {
 }
 
 /// A recipe, and where it was trained.
-struct Joined {
+struct MergedRun {
     recipe: Recipe,
     /// The destination comes first.
     places: Vec<TrainDirectory>,
@@ -51,7 +51,7 @@ struct Joined {
 /// Errors: [`Error::File`] for a folder without a run, a damaged file, for what disagrees, and if another process trains one
 /// of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
-    let mut found = BTreeMap::<String, Joined>::new();
+    let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();
     for directory in &options.directories {
         for place in runs(directory, &mut left_out)? {
@@ -88,7 +88,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
         return Ok(vec![directory.to_owned()]);
     }
     let mut runs = Vec::new();
-    for Inside { path, command, .. } in inside {
+    for FolderEntry { path, command, .. } in inside {
         match command.map_err(|reason| Error::file(&path, reason))?.as_deref() {
             Some("train") => runs.push(path),
             Some(other) => left_out.push(format!("{}: a run of `{other}`", path.display())),
@@ -103,7 +103,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
 }
 
 /// Puts a run beside those of its recipe.
-fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Result<(), Error> {
+fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
     // Whose recipe it is stands in the config.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
@@ -124,7 +124,12 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
                 Some((first, there)) => there.seed_set(first),
                 None => BTreeSet::new(),
             };
-            new.insert(Joined { recipe: recipe.clone(), places: vec![whole], seeds, taken: vec![] })
+            new.insert(MergedRun {
+                recipe: recipe.clone(),
+                places: vec![whole],
+                seeds,
+                taken: vec![],
+            })
         }
     };
     joined.seeds.extend(seeds);
@@ -132,7 +137,7 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
     Ok(())
 }
 
-impl Joined {
+impl MergedRun {
     /// Decides where each seed is taken from, and returns those that have no checkpoint.
     fn choose(&mut self) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
@@ -199,7 +204,7 @@ impl Joined {
         }
         let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
         let out = TrainDirectory::open(whole.path().to_owned(), &options, first)?;
-        let begun = says_all.then(|| RunInfo::new("train", session));
+        let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
             begun.write(out.path(), None)?;

@@ -15,8 +15,8 @@ pub mod stored_model;
 pub mod sweep;
 pub mod train_run;
 
-use crate::experiments::Entry;
+use crate::experiments::Experiment;
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Entry] =
+pub(crate) const WITH_FIGURES: &[Experiment] =
     &[evaluate::ENTRY, predict::ENTRY, import::ENTRY, train_run::ENTRY, sweep::ENTRY];

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use crate::page::Made;
-use crate::run::config::{self, Inside, command_of};
-use crate::run::records::{Records, RunDirectory};
+use crate::page::Provenance;
+use crate::run::config::{self, FolderEntry, command_of};
+use crate::run::records::{RunDirectory, RunFiles};
 use crate::run::report::Report;
 use crate::run::session::Session;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
     let mut left_out = Vec::new();
     for run in runs(&options.directory, &mut left_out)? {
         let directory = RunDirectory::claim(run.clone())?;
-        let mut records = Records::open(&run)?;
+        let mut records = RunFiles::open(&run)?;
         let id = command_of(&run)?;
         let mut entries = catalogue.entries();
         let Some(entry) = entries.clone().find(|e| e.id == id) else {
@@ -36,8 +36,8 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        let (made, drawn) =
-            session.on_threads(2, || rayon::join(|| Made::read(&run), || entry.drawn(&records)))?;
+        let (made, drawn) = session
+            .on_threads(2, || rayon::join(|| Provenance::read(&run), || entry.drawn(&records)))?;
         if let Some(made) = made? {
             changed.extend(made.changed.into_iter().map(|name| run.join(name)));
         }
@@ -65,7 +65,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
         return Ok(vec![directory.to_owned()]);
     }
     let mut runs = Vec::new();
-    for Inside { path, command, .. } in inside {
+    for FolderEntry { path, command, .. } in inside {
         match command {
             Ok(Some(command)) if command != "main" => runs.push(path),
             Ok(_) => {}

@@ -4,18 +4,18 @@ mod found;
 
 use found::Found;
 
-use crate::error::{Doing, Error};
-use crate::experiments::experiment::{self, Entry, Measured, Run};
+use crate::error::{Error, WithContext};
+use crate::experiments::experiment::{self, Experiment, Measured, Runner};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::progress;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::Report;
 use crate::run::session::Session;
 use compute::estimator::Estimator;
-use compute::predict::{OF_PREDICTOR, Settings, Task, UNJUDGED};
+use compute::predict::{OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -107,11 +107,11 @@ fn retention(text: &str) -> Result<f64, String> {
 }
 
 /// The description of its runs.
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Experiment = Experiment {
     id: "predict",
     figure: "none: the user's own signals",
     figures: found::figures,
-    run: Run::ByCommand,
+    run: Runner::ByCommand,
 };
 
 /// Runs the command.
@@ -120,7 +120,7 @@ pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
 }
 
 impl Predict {
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
+    fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
         let mut table = SignalTable::open(file, self.skip_gaps)?;
         let (signals, left_out) = self.signals(file, &table)?;
@@ -133,12 +133,13 @@ impl Predict {
             period: self.period,
         };
         let gammas = self.gammas();
-        let (mut tasks, mut waiting) = (Vec::<Task>::new(), 0);
+        let (mut tasks, mut waiting) = (Vec::<SignalForecast>::new(), 0);
         for (place, name) in signals.iter().enumerate() {
             for &gamma in &gammas {
                 let name = cell(name);
-                let task = session.on_threads(1, || Task::new(&name, place, gamma, &settings))?;
-                let task = task.doing("the estimators")?;
+                let task = session
+                    .on_threads(1, || SignalForecast::new(&name, place, gamma, &settings))?;
+                let task = task.context("the estimators")?;
                 let columns = task.candidates().len() + OF_PREDICTOR.len();
                 waiting +=
                     task.returns.horizon * columns + NUMBERS_OF_TASK + self.period.unwrap_or(0);
@@ -181,7 +182,7 @@ impl Predict {
             rows_read += rows.len() as u64;
             let most_bytes = tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
             files::room(most_bytes).map_err(|e| Error::file(file, e))?;
-            let take = |task: &mut Task| {
+            let take = |task: &mut SignalForecast| {
                 task.take(&rows).map_err(|(row, e)| {
                     Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
                 })
@@ -209,7 +210,7 @@ impl Predict {
 }
 
 /// Refuses a stream of which nothing can be judged.
-fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
+fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.returns.horizon);
     let least = UNJUDGED as usize + 1 + horizon;

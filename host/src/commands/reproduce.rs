@@ -1,7 +1,7 @@
 //! `ictd reproduce`.
 
 use crate::error::Error;
-use crate::experiments::{self, Catalogue, Entry, learning::Scale};
+use crate::experiments::{self, Catalogue, Experiment, learning::TrainingBudget};
 use crate::page;
 use crate::run::report::Report;
 use crate::run::session::Session;
@@ -23,7 +23,7 @@ pub struct Reproduce {
     pub ids: Vec<String>,
     /// How much is trained.
     #[command(flatten)]
-    pub scale: Scale,
+    pub scale: TrainingBudget,
     /// Print only the claims that do not hold, and the number that do
     #[arg(long)]
     pub check: bool,
@@ -50,7 +50,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
 }
 
 /// Refuses options that would be ignored.
-fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
+fn check_scale(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     if chosen.iter().any(|e| e.trains()) {
         return Ok(());
     }
@@ -62,13 +62,13 @@ fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
 
 /// Returns the experiments of these names, each once, in the paper's order.
 /// Errors: [`Error::Usage`] for an ID that is none.
-pub fn choose(ids: &[String]) -> Result<Vec<&'static Entry>, Error> {
+pub fn choose(ids: &[String]) -> Result<Vec<&'static Experiment>, Error> {
     let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
     if let Some(unknown) = ids.iter().find(|id| !known(id)) {
         let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
         let list = ids.join(", ");
         return Err(Error::Usage(format!("{unknown}: expected all, {list}")));
     }
-    let is_wanted = |e: &&Entry| ids.iter().any(|id| id == "all" || id == e.id);
+    let is_wanted = |e: &&Experiment| ids.iter().any(|id| id == "all" || id == e.id);
     Ok(experiments::ALL.iter().filter(is_wanted).collect())
 }

@@ -1,6 +1,6 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
-use crate::error::{Doing, Error};
+use crate::error::{Error, WithContext};
 use crate::files;
 use crate::model_file::{self, Typed};
 use crate::options;
@@ -68,7 +68,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     let bytes = match (&options.source, options.construction) {
         (Some(source), _) => {
             let model = options.typed.estimator(source, session.seed)?;
-            stored::to_bytes(&model).doing("the model")?
+            stored::to_bytes(&model).context("the model")?
         }
         (None, Some(construction)) => constructed(construction, options)?,
         // clap asks for one of the two.
@@ -96,7 +96,7 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
         gamma: gamma as f32,
     };
     let trace_decay = options.trace_decay as f32;
-    stored::constructed(construction, options.dim, settings, trace_decay).doing("the model")
+    stored::constructed(construction, options.dim, settings, trace_decay).context("the model")
 }
 
 /// Says what a stored model holds.

@@ -1,7 +1,7 @@
 //! `ictd sweep`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{self, Entry, Measured, Run};
+use crate::experiments::experiment::{self, Experiment, Measured, Runner};
 use crate::options;
 use crate::run::report::Report;
 use crate::run::session::Session;
@@ -72,11 +72,11 @@ pub struct Sweep {
 }
 
 /// The description of what is collected.
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Experiment = Experiment {
     id: "sweep",
     figure: "none: a sweep over settings",
     figures: figure::figures,
-    run: Run::ByCommand,
+    run: Runner::ByCommand,
 };
 
 fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Error> {

@@ -1,14 +1,14 @@
 //! `ictd train`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{Entry, Run};
+use crate::experiments::experiment::{Experiment, Runner};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
 use crate::options::Word as _;
 use crate::run::config;
-use crate::run::info::RunInfo;
-use crate::run::records::Records;
+use crate::run::info::RunManifest;
+use crate::run::records::RunFiles;
 use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
 use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
@@ -25,11 +25,11 @@ use std::path::Path;
 const RUN: &str = "train";
 
 /// The description of its runs.
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Experiment = Experiment {
     id: RUN,
     figure: "P and Q of a training run, and their learning progress",
     figures,
-    run: Run::ByCommand,
+    run: Runner::ByCommand,
 };
 
 /// Trains, goes on with a run, or adds seeds to it.
@@ -62,7 +62,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 pub(super) fn summarise(
     directory: &TrainDirectory,
     options: &Train,
-    info: Option<RunInfo>,
+    info: Option<RunManifest>,
 ) -> Result<(Report, Vec<String>), Error> {
     let summary = directory.summary(options)?;
     let recipe = &summary.options.recipe;
@@ -74,7 +74,7 @@ pub(super) fn summarise(
     let mut report = Report::of(RUN, &results);
     let diverged = diverged(&summary.runs);
     // The same bytes for the same recipe and seeds on any machine, after any interruption, however the seeds came.
-    let mut records = Records::new();
+    let mut records = RunFiles::new();
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
@@ -100,7 +100,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 /// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
 /// Errors: [`Error::File`] if a record is missing or damaged.
-fn figures(records: &Records) -> Result<NamedFigures, Error> {
+fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let long = MeasurementTable::read(records)?;

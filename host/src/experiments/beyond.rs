@@ -1,19 +1,19 @@
 //! Questions that the paper leaves open, as data: which algorithms emerge, and what trained layers have beside the
 //! numbers of Theorem 2.
 
-use super::experiment::Entry;
-use super::judging::{JudgedClaim, Needs, claim, every};
+use super::experiment::Experiment;
+use super::judging::{ClaimSpec, Threshold, claim, every};
 use super::paper::{D_8, EXPLAINED, table};
-use super::plots::Shown::Explained;
+use super::plots::FigureSpec::Explained;
 use super::statistics::median_interval;
-use super::table::{Asks, Table, TrainingRun, run};
+use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::{Source, Verdict};
 
 /// The algorithms that emerge under the masks and losses of the paper's other constructions.
-pub const EMERGENCE: Entry = table(
+pub const EMERGENCE: Experiment = table(
     "emergence",
     "Beyond the paper: which algorithms emerge",
-    Table {
+    ExperimentSpec {
         about: "The paper leaves open whether TD(lambda) and the residual gradient emerge as TD(0) does. Here are \
                 trained, with L = 1 to 4: TD(lambda)'s mask, TD(0)'s mask by the residual gradient, and TD(0) itself. Each seed is judged by its function on \
                 fresh tasks (which algorithm, with L step sizes fitted on half of them, explains how much of |v|^2 on \
@@ -41,9 +41,9 @@ pub const EMERGENCE: Entry = table(
             several("residual-gradient-l3", "--loss residual-gradient --layers 3"),
             several("residual-gradient-l4", "--loss residual-gradient --layers 4"),
         ],
-        asks: Asks { candidates: usize::MAX, lost: 400, ..Asks::NOTHING },
+        evaluation: EvaluationPlan { candidates: usize::MAX, lost: 400, ..EvaluationPlan::NOTHING },
         figures: &[Explained("emergence", "Which algorithms emerge", 4)],
-        ..Table::EMPTY
+        ..ExperimentSpec::EMPTY
     },
 );
 
@@ -55,20 +55,20 @@ const fn several(name: &'static str, options: &'static str) -> TrainingRun {
     run(name, options, name, SOMETHING_NEAR)
 }
 
-const SOMETHING_NEAR: &[JudgedClaim] = &[EMERGES.refuted()];
-const EMERGES: JudgedClaim = every(
+const SOMETHING_NEAR: &[ClaimSpec] = &[EMERGES.refuted()];
+const EMERGES: ClaimSpec = every(
     "the algorithm that is asked for emerges as the function",
     Source::OWN,
     "expected",
-    Needs::AtLeast(EXPLAINED),
+    Threshold::AtLeast(EXPLAINED),
 )
 .with_medians(&["form", "lost"]);
 
 /// The part of trained parameters that ten numbers a layer leave out.
-pub const INVARIANT_SET: Entry = table(
+pub const INVARIANT_SET: Experiment = table(
     "invariant-set",
     "Beyond the paper: the invariant set of any depth",
-    Table {
+    ExperimentSpec {
         about: "Trained parameters (the linear transformers of the paper's experiments): how much of P and Q is \
                 outside of ten numbers a layer, the set for any depth, and what share of |v|^2 is lost, on 100 fresh \
                 contexts, when P and Q are projected on it.",
@@ -83,8 +83,8 @@ pub const INVARIANT_SET: Entry = table(
             kept("sequential-l4", "--layer-sharing sequential --layers 4"),
             kept("cart-pole", "--task cartpole --context-length 250 --tasks 10000"),
         ],
-        asks: Asks { candidates: 1, lost: 100, ..Asks::NOTHING },
-        ..Table::EMPTY
+        evaluation: EvaluationPlan { candidates: 1, lost: 100, ..EvaluationPlan::NOTHING },
+        ..ExperimentSpec::EMPTY
     },
 );
 
@@ -93,7 +93,7 @@ const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
 }
 
 /// Projecting on ten numbers a layer loses little of |v|^2; in part, less than half.
-const LOSES_LITTLE: JudgedClaim =
+const LOSES_LITTLE: ClaimSpec =
     claim("ten numbers a layer are most of the function", Source::OWN, |of| {
         let lost = median_interval(&of.values("lost"));
         let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");

@@ -1,15 +1,15 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context. It is Theorem 1's, that of a file, or
 //! each seed of a run.
 
-use super::experiment::{Entry, Measured, Run, run};
+use super::experiment::{Experiment, Measured, Runner, run};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::plots::{self, Plot, Seeds, Series, Shown, series};
+use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, SeedAggregate, series};
 use super::statistics::{mean_and_stderr, spread};
-use crate::error::{Doing, Error};
+use crate::error::{Error, WithContext};
 use crate::model_file;
 use crate::options;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{Claim, Report, Source, Verdict, number};
 use crate::run::session::Session;
 use compute::capacity::{FEW, STATES};
@@ -124,7 +124,7 @@ impl Demo {
             gamma: self.gamma,
             lengths: self.lengths(),
         };
-        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).doing(label))
+        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(label))
     }
 
     /// Puts the mean errors of a trained seed over the tasks of seeds into the record, `METRIC zero` and `METRIC rewards`
@@ -158,11 +158,11 @@ const TRAINED: &str = "trained";
 const ZERO: &str = "trained zero";
 
 /// Its description, known without running it.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: Experiment = Experiment {
     id: "demo",
     figure: "Figure 1",
     figures,
-    run: Run::Fixed(|session| options::parsed::<Demo>("").run(session)),
+    run: Runner::Fixed(|session| options::parsed::<Demo>("").run(session)),
 };
 
 impl Demo {
@@ -193,7 +193,7 @@ impl Demo {
         Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
+    fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let mut long = MeasurementTable::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;
         let mut zero = f64::NAN;
@@ -283,19 +283,23 @@ pub fn falls_in_seeds(of: RunMeasurements) -> Judgement {
     (measured, verdict)
 }
 
-pub(super) const fn plot(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Plot {
-    Plot { title, x: || Axis::linear("context length t"), y, curves }
+pub(super) const fn plot(
+    title: &'static str,
+    y: fn() -> Axis,
+    curves: &'static [CurveSpec],
+) -> PanelSpec {
+    PanelSpec { title, x: || Axis::linear("context length t"), y, curves }
 }
 
-fn figures(records: &Records) -> Result<NamedFigures, Error> {
-    const OF_TASKS: Shown = Shown::Plots(
+fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
+    const OF_TASKS: FigureSpec = FigureSpec::Plots(
         DEMO,
         "Policy evaluation in context",
         "value error of one fixed transformer, mean over tasks with standard error",
-        &[plot("", || Axis::from_zero("MSVE"), &[series("", DEMO, MSVE, Seeds::Mean)])],
+        &[plot("", || Axis::from_zero("MSVE"), &[series("", DEMO, MSVE, SeedAggregate::Mean)])],
         1,
     );
-    const OF_SEEDS: Shown = Shown::Plots(
+    const OF_SEEDS: FigureSpec = FigureSpec::Plots(
         DEMO,
         "Policy evaluation in context, by trained transformers",
         "value error, mean over tasks; median over trained seeds with quartiles",
@@ -303,8 +307,8 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
             "",
             || Axis::log("MSVE"),
             &[
-                series("trained", DEMO, TRAINED, Seeds::Quartiles),
-                series("predicting 0", DEMO, ZERO, Seeds::Quartiles).dashed(),
+                series("trained", DEMO, TRAINED, SeedAggregate::Quartiles),
+                series("predicting 0", DEMO, ZERO, SeedAggregate::Quartiles).dashed(),
             ],
         )],
         1,

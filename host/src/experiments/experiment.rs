@@ -1,16 +1,16 @@
 //! An experiment: its entry, which is known without running it, its run, and what it writes into its directory.
 //!
-//! Most experiments are data ([`Table`]); one that is a command with options of its own, such as `demo`, calls [`run`].
+//! Most experiments are data ([`ExperimentSpec`]); one that is a command with options of its own, such as `demo`, calls [`run`].
 
-use super::learning::Scale;
+use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
 pub use super::table::Measured;
-use super::table::{Table, TableOptions};
+use super::table::{ExperimentOptions, ExperimentSpec};
 use super::{panels, plots};
 use crate::error::Error;
 use crate::run::config;
-use crate::run::info::RunInfo;
-use crate::run::records::{self, Records, RunDirectory};
+use crate::run::info::RunManifest;
+use crate::run::records::{self, RunDirectory, RunFiles};
 use crate::run::report::Report;
 use crate::run::session::Session;
 use figures::{Figure, NamedFigures};
@@ -18,43 +18,44 @@ use serde::Serialize;
 use serde_json::json;
 
 /// The description of an experiment, known without running it.
-pub struct Entry {
+pub struct Experiment {
     /// The command's name, and its directory's.
     pub id: &'static str,
     /// The figure of the paper that it repeats.
     pub figure: &'static str,
     /// The figures that are code, with their file names (without ending), from the records alone.
-    pub figures: fn(&Records) -> Result<NamedFigures, Error>,
+    pub figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
     /// How `reproduce` runs it.
-    pub run: Run,
+    pub run: Runner,
 }
 
 /// How an experiment is run without options of its own.
-pub enum Run {
+pub enum Runner {
     /// Not at all: a command asks for what it needs.
     ByCommand,
     /// Without training.
     Fixed(fn(&Session) -> Result<Report, Error>),
     /// As a table says, at a scale.
-    Table(Table),
+    Spec(ExperimentSpec),
 }
 
-impl Entry {
+impl Experiment {
     /// It trains, so that a scale changes it.
     pub fn trains(&self) -> bool {
-        matches!(self.run, Run::Table(_))
+        matches!(self.run, Runner::Spec(_))
     }
 
     /// Runs it.
     /// Errors: as [`run`]; [`Error::Usage`] for one that its command runs.
-    pub fn run(&self, scale: &Scale, session: &Session) -> Result<Report, Error> {
+    pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
-            Run::Fixed(run) => run(session),
-            Run::Table(table) => {
-                let options = TableOptions { scale: scale.clone(), settings: table.defaults() };
+            Runner::Fixed(run) => run(session),
+            Runner::Spec(table) => {
+                let options =
+                    ExperimentOptions { scale: scale.clone(), settings: table.defaults() };
                 self.run_table(table, &options, session)
             }
-            Run::ByCommand => Err(Error::Usage(format!(
+            Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
                 self.id
             ))),
@@ -62,11 +63,11 @@ impl Entry {
     }
 
     /// Runs it as a table says, with options.
-    /// Errors: as [`Table::measure`], and of its files.
+    /// Errors: as [`ExperimentSpec::measure`], and of its files.
     pub fn run_table(
         &self,
-        table: &Table,
-        options: &TableOptions,
+        table: &ExperimentSpec,
+        options: &ExperimentOptions,
         session: &Session,
     ) -> Result<Report, Error> {
         run(self, options, session, |records| table.measure(options, session, records))
@@ -74,9 +75,9 @@ impl Entry {
 
     /// Draws what its run shows, from its records alone.
     /// Errors: [`Error::File`] if a record is missing or damaged.
-    pub fn drawn(&self, records: &Records) -> Result<NamedFigures, Error> {
+    pub fn drawn(&self, records: &RunFiles) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
-        if let Run::Table(table) = &self.run {
+        if let Runner::Spec(table) = &self.run {
             let runs: Vec<_> = table.runs.iter().map(|run| (run.name, run.title)).collect();
             figures.extend(plots::figures(table.figures, &runs, records)?);
         }
@@ -84,10 +85,10 @@ impl Entry {
     }
 
     /// Draws P and Q as they emerge, frame by frame, if its run shows that.
-    /// Errors: as [`Entry::drawn`].
-    pub fn frames(&self, records: &Records) -> Result<Vec<Figure>, Error> {
+    /// Errors: as [`Experiment::drawn`].
+    pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
-            Run::Table(Table { emergence: Some(run), .. }) => {
+            Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {
                 panels::emergence(MeasurementTable::read(records)?.of(run))
             }
             _ => Ok(Vec::new()),
@@ -98,15 +99,15 @@ impl Entry {
 /// Measures, which puts the numbers behind the figures into the records, and writes the run's directory: config.toml,
 /// results.json, records, figures, run.json.
 pub fn run(
-    entry: &Entry,
+    entry: &Experiment,
     options: &impl Serialize,
     session: &Session,
-    measure: impl FnOnce(&mut Records) -> Result<Measured, Error>,
+    measure: impl FnOnce(&mut RunFiles) -> Result<Measured, Error>,
 ) -> Result<Report, Error> {
     let directory = RunDirectory::claim(records::place(&session.out, entry.id)?)?;
-    let run_info = RunInfo::new(entry.id, session);
+    let run_info = RunManifest::new(entry.id, session);
     let started = std::time::Instant::now();
-    let mut records = Records::streaming_to(&directory);
+    let mut records = RunFiles::streaming_to(&directory);
     let Measured { results, text, claims } = measure(&mut records)?;
 
     let (figure, seed, config) = (entry.figure, session.seed, config::table(options)?);

@@ -12,7 +12,7 @@ use crate::run::report::{Claim, Source, Verdict};
 pub type Judgement = (String, Verdict);
 
 /// A claim about a run, or several runs, with the way it is judged.
-pub struct JudgedClaim {
+pub struct ClaimSpec {
     claim: &'static str,
     source: Source,
     expected: Verdict,
@@ -24,7 +24,7 @@ pub struct JudgedClaim {
 #[derive(Clone, Copy)]
 enum Judge {
     /// A metric of most seeds is what it must be.
-    Every(&'static str, Needs),
+    Every(&'static str, Threshold),
     /// In a way of its own.
     Own(fn(RunMeasurements) -> Judgement),
 }
@@ -34,14 +34,8 @@ pub const fn claim(
     claim: &'static str,
     source: Source,
     judge: fn(RunMeasurements) -> Judgement,
-) -> JudgedClaim {
-    JudgedClaim {
-        claim,
-        source,
-        expected: Verdict::Holds,
-        judge: Judge::Own(judge),
-        also_shown: &[],
-    }
+) -> ClaimSpec {
+    ClaimSpec { claim, source, expected: Verdict::Holds, judge: Judge::Own(judge), also_shown: &[] }
 }
 
 /// Returns a claim about a metric of every seed.
@@ -49,31 +43,31 @@ pub const fn every(
     claim: &'static str,
     source: Source,
     metric: &'static str,
-    needs: Needs,
-) -> JudgedClaim {
+    needs: Threshold,
+) -> ClaimSpec {
     let judge = Judge::Every(metric, needs);
-    JudgedClaim { claim, source, expected: Verdict::Holds, judge, also_shown: &[] }
+    ClaimSpec { claim, source, expected: Verdict::Holds, judge, also_shown: &[] }
 }
 
-impl JudgedClaim {
+impl ClaimSpec {
     /// Returns the same claim, known not to hold; or an open question, of which that is an answer.
     pub const fn refuted(self) -> Self {
-        JudgedClaim { expected: Verdict::DoesNotHold, ..self }
+        ClaimSpec { expected: Verdict::DoesNotHold, ..self }
     }
 
     /// Returns the same claim as a variant: under a setting that the paper does not speak of.
     pub const fn variant(self) -> Self {
-        JudgedClaim { source: self.source.variant(), ..self }
+        ClaimSpec { source: self.source.variant(), ..self }
     }
 
     /// Returns the same claim in other words of the paper.
     pub const fn stated(self, source: Source) -> Self {
-        JudgedClaim { source, ..self }
+        ClaimSpec { source, ..self }
     }
 
     /// Returns the same claim, whose measurement also shows the medians of other metrics.
     pub const fn with_medians(self, also_shown: &'static [&'static str]) -> Self {
-        JudgedClaim { also_shown, ..self }
+        ClaimSpec { also_shown, ..self }
     }
 
     /// Judges what is claimed of a subject, if it is named.
@@ -122,7 +116,7 @@ pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
 
 /// The condition that a number of a seed must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Needs {
+pub enum Threshold {
     /// At least so much.
     AtLeast(f64),
     /// At most so much.
@@ -133,31 +127,31 @@ pub enum Needs {
     Below(f64),
 }
 
-impl Needs {
+impl Threshold {
     /// Returns true of a number that is what it must be; NaN never is.
     fn met(self, x: &f64) -> bool {
         match self {
-            Needs::AtLeast(limit) => *x >= limit,
-            Needs::AtMost(limit) => *x <= limit,
-            Needs::Above(limit) => *x > limit,
-            Needs::Below(limit) => *x < limit,
+            Threshold::AtLeast(limit) => *x >= limit,
+            Threshold::AtMost(limit) => *x <= limit,
+            Threshold::Above(limit) => *x > limit,
+            Threshold::Below(limit) => *x < limit,
         }
     }
 }
 
-impl std::fmt::Display for Needs {
+impl std::fmt::Display for Threshold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Needs::AtLeast(limit) => write!(f, ">= {limit}"),
-            Needs::AtMost(limit) => write!(f, "<= {limit}"),
-            Needs::Above(limit) => write!(f, "> {limit}"),
-            Needs::Below(limit) => write!(f, "< {limit}"),
+            Threshold::AtLeast(limit) => write!(f, ">= {limit}"),
+            Threshold::AtMost(limit) => write!(f, "<= {limit}"),
+            Threshold::Above(limit) => write!(f, "> {limit}"),
+            Threshold::Below(limit) => write!(f, "< {limit}"),
         }
     }
 }
 
 /// Judges whether most of some numbers, one a seed, are what they must be; NaN never is.
-pub fn most(what: &str, values: &[f64], needs: Needs) -> Judgement {
+pub fn most(what: &str, values: &[f64], needs: Threshold) -> Judgement {
     let (seeds, verdict) = of_seeds(values.iter().map(|x| needs.met(x)));
     (format!("{what} {}, needs {needs} in {seeds}", spread(values)), verdict)
 }

@@ -7,7 +7,7 @@ use super::measurements::{MatrixEntry, MeasurementTable};
 use super::statistics::mean_and_stderr;
 use crate::error::Error;
 use crate::options;
-use crate::run::records::{self, Records};
+use crate::run::records::{self, RunFiles};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, Point, SS, SeedRun};
@@ -22,7 +22,7 @@ const FRAMES: usize = 40;
 /// How much is trained; by default as much as for the paper's figure.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Scale {
+pub struct TrainingBudget {
     /// Number of seeds [default: 30]
     #[arg(long, value_parser = options::integer(1..=100_000))]
     pub seeds: Option<usize>,
@@ -31,7 +31,7 @@ pub struct Scale {
     pub tasks: Option<usize>,
 }
 
-impl Scale {
+impl TrainingBudget {
     /// Returns how many seeds are trained.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(30)
@@ -52,7 +52,7 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let place = records::place(&session.out, "runs")?;
     let directory = TrainDirectory::create(&place, options, session.seed)?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary(options)?.write(trained.info, &Records::new())?;
+    directory.summary(options)?.write(trained.info, &RunFiles::new())?;
     Ok(trained.runs)
 }
 

@@ -2,7 +2,7 @@
 
 use super::statistics::quartiles;
 use crate::error::Error;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use compute::judge::Number;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -102,7 +102,7 @@ impl MeasurementTable {
     ///
     /// # Errors
     /// [`Error::File`].
-    pub fn read(records: &Records) -> Result<Self, Error> {
+    pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for row in records.csv::<MeasurementRow>(FILE)? {
             table.put(&row.run, row.seed, &row.metric, row.x, row.value);
@@ -121,8 +121,8 @@ impl MeasurementTable {
     /// Writes the measurements.
     ///
     /// # Errors
-    /// Returns the errors of [`Records::put_table`].
-    pub fn write(&self, records: &mut Records) -> Result<(), Error> {
+    /// Returns the errors of [`RunFiles::put_table`].
+    pub fn write(&self, records: &mut RunFiles) -> Result<(), Error> {
         let rows = self.numbers.iter().flat_map(|(run, metrics)| {
             metrics.iter().flat_map(move |(metric, measurements)| {
                 measurements.iter().map(move |m| (run, m.seed, metric, m.x, m.value))

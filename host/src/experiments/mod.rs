@@ -17,7 +17,7 @@ pub mod table;
 pub mod universal;
 pub mod verify;
 
-pub use experiment::Entry;
+pub use experiment::Experiment;
 
 use crate::error::Error;
 use crate::options;
@@ -25,30 +25,30 @@ use crate::run::report::Report;
 use crate::run::session::Session;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use experiment::Run;
-use learning::Scale;
-use table::{Setting, Table, TableOptions};
+use experiment::Runner;
+use learning::TrainingBudget;
+use table::{ExperimentOptions, ExperimentSpec, Setting};
 
 /// The commands whose runs have figures, and how they are typed: handed down by the command line to what
 /// shows runs.
 pub struct Catalogue {
     /// The experiments, in the paper's order.
-    pub experiments: &'static [Entry],
+    pub experiments: &'static [Experiment],
     /// Other commands.
-    pub others: &'static [Entry],
+    pub others: &'static [Experiment],
     /// The command line.
     pub command: clap::Command,
 }
 
 impl Catalogue {
     /// Returns all commands whose runs have figures.
-    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone {
+    pub fn entries(&self) -> impl Iterator<Item = &'static Experiment> + Clone {
         self.experiments.iter().chain(self.others)
     }
 }
 
 /// Every experiment, in the paper's order.
-pub const ALL: &[Entry] = &[
+pub const ALL: &[Experiment] = &[
     demo::ENTRY,
     paper::FIGURE_2,
     paper::ALGORITHM_1,
@@ -69,21 +69,23 @@ pub const ALL: &[Entry] = &[
 
 /// One of the experiments that are data, as a hidden command.
 #[derive(Clone, Debug)]
-pub struct TableCommand {
+pub struct ExperimentCommand {
     id: String,
-    options: TableOptions,
+    options: ExperimentOptions,
 }
 
-impl TableCommand {
+impl ExperimentCommand {
     /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let found = tables().find(|(entry, _)| entry.id == self.id);
-        let run = |(entry, table): (&Entry, &Table)| entry.run_table(table, &self.options, session);
+        let run = |(entry, table): (&Experiment, &ExperimentSpec)| {
+            entry.run_table(table, &self.options, session)
+        };
         found.map_or(Ok(Report::default()), run)
     }
 }
 
-impl FromArgMatches for TableCommand {
+impl FromArgMatches for ExperimentCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let found = matches
             .subcommand()
@@ -95,8 +97,11 @@ impl FromArgMatches for TableCommand {
         for (name, value) in &mut settings {
             *value = options.get_one(name).copied().unwrap_or(*value);
         }
-        let scale = Scale::from_arg_matches(options)?;
-        Ok(TableCommand { id: entry.id.into(), options: TableOptions { scale, settings } })
+        let scale = TrainingBudget::from_arg_matches(options)?;
+        Ok(ExperimentCommand {
+            id: entry.id.into(),
+            options: ExperimentOptions { scale, settings },
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -105,17 +110,18 @@ impl FromArgMatches for TableCommand {
     }
 }
 
-fn tables() -> impl Iterator<Item = (&'static Entry, &'static Table)> {
+fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpec)> {
     ALL.iter().filter_map(|entry| match &entry.run {
-        Run::Table(table) => Some((entry, table)),
+        Runner::Spec(table) => Some((entry, table)),
         _ => None,
     })
 }
 
-impl Subcommand for TableCommand {
+impl Subcommand for ExperimentCommand {
     fn augment_subcommands(command: clap::Command) -> clap::Command {
-        tables().fold(command, |command, (Entry { id, figure, .. }, table)| {
-            let one = Scale::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
+        tables().fold(command, |command, (Experiment { id, figure, .. }, table)| {
+            let one =
+                TrainingBudget::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
             let arg = |one: clap::Command, setting: &'static Setting| {
                 let Setting { name, default, expected: [low, high], about } = *setting;
                 let arg = clap::Arg::new(name).long(name).help(about).default_value(default);

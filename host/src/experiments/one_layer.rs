@@ -1,24 +1,24 @@
 //! Theorem 2 and one layer: updates that stay in three numbers, and the set in which training ends.
 
-use super::experiment::Entry;
-use super::judging::{JudgedClaim, Needs, claim, every, most};
+use super::experiment::Experiment;
+use super::judging::{ClaimSpec, Threshold, claim, every, most};
 use super::measurements::MeasurementTable;
 use super::paper::{P_BY_ITS_MEASURE, P_STRICTLY, app_d2, table};
-use super::plots::Shown::{Parameters, Plots};
-use super::plots::{Plot, Seeds, series};
+use super::plots::FigureSpec::{Parameters, Plots};
+use super::plots::{PanelSpec, SeedAggregate, series};
 use super::statistics::nan_or_larger;
-use super::table::{Table, Work, run};
-use crate::error::{Doing, Error};
+use super::table::{ExperimentInputs, ExperimentSpec, run};
+use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
 use compute::invariant::{outside_theta_star, theorem_2};
 use figures::Axis;
 use ictd_core::metrics::FORM_SHARE;
 
 /// One layer: Theorem 2, and the App. figure's L = 1.
-pub const ONE_LAYER: Entry = table(
+pub const ONE_LAYER: Experiment = table(
     "one-layer",
     "Theorem 2 and App. figure: one layer, L = 1",
-    Table {
+    ExperimentSpec {
         about: "Expected updates of one layer (d = 3, f64), the mean over all signed permutations of the features: from \
                 theta_* they stay in Theorem 2's set; without the average, or from elsewhere, they leave. Trained as \
                 in Figure 2, one layer learns the corollary's form (Q's right diagonal gets no gradient, since the \
@@ -41,18 +41,28 @@ pub const ONE_LAYER: Entry = table(
                 "invariant-set",
                 "Theorem 2: the invariant set",
                 "median over seeds with quartiles; one layer, d = 3, all 48 signed permutations",
-                &[Plot {
+                &[PanelSpec {
                     title: "",
                     x: || Axis::linear("update k"),
                     y: || Axis::log("largest entry off the set's form"),
                     curves: &[
-                        series("from θ*, averaged", DEPARTURES, "averaged", Seeds::Quartiles),
-                        series("from θ*, one trajectory", DEPARTURES, "single", Seeds::Quartiles),
+                        series(
+                            "from θ*, averaged",
+                            DEPARTURES,
+                            "averaged",
+                            SeedAggregate::Quartiles,
+                        ),
+                        series(
+                            "from θ*, one trajectory",
+                            DEPARTURES,
+                            "single",
+                            SeedAggregate::Quartiles,
+                        ),
                         series(
                             "from elsewhere, averaged",
                             DEPARTURES,
                             "elsewhere",
-                            Seeds::Quartiles,
+                            SeedAggregate::Quartiles,
                         ),
                     ],
                 }],
@@ -60,7 +70,7 @@ pub const ONE_LAYER: Entry = table(
             ),
             Parameters("one-layer", "linear-l1"),
         ],
-        ..Table::EMPTY
+        ..ExperimentSpec::EMPTY
     },
 );
 
@@ -68,10 +78,10 @@ pub const ONE_LAYER: Entry = table(
 pub const DEPARTURES: &str = "theorem 2";
 
 /// Puts how far updates lead away from Theorem 2's set, and what trained layers have outside of it, into the record.
-fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
+fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let starts: Vec<u64> = (0..work.seeds as u64).map(|i| work.session.seed + i).collect();
     let found = work.session.map(DEPARTURES, &starts, |seed| {
-        theorem_2(*seed, 40).doing(format!("{DEPARTURES}, seed {seed}"))
+        theorem_2(*seed, 40).context(format!("{DEPARTURES}, seed {seed}"))
     })?;
     for (seed, numbers) in starts.iter().zip(found) {
         long.extend(DEPARTURES, *seed, numbers);
@@ -85,17 +95,17 @@ fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
 }
 
 const TO_COROLLARY_1: Source = app_d2("converge to the construction in Corollary 1");
-const Q_IS_THE_COROLLARYS: JudgedClaim = every(
+const Q_IS_THE_COROLLARYS: ClaimSpec = every(
     "Q takes the corollary's form",
     TO_COROLLARY_1,
     "q_form_one_layer_0",
-    Needs::AtLeast(FORM_SHARE),
+    Threshold::AtLeast(FORM_SHARE),
 )
 .with_medians(&["q_form_0", "q_form_residual_0"]);
 
 /// Less than this share of P's and Q's squares is outside of the set.
 pub const OUTSIDE: f64 = 0.05;
-const ENDS_IN_THE_SET: JudgedClaim = claim(
+const ENDS_IN_THE_SET: ClaimSpec = claim(
     "training ends in Theorem 2's set",
     Source::paper(
         "Section 5, Theorem 2",
@@ -103,12 +113,12 @@ const ENDS_IN_THE_SET: JudgedClaim = claim(
     ),
     |of| {
         let outside = of.values("outside_theta");
-        most("outside of it, of P's and Q's squares,", &outside, Needs::Below(OUTSIDE))
+        most("outside of it, of P's and Q's squares,", &outside, Threshold::Below(OUTSIDE))
     },
 );
 
 /// Expected updates, averaged over the symmetries of the features, stay.
-pub const STAYS: JudgedClaim = claim(
+pub const STAYS: ClaimSpec = claim(
     "expected updates stay in Theorem 2's invariant set",
     Source::paper("Section 5", "it can never leave"),
     |of| {
@@ -124,7 +134,7 @@ pub const STAYS: JudgedClaim = claim(
 );
 
 /// Those of a single trajectory leave.
-const NEEDS_SYMMETRY: JudgedClaim =
+const NEEDS_SYMMETRY: ClaimSpec =
     claim("the symmetry of the features is needed for it", Source::OWN, |of| {
         let single = of.other_run(DEPARTURES).values("single");
         let moved = single.iter().all(|departure| *departure > 1e-6);

@@ -1,14 +1,14 @@
 //! The paper's experiments that train, as data: what is trained, what is claimed of it, and what is drawn.
 
-use super::experiment::{Entry, Run};
-use super::judging::Needs::{Above, AtLeast, AtMost, Below};
+use super::experiment::{Experiment, Runner};
+use super::judging::Threshold::{Above, AtLeast, AtMost, Below};
 use super::judging::{
-    JudgedClaim, all_positive, change, claim, differences, every, is_not_linear, median_between,
+    ClaimSpec, all_positive, change, claim, differences, every, is_not_linear, median_between,
     others_are_small, rises,
 };
-use super::plots::Shown::{Comparison, Explained, Parameters, ValueError};
+use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{bootstrap, mean_interval, median, median_interval};
-use super::table::{Asks, Table, run};
+use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -30,10 +30,10 @@ const fn app_e(quote: &'static str) -> Source {
 }
 
 /// Section 5, Figure 2.
-pub const FIGURE_2: Entry = table(
+pub const FIGURE_2: Experiment = table(
     "figure-2",
     "Figure 2: P and Q learned with L = 3, and their learning progress",
-    Table {
+    ExperimentSpec {
         about: "Section 5. Multi-task TD on 4000 Boyan chains of 10 states, d = 4, n = 30, 30 seeds; no \
                 entry of P or Q is fixed. Q takes Theorem 1's form, up to a scale and a common sign; P has \
                 diagonals besides.",
@@ -43,7 +43,7 @@ pub const FIGURE_2: Entry = table(
         ..TRAINED
     },
 );
-const FIGURE_2_CLAIMS: &[JudgedClaim] = &[
+const FIGURE_2_CLAIMS: &[ClaimSpec] = &[
     P_BY_ITS_MEASURE,
     P_HAS_MORE,
     Q_BY_ITS_MEASURE,
@@ -55,19 +55,19 @@ const FIGURE_2_CLAIMS: &[JudgedClaim] = &[
 ];
 
 /// The paper's measure, which names no number: the mean absolute value of the others, where the largest is 1.
-pub(super) const P_BY_ITS_MEASURE: JudgedClaim = claim(
+pub(super) const P_BY_ITS_MEASURE: ClaimSpec = claim(
     "P is Theorem 1's by the paper's measure (|others| beside the largest entry)",
     section_5("the average absolute value of all other elements remain close to zero"),
     |of| others_are_small(of, "p_others_scaled_0"),
 )
 .with_medians(&["p_others_of_mean"]);
-const Q_BY_ITS_MEASURE: JudgedClaim = claim(
+const Q_BY_ITS_MEASURE: ClaimSpec = claim(
     "Q's others vanish by the paper's measure",
     section_5("the average absolute value of all the other elements in Q_0 remain near zero"),
     |of| others_are_small(of, "q_others_scaled_0"),
 );
 const OUR_SPECIFICATIONS: Source = section_5("closely match our specifications").variant();
-pub(super) const P_STRICTLY: JudgedClaim = every(
+pub(super) const P_STRICTLY: ClaimSpec = every(
     "P takes Theorem 1's form strictly: at least 0.9 of its squared norm is in P[-1,-1]",
     OUR_SPECIFICATIONS,
     "p_form_0",
@@ -75,15 +75,15 @@ pub(super) const P_STRICTLY: JudgedClaim = every(
 )
 .with_medians(&["p_block_00_0", "p_block_01_0", "p_block_10_0", "p_block_11_0"]);
 /// P of layers that share it has diagonals in its blocks, too.
-const P_HAS_MORE: JudgedClaim = P_STRICTLY.refuted();
-const Q_STRICTLY: JudgedClaim = every(
+const P_HAS_MORE: ClaimSpec = P_STRICTLY.refuted();
+const Q_STRICTLY: ClaimSpec = every(
     "Q takes Theorem 1's form strictly: at least 0.9 of its squared norm",
     OUR_SPECIFICATIONS,
     "q_form_0",
     AtLeast(FORM_SHARE),
 )
 .with_medians(&["q_form_one_layer_0", "q_form_residual_0"]);
-const BALANCED: JudgedClaim = claim(
+const BALANCED: ClaimSpec = claim(
     "Q's two diagonals are C and -C",
     section_5("the trace of the upper right block (excluding the last column) approaches d"),
     |of| {
@@ -93,7 +93,7 @@ const BALANCED: JudgedClaim = claim(
 );
 /// Batch TD(0) is what the trained function is: of the classical algorithms, each with step sizes fitted on other
 /// tasks, it explains most of v_TF, and at least nine tenths.
-pub const IS_TD0: JudgedClaim = every(
+pub const IS_TD0: ClaimSpec = every(
     "its function is batch TD(0)'s: no other explains more of it",
     app_d2("learn to implement TD(0)"),
     "expected",
@@ -107,14 +107,14 @@ pub const IS_TD0: JudgedClaim = every(
     "explained by residual gradient",
 ]);
 /// It falls to 7 % of the mean square of v_TD, in the median, and in too many seeds to more than 10 %.
-const VD_VANISHES: JudgedClaim = every(
+const VD_VANISHES: ClaimSpec = every(
     "VD vanishes: it ends below a tenth of its first value and of mean v_TD^2",
     app_d2("the value difference approaches zero during training"),
     "vd_part",
     Below(0.1),
 )
 .refuted();
-const IWS_NEAR_1: JudgedClaim = every(
+const IWS_NEAR_1: ClaimSpec = every(
     "IWS (= SS) near 1, with the converged learning rate",
     app_d2("near one, as are the implicit weight similarities"),
     "iws_converged",
@@ -123,10 +123,10 @@ const IWS_NEAR_1: JudgedClaim = every(
 .with_medians(&["iws", "one_step"]);
 
 /// Section 5, Algorithm 1 as it is printed.
-pub const ALGORITHM_1: Entry = table(
+pub const ALGORITHM_1: Experiment = table(
     "algorithm-1",
     "Algorithm 1 to the letter: one trajectory of each task, plain TD after each window",
-    Table {
+    ExperimentSpec {
         about: "One trajectory of tau = 347 steps of each task, and a plain TD update after each of its 317 \
                 windows (t = 0 to tau - n - 1; the text says 320), where the authors' code makes 5 steps of Adam. \
                 The paper gives no step size but Adam's, 0.001.",
@@ -145,10 +145,10 @@ pub const ALGORITHM_1: Entry = table(
 );
 
 /// Section 5: tasks with a fixed part.
-pub const ABLATION: Entry = table(
+pub const ABLATION: Experiment = table(
     "ablation",
     "Section 5: the tasks have to be difficult enough, (p_0, p) or phi fixed",
-    Table {
+    ExperimentSpec {
         about: "As Figure 2, with (p_0, p) or phi the same in all tasks of a seed: those of its first. The function is \
                 judged on tasks without a fixed part.",
         runs: &[
@@ -170,9 +170,9 @@ pub const ABLATION: Entry = table(
     },
 );
 const NOT_OBSERVED: Source = section_5("we did not observe the emergence of in-context TD");
-const Q_LACKS_FORM: JudgedClaim =
+const Q_LACKS_FORM: ClaimSpec =
     every("Theorem 1's form of Q does not emerge", NOT_OBSERVED, "q_form_0", Below(FORM_SHARE));
-const IS_NOT_TD0: JudgedClaim = every(
+const IS_NOT_TD0: ClaimSpec = every(
     "nor batch TD(0)'s function, on tasks without a fixed part",
     NOT_OBSERVED,
     "explained by TD(0)",
@@ -180,16 +180,16 @@ const IS_NOT_TD0: JudgedClaim = every(
 );
 
 /// App. "Autoregressive Linear Transformers".
-pub const AUTOREGRESSIVE: Entry = table(
+pub const AUTOREGRESSIVE: Experiment = table(
     "autoregressive",
     "App. figure: autoregressive linear transformers, L = 2, 4",
-    Table {
+    ExperimentSpec {
         about: "As Figure 2 with other depths; one layer is `one-layer`.",
         runs: &[
             run("linear-l2", "--layers 2", "L = 2", TO_THEOREM_1S_FORM),
             run("linear-l4", "--layers 4", "L = 4", TO_THEOREM_1S_FORM),
         ],
-        asks: Asks::NOTHING,
+        evaluation: EvaluationPlan::NOTHING,
         figures: &[
             Parameters("autoregressive-l2", "linear-l2"),
             Parameters("autoregressive-l4", "linear-l4"),
@@ -198,7 +198,7 @@ pub const AUTOREGRESSIVE: Entry = table(
     },
 );
 const TO_THEOREM_1: Source = app_d2("converge to the construction in Theorem 1");
-const TO_THEOREM_1S_FORM: &[JudgedClaim] = &[
+const TO_THEOREM_1S_FORM: &[ClaimSpec] = &[
     P_BY_ITS_MEASURE.stated(TO_THEOREM_1),
     P_HAS_MORE,
     Q_BY_ITS_MEASURE.stated(TO_THEOREM_1),
@@ -206,10 +206,10 @@ const TO_THEOREM_1S_FORM: &[JudgedClaim] = &[
 ];
 
 /// App. figure "comparison with batch TD".
-pub const COMPARISON: Entry = table(
+pub const COMPARISON: Experiment = table(
     "comparison",
     "App. figure: linear transformers against batch TD, L = 1 to 4, d = 8",
-    Table {
+    ExperimentSpec {
         about: "The learned value function against batch TD's with a trained learning rate. The last run \
                 has d = 8, n = 60 and 20 states. The other claims about L = 3 stand in `figure-2`.",
         runs: &[
@@ -228,11 +228,11 @@ pub const COMPARISON: Entry = table(
     },
 );
 pub(super) const D_8: &str = "--dim 8 --context-length 60 --states 20";
-const NEAR_BATCH_TD: &[JudgedClaim] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
+const NEAR_BATCH_TD: &[ClaimSpec] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
 /// TD(0) is best, and explains less than nine tenths in too many seeds.
-const MOST_OF_IT: JudgedClaim = IS_TD0.refuted();
-const LESS_NEAR: &[JudgedClaim] = &[ALPHA_CONVERGES, MOST_OF_IT, IWS_NEAR_1, VD_VANISHES];
-const ALPHA_CONVERGES: JudgedClaim = every(
+const MOST_OF_IT: ClaimSpec = IS_TD0.refuted();
+const LESS_NEAR: &[ClaimSpec] = &[ALPHA_CONVERGES, MOST_OF_IT, IWS_NEAR_1, VD_VANISHES];
+const ALPHA_CONVERGES: ClaimSpec = every(
     "batch TD's learning rate stays within a tenth of its end after a quarter of the tasks",
     app_d1("quickly converges"),
     "alpha_settled",
@@ -240,7 +240,7 @@ const ALPHA_CONVERGES: JudgedClaim = every(
 )
 .with_medians(&["alpha_converged"]);
 /// One layer has no use for half of Q, so that those of 2 to 4 are compared.
-const ALIGNS: JudgedClaim = claim(
+const ALIGNS: ClaimSpec = claim(
     "P and Q align with C = I as L grows",
     app_d2("the learned parameters are more aligned with the construction"),
     |of| {
@@ -255,7 +255,7 @@ const ALIGNS: JudgedClaim = claim(
 )
 .refuted();
 /// The mask keeps the query out of the keys.
-const NOT_LINEAR: JudgedClaim = claim(
+const NOT_LINEAR: ClaimSpec = claim(
     "v_TF is not linear in the query",
     app_d1("not linear even with a linear transformer"),
     |of| {
@@ -266,10 +266,10 @@ const NOT_LINEAR: JudgedClaim = claim(
 .refuted();
 
 /// App. "Sequential Transformers".
-pub const SEQUENTIAL: Entry = table(
+pub const SEQUENTIAL: Experiment = table(
     "sequential",
     "App. figures: sequential linear transformers, L = 2, 3, 4",
-    Table {
+    ExperimentSpec {
         about: "As Figure 2, each layer with its own pair, which starts a factor L smaller as in the authors' code.",
         runs: &[
             run(
@@ -299,12 +299,12 @@ pub const SEQUENTIAL: Entry = table(
         ..TRAINED
     },
 );
-const OF_TWO: &[JudgedClaim] = &[CLOSE.refuted(), GROWS, FALLS];
-const OF_THREE: &[JudgedClaim] = &[CLOSE, GROWS, FALLS, FIRST_P, FIRST_Q, FADES, P_FOLLOWS, P_LAST];
-const OF_FOUR: &[JudgedClaim] = &[CLOSE, GROWS, FALLS];
-const CLOSE: JudgedClaim = IS_TD0.stated(app_d3("functionally close to batch TD"));
-const GROWS: JudgedClaim = IWS_NEAR_1.stated(app_d3("grow drastically to near 1"));
-const FALLS: JudgedClaim = every(
+const OF_TWO: &[ClaimSpec] = &[CLOSE.refuted(), GROWS, FALLS];
+const OF_THREE: &[ClaimSpec] = &[CLOSE, GROWS, FALLS, FIRST_P, FIRST_Q, FADES, P_FOLLOWS, P_LAST];
+const OF_FOUR: &[ClaimSpec] = &[CLOSE, GROWS, FALLS];
+const CLOSE: ClaimSpec = IS_TD0.stated(app_d3("functionally close to batch TD"));
+const GROWS: ClaimSpec = IWS_NEAR_1.stated(app_d3("grow drastically to near 1"));
+const FALLS: ClaimSpec = every(
     "VD falls below a fifth of its first value and of mean v_TD^2",
     app_d3("the value difference drops considerably"),
     "vd_part",
@@ -312,9 +312,9 @@ const FALLS: JudgedClaim = every(
 );
 const INPUT_LAYER: Source =
     app_d3("the input layer converges to a pattern very close to our configuration");
-const FIRST_P: JudgedClaim = P_HAS_MORE.stated(INPUT_LAYER);
-const FIRST_Q: JudgedClaim = Q_STRICTLY.stated(INPUT_LAYER).refuted();
-const FADES: JudgedClaim = claim(
+const FIRST_P: ClaimSpec = P_HAS_MORE.stated(INPUT_LAYER);
+const FIRST_Q: ClaimSpec = Q_STRICTLY.stated(INPUT_LAYER).refuted();
+const FADES: ClaimSpec = claim(
     "Q's right diagonal fades with depth",
     app_d3("the deeper the layer, we observe the more the diagonal of"),
     |of| {
@@ -326,14 +326,14 @@ const FADES: JudgedClaim = claim(
         all_positive(&what, &[fall(0, 1), fall(1, 2)], Some(fall(0, 2)))
     },
 );
-const P_FOLLOWS: JudgedClaim = every(
+const P_FOLLOWS: ClaimSpec = every(
     "P has Theorem 1's form in every layer",
     app_d3("follow our configuration closely"),
     "p_form_least",
     AtLeast(FORM_SHARE),
 )
 .refuted();
-const P_LAST: JudgedClaim = claim(
+const P_LAST: ClaimSpec = claim(
     "P follows it most closely in the last of three layers",
     app_d3("especially for the final layer"),
     |of| {
@@ -346,10 +346,10 @@ const P_LAST: JudgedClaim = claim(
 );
 
 /// App. "Nonlinear Attention".
-pub const SOFTMAX: Entry = table(
+pub const SOFTMAX: Experiment = table(
     "softmax",
     "App. figure: softmax transformers, general and representable values",
-    Table {
+    ExperimentSpec {
         about: "Three layers of softmax attention that share P and Q, on Boyan's chain with random \
                 rewards and with a representable value function.",
         runs: &[
@@ -371,22 +371,22 @@ pub const SOFTMAX: Entry = table(
     },
 );
 /// It begins at about all of the mean square of v_TD, as v_TF begins near 0.
-const VD_SMALL: JudgedClaim = every(
+const VD_SMALL: ClaimSpec = every(
     "VD ends small: below a tenth of mean v_TD^2",
     app_e("the value difference remains small"),
     "vd_relative",
     Below(0.1),
 )
 .refuted();
-const IWS_RISES: JudgedClaim =
+const IWS_RISES: ClaimSpec =
     claim("IWS increases", app_e("the implicit weight similarity increases"), |of| {
         rises(of, "iws")
     });
-const SS_RISES: JudgedClaim =
+const SS_RISES: ClaimSpec =
     claim("SS increases", app_e("the sensitivity similarity now increases"), |of| rises(of, "ss"));
 /// It drops from its highest tenth of the log. Which tenth that is, is taken from half of the seeds, since the
 /// highest of ten noisy means is high by chance; the other half is judged.
-const SS_DROPS: JudgedClaim = claim(
+const SS_DROPS: ClaimSpec = claim(
     "SS drops",
     app_e("The sensitivity similarity, however, drops"),
     |of| {
@@ -408,16 +408,16 @@ const SS_DROPS: JudgedClaim = claim(
         (measured, Verdict::of(change.high < 0.0))
     },
 );
-const SOFTMAX_NOT_LINEAR: JudgedClaim =
+const SOFTMAX_NOT_LINEAR: ClaimSpec =
     claim("v_TF is not linear in the query", app_e("unlikely to be a linear function"), |of| {
         is_not_linear(&of.values("nonlinear"))
     });
 
 /// App. "Experiments with CartPole Environment".
-pub const CART_POLE: Entry = table(
+pub const CART_POLE: Experiment = table(
     "cart-pole",
     "App. figure: CartPole, n = 250, 10,000 MRPs",
-    Table {
+    ExperimentSpec {
         about: "Three linear layers that share P and Q, n = 250, 10,000 CartPole MRPs with random physics, policy, \
                 features and rewards. States lie in a tile of each of four tilings, and features are sums.",
         runs: &[run(
@@ -441,10 +441,10 @@ const STILL_CONVERGE: Source =
     Source::paper("App. F.2", "still converge to the construction in Theorem 1 (up to some noise)");
 
 /// App. "Multi-task TD with Deep RNN": the learning curve.
-pub const RNN_LEARNING: Entry = table(
+pub const RNN_LEARNING: Experiment = table(
     "rnn-learning",
     "App. figure: MSVE of an RNN during multi-task TD",
-    Table {
+    ExperimentSpec {
         about: "A tanh RNN of 3 layers with 4 hidden units each reads the prompt token by token, with a \
                 flag that marks the query, and is trained by the same algorithm on 4000 Boyan chains.",
         runs: &[run("rnn", "--network rnn", "RNN", &[ERROR_FALLS])],
@@ -452,7 +452,7 @@ pub const RNN_LEARNING: Entry = table(
         ..TRAINED
     },
 );
-const ERROR_FALLS: JudgedClaim = claim(
+const ERROR_FALLS: ClaimSpec = claim(
     "the value error falls and stays low",
     Source::paper("App. G.2", "decreases for the first 1,000 MRPs and stays low"),
     |of| {
@@ -465,9 +465,14 @@ const ERROR_FALLS: JudgedClaim = claim(
 pub(super) const EXPLAINED: f64 = 0.9;
 
 /// A table that measures which algorithm each seed has learned.
-const TRAINED: Table = Table { asks: Asks::FUNCTION, ..Table::EMPTY };
+const TRAINED: ExperimentSpec =
+    ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };
 
 /// Returns an experiment that is data.
-pub(super) const fn table(id: &'static str, figure: &'static str, table: Table) -> Entry {
-    Entry { id, figure, figures: |_| Ok(Vec::new()), run: Run::Table(table) }
+pub(super) const fn table(
+    id: &'static str,
+    figure: &'static str,
+    table: ExperimentSpec,
+) -> Experiment {
+    Experiment { id, figure, figures: |_| Ok(Vec::new()), run: Runner::Spec(table) }
 }

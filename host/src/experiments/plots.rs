@@ -4,14 +4,14 @@ use super::measurements::MeasurementTable;
 use super::panels::{self, CAPTION, ERROR_CAPTION, SHORT_CAPTION};
 use super::statistics::quartiles;
 use crate::error::Error;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::train::log::MSVE;
 use compute::construction::Construction;
-use compute::judge::{CANDIDATES, explained_by};
+use compute::judge::{ALGORITHMS, explained_by};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 
 /// A figure in a file of that name.
-pub enum Shown {
+pub enum FigureSpec {
     /// P and Q of a run's stored layers, and their elements on the way: file, run.
     Parameters(&'static str, &'static str),
     /// All runs against batch TD: file, title.
@@ -21,11 +21,11 @@ pub enum Shown {
     /// The value error of a run on the way: file, run, title.
     ValueError(&'static str, &'static str, &'static str),
     /// Numbers of the long record: file, title, subtitle, panels in rows of so many.
-    Plots(&'static str, &'static str, &'static str, &'static [Plot], usize),
+    Plots(&'static str, &'static str, &'static str, &'static [PanelSpec], usize),
 }
 
 /// A panel of curves from the long record.
-pub struct Plot {
+pub struct PanelSpec {
     /// Above the panel.
     pub title: &'static str,
     /// The horizontal axis.
@@ -33,21 +33,21 @@ pub struct Plot {
     /// The vertical axis.
     pub y: fn() -> Axis,
     /// The curves.
-    pub curves: &'static [Series],
+    pub curves: &'static [CurveSpec],
 }
 
 /// A curve from the long record.
-pub struct Series {
+pub struct CurveSpec {
     label: &'static str,
     run: &'static str,
     metric: &'static str,
-    seeds: Seeds,
+    seeds: SeedAggregate,
     dashed: bool,
 }
 
 /// The way the numbers of seeds become a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Seeds {
+pub enum SeedAggregate {
     /// The median at each place, between quartiles.
     Quartiles,
     /// The mean at each place, with its standard error.
@@ -59,25 +59,25 @@ pub const fn series(
     label: &'static str,
     run: &'static str,
     metric: &'static str,
-    seeds: Seeds,
-) -> Series {
-    Series { label, run, metric, seeds, dashed: false }
+    seeds: SeedAggregate,
+) -> CurveSpec {
+    CurveSpec { label, run, metric, seeds, dashed: false }
 }
 
-impl Series {
+impl CurveSpec {
     /// The same curve with dashes.
     pub const fn dashed(self) -> Self {
-        Series { dashed: true, ..self }
+        CurveSpec { dashed: true, ..self }
     }
     fn curve(&self, long: &MeasurementTable) -> Curve {
         let of = long.of(self.run);
         let places = of.places(self.metric).into_iter();
         let curve = match self.seeds {
-            Seeds::Quartiles => {
+            SeedAggregate::Quartiles => {
                 let point = |at| (at, quartiles(of.values_at(self.metric, at)));
                 Curve::with_quartiles(self.label, places.map(point))
             }
-            Seeds::Mean => panels::mean_curve(of, self.metric, self.label),
+            SeedAggregate::Mean => panels::mean_curve(of, self.metric, self.label),
         };
         Curve { dashed: self.dashed, ..curve }
     }
@@ -86,14 +86,14 @@ impl Series {
 /// Draws the figures of an experiment with these runs (name, title).
 /// Errors: [`Error::File`] if a record is missing or damaged.
 pub fn figures(
-    shown: &[Shown],
+    shown: &[FigureSpec],
     runs: &[(&str, &str)],
-    records: &Records,
+    records: &RunFiles,
 ) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
-    let figure = |shown: &Shown| {
+    let figure = |shown: &FigureSpec| {
         let (file, title, subtitle, panels, columns) = match shown {
-            Shown::Parameters(file, run) => {
+            FigureSpec::Parameters(file, run) => {
                 let of_run = runs.iter().find(|(name, _)| name == run);
                 let title = format!("Learned P and Q: {}", of_run.map_or("", |run| run.1));
                 let of = long.of(run);
@@ -101,19 +101,19 @@ pub fn figures(
                 let panels = rows.collect::<Result<Vec<_>, _>>()?.concat();
                 (file, title, CAPTION, panels, 4)
             }
-            Shown::Comparison(file, title) => {
+            FigureSpec::Comparison(file, title) => {
                 let of_run = |(run, title): &(&str, &str)| panels::comparison(long.of(run), title);
                 (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
             }
-            Shown::Explained(file, title, columns) => {
+            FigureSpec::Explained(file, title, columns) => {
                 let panels = runs.iter().map(|(run, title)| explained(&long, run, title));
                 (file, title.to_string(), EXPLAINED_CAPTION, panels.collect(), *columns)
             }
-            Shown::ValueError(file, run, title) => {
+            FigureSpec::ValueError(file, run, title) => {
                 let panel = panels::metric(long.of(run), "", &MSVE);
                 (file, title.to_string(), ERROR_CAPTION, vec![panel], 3)
             }
-            Shown::Plots(file, title, subtitle, plots, columns) => {
+            FigureSpec::Plots(file, title, subtitle, plots, columns) => {
                 let panels = plots.iter().map(|plot| panel(&long, plot)).collect();
                 (file, title.to_string(), *subtitle, panels, *columns)
             }
@@ -124,7 +124,7 @@ pub fn figures(
     shown.iter().map(figure).collect()
 }
 
-fn panel(long: &MeasurementTable, plot: &Plot) -> Panel {
+fn panel(long: &MeasurementTable, plot: &PanelSpec) -> Panel {
     Panel::Curves(Curves {
         title: plot.title.into(),
         x: (plot.x)(),
@@ -138,7 +138,7 @@ fn panel(long: &MeasurementTable, plot: &Plot) -> Panel {
 fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
-    for (name, (algorithm, lambda)) in CANDIDATES {
+    for (name, (algorithm, lambda)) in ALGORITHMS {
         match algorithm {
             Construction::TdLambda => lambdas.push((lambda, of(name))),
             _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),

@@ -1,14 +1,14 @@
 //! App. "Multi-task TD with Deep RNN": the trained RNN against the length of its context.
 
 use super::demo::{Demo, plot};
-use super::experiment::Entry;
-use super::judging::{JudgedClaim, Judgement, claim};
+use super::experiment::Experiment;
+use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
-use super::plots::Shown::Plots;
-use super::plots::{Seeds, Series, series};
+use super::plots::FigureSpec::Plots;
+use super::plots::{CurveSpec, SeedAggregate, series};
 use super::statistics::mean_and_stderr;
-use super::table::{Table, Work, run};
+use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::Error;
 use crate::options;
 use crate::run::report::{Source, Verdict};
@@ -16,10 +16,10 @@ use compute::value_error::ValuePredictor;
 use figures::Axis;
 
 /// The experiment of Figure 1 with trained RNNs.
-pub const RNN_CONTEXT: Entry = table(
+pub const RNN_CONTEXT: Experiment = table(
     "rnn-context",
     "App. figure: MSVE of the trained RNN against context length",
-    Table {
+    ExperimentSpec {
         about: "The experiment of Figure 1 with the trained RNN, on 500 Loop MRPs (5 to 15 states, value \
                 representable, as in the authors' demo) and 500 Boyan chains (10 states) with random rewards, \
                 as in training; instances are shared out among the seeds.\n\n\
@@ -43,7 +43,7 @@ pub const RNN_CONTEXT: Entry = table(
             ],
             2,
         )],
-        ..Table::EMPTY
+        ..ExperimentSpec::EMPTY
     },
 );
 
@@ -56,19 +56,19 @@ const DELAYED: &str = "rnn-delayed";
 const ENVIRONMENTS: [(&str, &str); 2] =
     [("--task loop --max-states 15", "loop"), ("--task boyan --min-states 10", "boyan")];
 
-const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [Series; 4] {
+const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [CurveSpec; 4] {
     [
-        series("RNN", RNN, error, Seeds::Mean),
-        series("delayed RNN", DELAYED, error, Seeds::Mean),
-        series("predicting 0", RNN, zero, Seeds::Mean).dashed(),
-        series("sum of rewards", RNN, rewards, Seeds::Mean).dashed(),
+        series("RNN", RNN, error, SeedAggregate::Mean),
+        series("delayed RNN", DELAYED, error, SeedAggregate::Mean),
+        series("predicting 0", RNN, zero, SeedAggregate::Mean).dashed(),
+        series("sum of rewards", RNN, rewards, SeedAggregate::Mean).dashed(),
     ]
 }
 
 const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 
 /// Puts each seed's mean errors, over its share of the instances, into the record.
-fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
+fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     for (typed, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));
         let demo = Demo { tasks: TASKS, context_step: 3, ..demo };
@@ -90,7 +90,7 @@ const RISES: Source = Source::paper(
     APP_RNN,
     "The MSVE increases with context length in both environments for the trained RNN",
 );
-const CLAIMS: &[JudgedClaim] = &[
+const CLAIMS: &[ClaimSpec] = &[
     claim("the value error rises in Loops", RISES, |of| rise(of, "loop")),
     // "The Boyan's chain environment used for training" has random rewards.
     claim("the value error rises in the chains used for training", RISES, |of| rise(of, "boyan"))

@@ -1,7 +1,7 @@
 //! Experiments as data: what runs, what is asked of it, who judges, and what is drawn.
 //!
-//! A [`Table`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every number
-//! of every seed goes into one [`MeasurementTable`] (`records.csv`), [`JudgedClaim`]s read it, and the figures are
+//! An [`ExperimentSpec`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every number
+//! of every seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are
 //! drawn from it. What is computed beside the training is a function `own`, which adds numbers; loops over floats that take time stand in the crate `compute`.
 //!
 //! ```
@@ -16,25 +16,25 @@
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
 //! ```
 
-use super::judging::JudgedClaim;
-use super::learning::{Scale, numbers_of, others_of_mean, put_curves, trained};
+use super::judging::ClaimSpec;
+use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
 use super::measurements::MeasurementTable;
-use super::plots::Shown;
-use crate::error::{Doing, Error};
+use super::plots::FigureSpec;
+use crate::error::{Error, WithContext};
 use crate::options;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::Claim;
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::{LayerSharing, Recipe, Train};
-pub use compute::judge::Asks;
+pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// An experiment that is data.
-pub struct Table {
+pub struct ExperimentSpec {
     /// The text of its command's help, beside the figure.
     pub about: &'static str,
     /// Options of its own, beside the scale.
@@ -42,13 +42,13 @@ pub struct Table {
     /// The runs.
     pub runs: &'static [TrainingRun],
     /// The questions to their seeds on fresh tasks.
-    pub asks: Asks,
+    pub evaluation: EvaluationPlan,
     /// Computes what else is needed, and puts it into the record.
-    pub own: fn(&Work, &mut MeasurementTable) -> Result<(), Error>,
+    pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
     /// The claims about all runs together.
-    pub claims: &'static [JudgedClaim],
+    pub claims: &'static [ClaimSpec],
     /// The figures.
-    pub figures: &'static [Shown],
+    pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are shown as they emerge.
     pub emergence: Option<&'static str>,
 }
@@ -74,7 +74,7 @@ pub struct TrainingRun {
     /// The subject of its claims, and its title in figures.
     pub title: &'static str,
     /// The claims about it.
-    pub claims: &'static [JudgedClaim],
+    pub claims: &'static [ClaimSpec],
 }
 
 /// Returns a run with the claims about it.
@@ -82,7 +82,7 @@ pub const fn run(
     name: &'static str,
     options: &'static str,
     title: &'static str,
-    claims: &'static [JudgedClaim],
+    claims: &'static [ClaimSpec],
 ) -> TrainingRun {
     TrainingRun { name, options, title, claims }
 }
@@ -98,7 +98,7 @@ pub struct Finished {
 }
 
 /// The session, settings and runs that an experiment computes with.
-pub struct Work<'a> {
+pub struct ExperimentInputs<'a> {
     /// Threads, the first seed, and progress.
     pub session: &'a Session,
     /// The number of seeds.
@@ -111,10 +111,10 @@ pub struct Work<'a> {
 
 /// The options of a command that is data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TableOptions {
+pub struct ExperimentOptions {
     /// The scale of training.
     #[serde(flatten)]
-    pub scale: Scale,
+    pub scale: TrainingBudget,
     /// The settings by name.
     #[serde(flatten)]
     pub settings: BTreeMap<&'static str, usize>,
@@ -130,13 +130,13 @@ pub struct Measured {
     pub claims: Vec<Claim>,
 }
 
-impl Table {
+impl ExperimentSpec {
     /// A table without anything in it.
-    pub const EMPTY: Self = Table {
+    pub const EMPTY: Self = ExperimentSpec {
         about: "",
         settings: &[],
         runs: &[],
-        asks: Asks::NOTHING,
+        evaluation: EvaluationPlan::NOTHING,
         own: |_, _| Ok(()),
         claims: &[],
         figures: &[],
@@ -153,9 +153,9 @@ impl Table {
     /// Errors: those of training and of files.
     pub fn measure(
         &self,
-        options: &TableOptions,
+        options: &ExperimentOptions,
         session: &Session,
-        records: &mut Records,
+        records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
@@ -171,10 +171,15 @@ impl Table {
         let settings: Vec<usize> =
             self.settings.iter().map(|setting| options.settings[setting.name]).collect();
         let seeds = options.scale.seeds();
-        let work = Work { session, seeds, settings: &settings, runs: &runs };
+        let work = ExperimentInputs { session, seeds, settings: &settings, runs: &runs };
         (self.own)(&work, &mut long)?;
-        let of_training = |shown: &Shown| {
-            matches!(shown, Shown::Parameters(..) | Shown::Comparison(..) | Shown::ValueError(..))
+        let of_training = |shown: &FigureSpec| {
+            matches!(
+                shown,
+                FigureSpec::Parameters(..)
+                    | FigureSpec::Comparison(..)
+                    | FigureSpec::ValueError(..)
+            )
         };
         if self.figures.iter().any(of_training) {
             runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
@@ -198,10 +203,12 @@ impl Table {
         for seed in &run.seeds {
             long.extend(run.name, seed.seed, numbers_of(seed));
         }
-        let judge = judge(&run.recipe, self.asks, session.seed);
-        let Some(judge) = judge.doing(format!("{}, fresh tasks", run.name))? else { return Ok(()) };
+        let judge = judge(&run.recipe, self.evaluation, session.seed);
+        let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? else {
+            return Ok(());
+        };
         let numbers = session.map(run.name, &run.seeds, |seed| {
-            judge(seed).doing(format!("{}, seed {}", run.name, seed.seed))
+            judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
         })?;
         for (seed, numbers) in run.seeds.iter().zip(numbers) {
             long.extend(run.name, seed.seed, numbers);

@@ -1,18 +1,20 @@
 //! The model that ships: its training, and how good it is beside the classical algorithms and the paper's own
 //! trained model.
 
-use super::experiment::Entry;
-use super::judging::{JudgedClaim, Judgement, claim};
+use super::experiment::Experiment;
+use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
-use super::plots::Shown::Plots;
-use super::plots::{Plot, Seeds, Series, series};
+use super::plots::FigureSpec::Plots;
+use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
 use super::statistics::nan_or_larger;
-use super::table::{Setting, Table, Work, run};
-use crate::error::{Doing, Error};
+use super::table::{ExperimentInputs, ExperimentSpec, Setting, run};
+use crate::error::{Error, WithContext};
 use crate::run::progress;
 use crate::run::report::{Source, Verdict, number};
-use compute::universal::{Cell, FAMILIES, Judge, OF_LAMBDA, Target, Training, summary};
+use compute::universal::{
+    Benchmark, BenchmarkCell, FAMILIES, OF_LAMBDA, ParameterSearch, Target, summary,
+};
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
@@ -28,16 +30,18 @@ const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 const LONGEST: f64 = 1000.0;
 
 /// Returns the cells that are judged, of some families.
-pub fn cells(families: &[usize]) -> Vec<Cell> {
+pub fn cells(families: &[usize]) -> Vec<BenchmarkCell> {
     let of = |family: &usize| {
         let family = *family;
-        DISCOUNTS.into_iter().flat_map(move |gamma| DIMENSIONS.map(|d| Cell { family, d, gamma }))
+        DISCOUNTS
+            .into_iter()
+            .flat_map(move |gamma| DIMENSIONS.map(|d| BenchmarkCell { family, d, gamma }))
     };
     families.iter().flat_map(of).collect()
 }
 
 /// Returns a cell's name in the record.
-pub fn cell_name(Cell { family, d, gamma }: &Cell) -> String {
+pub fn cell_name(BenchmarkCell { family, d, gamma }: &BenchmarkCell) -> String {
     format!("{}, d = {d}, gamma = {gamma}", FAMILIES[*family])
 }
 
@@ -46,10 +50,10 @@ const OTHERS: [usize; 2] = [0, 2];
 const REPRESENTABLE: [usize; 2] = [1, 3];
 
 /// One model for every feature dimension, context length and unit.
-pub const UNIVERSAL: Entry = table(
+pub const UNIVERSAL: Experiment = table(
     "universal",
     "none: one model for any dimension, length and unit",
-    Table {
+    ExperimentSpec {
         about: "Finds the numbers of the model that ships (`--model universal`), from near where longer searches \
                 ended: steps of Adam on the same contexts, whose gradient passes through the solution of TD's equations. Contexts are of Boyan's \
                 chains and random MDPs, each with random rewards and with values that the features represent, and of \
@@ -141,28 +145,28 @@ pub const UNIVERSAL: Entry = table(
             ],
             4,
         )],
-        ..Table::EMPTY
+        ..ExperimentSpec::EMPTY
     },
 );
 
 /// Returns a claim of this project.
-const fn own(words: &'static str, judge: fn(RunMeasurements) -> Judgement) -> JudgedClaim {
+const fn own(words: &'static str, judge: fn(RunMeasurements) -> Judgement) -> ClaimSpec {
     claim(words, Source::OWN, judge)
 }
 
-const fn plot(curves: &'static [Series], title: &'static str) -> Plot {
+const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
     let y = || Axis::fixed("error / error of predicting 0", 0.0, 1.5);
-    Plot { title, x: || Axis::log("transitions seen"), y, curves }
+    PanelSpec { title, x: || Axis::log("transitions seen"), y, curves }
 }
 
-const fn curves(cell: &'static str) -> [Series; 6] {
+const fn curves(cell: &'static str) -> [CurveSpec; 6] {
     [
-        series("universal", cell, "universal", Seeds::Mean),
-        series("LSTD, hindsight", cell, "lstd_hindsight", Seeds::Mean).dashed(),
-        series("LSTD, one setting", cell, "lstd_one", Seeds::Mean).dashed(),
-        series("TD, hindsight", cell, "td_hindsight", Seeds::Mean).dashed(),
-        series("TD, one setting", cell, "td_one", Seeds::Mean).dashed(),
-        series("the paper's model", cell, "paper", Seeds::Mean),
+        series("universal", cell, "universal", SeedAggregate::Mean),
+        series("LSTD, hindsight", cell, "lstd_hindsight", SeedAggregate::Mean).dashed(),
+        series("LSTD, one setting", cell, "lstd_one", SeedAggregate::Mean).dashed(),
+        series("TD, hindsight", cell, "td_hindsight", SeedAggregate::Mean).dashed(),
+        series("TD, one setting", cell, "td_one", SeedAggregate::Mean).dashed(),
+        series("the paper's model", cell, "paper", SeedAggregate::Mean),
     ]
 }
 
@@ -170,7 +174,7 @@ const fn curves(cell: &'static str) -> [Series; 6] {
 const NUMBERS: &str = "numbers";
 
 /// Puts the learned numbers, and their errors in each cell, into the record.
-fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
+fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let ([steps, tasks, td_errors], [run]) = (work.settings, work.runs) else { return Ok(()) };
     let target = if *td_errors == 1 { Target::TdError } else { Target::Value };
     let numbers = match *steps {
@@ -187,7 +191,7 @@ fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
         f64::NAN
     };
     long.put(NUMBERS, None, "ships", 0.0, ships);
-    let judge = Judge::new(&numbers, &run.seeds, run.recipe.layers);
+    let judge = Benchmark::new(&numbers, &run.seeds, run.recipe.layers);
     for cell in cells(&[0, 1, 2, 3]) {
         let mut seeds =
             Rng::stream(work.session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
@@ -195,7 +199,7 @@ fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
         let name = cell_name(&cell);
         let errors = work
             .session
-            .map(&name, &seeds, |&(i, seed)| judge.errors(cell, i, seed).doing(name.clone()))?;
+            .map(&name, &seeds, |&(i, seed)| judge.errors(cell, i, seed).context(name.clone()))?;
         for (metric, n, value) in summary(&errors) {
             long.put(&name, None, metric, n as f64, value);
         }
@@ -221,10 +225,16 @@ fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
 }
 
 /// Returns the numbers after training.
-fn train(work: &Work, steps: u64, target: Target) -> Result<UniversalParameters<f32>, Error> {
+fn train(
+    work: &ExperimentInputs,
+    steps: u64,
+    target: Target,
+) -> Result<UniversalParameters<f32>, Error> {
     let seed = work.session.seed;
-    let mut training =
-        work.session.on_threads(1, || Training::new(steps, target, seed))?.doing("training")?;
+    let mut training = work
+        .session
+        .on_threads(1, || ParameterSearch::new(steps, target, seed))?
+        .context("training")?;
     let bar = progress::bar("universal", steps, work.session.quiet);
     for _ in 0..steps {
         if progress::interrupted() {
@@ -240,8 +250,8 @@ fn train(work: &Work, steps: u64, target: Target) -> Result<UniversalParameters<
 }
 
 /// Returns a metric of cells at all lengths up to one.
-fn all(of: RunMeasurements, cells: &[Cell], metric: &str, longest: f64) -> Vec<f64> {
-    let of_cell = |cell: &Cell| {
+fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
+    let of_cell = |cell: &BenchmarkCell| {
         let name = cell_name(cell);
         let of = of.other_run(&name);
         let places = of.places(metric).into_iter().filter(|n| *n <= longest);
@@ -251,7 +261,7 @@ fn all(of: RunMeasurements, cells: &[Cell], metric: &str, longest: f64) -> Vec<f
 }
 
 /// Returns the model's errors over those of a reference.
-fn ratios(of: RunMeasurements, cells: &[Cell], reference: &str, longest: f64) -> Vec<f64> {
+fn ratios(of: RunMeasurements, cells: &[BenchmarkCell], reference: &str, longest: f64) -> Vec<f64> {
     let errors = all(of, cells, "universal", longest).into_iter();
     errors.zip(all(of, cells, reference, longest)).map(|(a, b)| a / b).collect()
 }
@@ -281,7 +291,7 @@ fn at_most(of: RunMeasurements, metric: &str, says: &str, limit: f64) -> Judgeme
     (measured, Verdict::of(worst <= limit))
 }
 
-const SAME_BITS: JudgedClaim =
+const SAME_BITS: ClaimSpec =
     own("the same bits on every machine", |of| match of.other_run(NUMBERS).median("ships") {
         1.0 => ("the numbers that ship (seed 0)".into(), Verdict::Holds),
         _ => ("other numbers than those that ship".into(), Verdict::DoesNotHold),

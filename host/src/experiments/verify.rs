@@ -1,12 +1,12 @@
 //! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
 
-use super::experiment::{Entry, Measured, Run, run};
+use super::experiment::{Experiment, Measured, Runner, run};
 use super::measurements::MeasurementTable;
-use super::plots::{self, Plot, Seeds, Shown, series};
+use super::plots::{self, FigureSpec, PanelSpec, SeedAggregate, series};
 use super::statistics::nan_or_larger;
-use crate::error::{Doing, Error};
+use crate::error::{Error, WithContext};
 use crate::options;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{Claim, Report, Source, Verdict};
 use crate::run::session::Session;
 use compute::capacity::{CONTEXT, FEW};
@@ -70,30 +70,30 @@ const CONSTRUCTIONS: [(Construction, &str, &str); 4] = [
     (Construction::AverageReward, "average_reward", "average-reward TD"),
 ];
 
-const FIGURE: Shown = Shown::Plots(
+const FIGURE: FigureSpec = FigureSpec::Plots(
     "verify",
     "Transformer layers are TD iterations",
     "mean over seeds with standard error, double precision",
-    &[Plot {
+    &[PanelSpec {
         title: "",
         x: || Axis::linear("layer"),
         y: || Axis::log("|φ_n · w_l + y_l|, relative if |φ_n| |w_l| > 1"),
         curves: &[
-            series(CONSTRUCTIONS[0].2, CONSTRUCTIONS[0].1, "error", Seeds::Mean),
-            series(CONSTRUCTIONS[1].2, CONSTRUCTIONS[1].1, "error", Seeds::Mean),
-            series(CONSTRUCTIONS[2].2, CONSTRUCTIONS[2].1, "error", Seeds::Mean),
-            series(CONSTRUCTIONS[3].2, CONSTRUCTIONS[3].1, "error", Seeds::Mean),
+            series(CONSTRUCTIONS[0].2, CONSTRUCTIONS[0].1, "error", SeedAggregate::Mean),
+            series(CONSTRUCTIONS[1].2, CONSTRUCTIONS[1].1, "error", SeedAggregate::Mean),
+            series(CONSTRUCTIONS[2].2, CONSTRUCTIONS[2].1, "error", SeedAggregate::Mean),
+            series(CONSTRUCTIONS[3].2, CONSTRUCTIONS[3].1, "error", SeedAggregate::Mean),
         ],
     }],
     1,
 );
 
 /// Its description, known without running it.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: Experiment = Experiment {
     id: "verify",
     figure: "App. Numerical Verification of Proofs",
     figures: |records| plots::figures(&[FIGURE], &[], records),
-    run: Run::Fixed(|session| options::parsed::<Verify>("").run(session)),
+    run: Runner::Fixed(|session| options::parsed::<Verify>("").run(session)),
 };
 
 impl Verify {
@@ -102,7 +102,7 @@ impl Verify {
         run(&ENTRY, self, session, |records| self.measure(session, records))
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
+    fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let Verify { layers, dim, gamma, trace_decay, c_norm, successors, .. } = *self;
@@ -111,7 +111,7 @@ impl Verify {
             VerifySettings { layers, dim, context, gamma, trace_decay, c_norm, successors };
         let pairs = CONSTRUCTIONS.map(|(construction, ..)| (construction, construction));
         let found = session.map("verify", &seeds, |&seed| {
-            values(&settings, &pairs, seed).doing(format!("verify, seed {seed}"))
+            values(&settings, &pairs, seed).context(format!("verify, seed {seed}"))
         })?;
         let (mut long, mut claims) = (MeasurementTable::default(), Vec::new());
         let mut constructions = Map::new();

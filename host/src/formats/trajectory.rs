@@ -24,7 +24,7 @@ pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{Table, column_problem};
 use crate::error::{Error, Problem};
 use crate::files::{self, limits::TABLE};
-use compute::estimator::{Mark, Transitions};
+use compute::estimator::{EpisodeEnd, Transitions};
 use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -136,12 +136,12 @@ impl Trajectory {
             let (terminal, end) = (marked("terminal", terminal, n)?, marked("end", end, n)?);
             let marks: Vec<_> = (terminal.into_iter().zip(end))
                 .map(|marked| match marked {
-                    (true, _) => Mark::Terminal,
-                    (false, true) => Mark::End,
-                    (false, false) => Mark::Continues,
+                    (true, _) => EpisodeEnd::Terminal,
+                    (false, true) => EpisodeEnd::End,
+                    (false, false) => EpisodeEnd::Continues,
                 })
                 .collect();
-            let every_row = phi_next.is_some() || marks.last() == Some(&Mark::Terminal);
+            let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };
             let reward = column("reward", &reward, lengths, f64::is_finite, "finite numbers")?;
             if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
@@ -160,7 +160,7 @@ fn assemble(
     phi: Features,
     reward: &[f64],
     phi_next: Option<Features>,
-    marks: &[Mark],
+    marks: &[EpisodeEnd],
     query: Option<Features>,
 ) -> Result<Trajectory, Problem> {
     let (d, rows) = (phi.dimension, phi.rows());
@@ -168,14 +168,14 @@ fn assemble(
     for (row, &mark) in marks.iter().enumerate() {
         // The numbers of the next state, which are there unless this row only ends an episode.
         let (of, at) = phi_next.as_ref().map_or((&phi, row + 1), |next| (next, row));
-        let is_there = phi_next.is_some() || mark != Mark::End;
+        let is_there = phi_next.is_some() || mark != EpisodeEnd::End;
         let numbers = of.numbers.get(at * d..(at + 1) * d).filter(|_| is_there);
         match (mark, numbers) {
-            (Mark::Terminal, _) => t.phi_next.resize(t.phi_next.len() + d, 0.0),
+            (EpisodeEnd::Terminal, _) => t.phi_next.resize(t.phi_next.len() + d, 0.0),
             (_, Some(numbers)) => t.phi_next.extend_from_slice(numbers),
             (_, None) => {
-                if let Some(mark @ Mark::Continues) = t.marks.last_mut() {
-                    *mark = Mark::End;
+                if let Some(mark @ EpisodeEnd::Continues) = t.marks.last_mut() {
+                    *mark = EpisodeEnd::End;
                 }
                 continue;
             }
@@ -183,8 +183,8 @@ fn assemble(
         t.from.push(row);
         // Every reward that belongs to a transition is there: the readers saw to it.
         t.reward.extend(reward.get(row));
-        let is_last = row + 1 == rows && mark == Mark::Continues;
-        t.marks.push(if is_last { Mark::End } else { mark });
+        let is_last = row + 1 == rows && mark == EpisodeEnd::Continues;
+        t.marks.push(if is_last { EpisodeEnd::End } else { mark });
     }
     if t.from.is_empty() {
         let reason =

@@ -3,7 +3,7 @@
 use super::error::excerpt;
 use crate::error::Problem;
 use crate::files;
-use compute::estimator::Mark;
+use compute::estimator::EpisodeEnd;
 use compute::rows::{Gaps, Layout, RowReader};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -31,7 +31,7 @@ pub(super) struct Table {
     /// (rows, d).
     pub(super) phi_next: Option<Vec<f64>>,
     /// (rows).
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<EpisodeEnd>,
 }
 
 pub(super) fn column_problem(column: &str, reason: &str, expected: &str) -> Problem {
@@ -118,8 +118,10 @@ impl Table {
                     let place = (rows.first + i as u64, *line);
                     match mark {
                         _ if !reward.is_nan() => {}
-                        Mark::End if table.phi_next.is_none() => {}
-                        Mark::Continues if table.phi_next.is_none() => unrewarded = Some(place),
+                        EpisodeEnd::End if table.phi_next.is_none() => {}
+                        EpisodeEnd::Continues if table.phi_next.is_none() => {
+                            unrewarded = Some(place)
+                        }
                         _ => return Err(refuse(place)),
                     }
                 }

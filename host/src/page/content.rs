@@ -1,12 +1,12 @@
 //! The content of a page: which runs it shows, and what it shows beside them.
 
 use super::made::RESULTS;
-use super::run::{Run, place, results};
+use super::run::{RunPage, place, results};
 use crate::digests;
-use crate::error::{Doing, Error};
+use crate::error::{Error, WithContext};
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
-use crate::run::config::{self, Inside};
+use crate::run::config::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Names of the runs left out, each with the reason.
@@ -24,7 +24,7 @@ pub enum Damaged {
 /// The content of the page.
 pub struct Content {
     /// In the paper's order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunPage>,
     /// The runs that are not shown, by name, and why.
     pub left_out: LeftOut,
     /// The kernels' digests of this machine.
@@ -40,7 +40,7 @@ impl Content {
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
             || read(directory, damaged, catalogue),
-            || Ok::<_, Error>((live::story().doing("the report's live part")?, digests::rows()?)),
+            || Ok::<_, Error>((live::story().context("the report's live part")?, digests::rows()?)),
         );
         let ((runs, left_out), (story, digests)) = (read?, of_machine?);
         Ok(Content { runs, left_out, digests, story })
@@ -61,11 +61,11 @@ fn read(
     directory: &Path,
     damaged: Damaged,
     catalogue: &Catalogue,
-) -> Result<(Vec<Run>, LeftOut), Error> {
+) -> Result<(Vec<RunPage>, LeftOut), Error> {
     let (found, mut left_out) = find(directory, damaged, catalogue)?;
     let mut runs = Vec::new();
     for path in found {
-        match Run::read(&path, catalogue) {
+        match RunPage::read(&path, catalogue) {
             Ok(run) => runs.push(run),
             Err(error) if damaged == Damaged::LeaveOut => {
                 let reason = match &error {
@@ -104,7 +104,7 @@ fn find(
         }
     }
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
-    for Inside { name, path, command } in inside {
+    for FolderEntry { name, path, command } in inside {
         // Results without a config are shown, and an experiment without results is damaged.
         let is_shown = match &command {
             Ok(Some(command)) => has_results(&path) || place(command, catalogue).is_some(),

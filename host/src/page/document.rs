@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::html::{table, tag, text};
-use super::run::Run;
+use super::run::RunPage;
 use super::section::{command, section};
 use super::verdict::{VERDICTS, badge, claims, class};
 use crate::digests;
@@ -112,7 +112,7 @@ fn overview(content: &Content) -> String {
     tag("nav aria-labelledby=\"contents\"", list + &left_out.collect::<String>())
 }
 
-fn entry(run: &Run) -> String {
+fn entry(run: &RunPage) -> String {
     let counts = VERDICTS.into_iter().map(|verdict| (verdict, run.count(verdict)));
     let counts: Vec<String> = counts
         .filter(|(_, count)| *count > 0)

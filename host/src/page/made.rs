@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::files::{self, Kind, STREAM, limits::of_record};
 use crate::run::info;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use ictd_core::digest::Digest;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ struct Info {
 
 /// The versions and the platform that made a run, and whether its files are still those that it wrote.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct Provenance {
     /// In words.
     pub by: String,
     /// Files that are not what the run wrote any more.
@@ -40,14 +40,14 @@ pub struct Made {
     pub results_stand: bool,
 }
 
-impl Made {
+impl Provenance {
     /// Reads the run's run.json; none in a directory without one.
     /// Errors: [`Error::File`] for a damaged one.
     pub fn read(directory: &Path) -> Result<Option<Self>, Error> {
         if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {
             return Ok(None);
         }
-        let content = Records::open(directory)?.get(info::FILE_NAME)?;
+        let content = RunFiles::open(directory)?.get(info::FILE_NAME)?;
         let info: Info = serde_json::from_slice(&content).map_err(|e| {
             let reason = format!("{e}; expected what a run wrote");
             Error::file(&directory.join(info::FILE_NAME), reason)
@@ -90,6 +90,6 @@ impl Made {
         let changed = files.into_par_iter().map(changed).collect::<Result<Vec<_>, _>>()?;
         let changed: Vec<_> = changed.into_iter().flatten().collect();
         let results_stand = is_listed && !changed.iter().any(|name| name == RESULTS);
-        Ok(Some(Made { by, changed, results_stand }))
+        Ok(Some(Provenance { by, changed, results_stand }))
     }
 }

@@ -14,8 +14,8 @@ pub mod section;
 mod verdict;
 
 pub use content::{Content, Damaged};
-pub use made::Made;
-pub use run::Run;
+pub use made::Provenance;
+pub use run::RunPage;
 
 use crate::error::Error;
 use crate::experiments::Catalogue;

@@ -1,12 +1,12 @@
 //! One run on a page, read from its directory.
 
 use super::command_line::{changes, repeats};
-use super::made::{Made, RESULTS};
+use super::made::{Provenance, RESULTS};
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files;
 use crate::files::limits::NAMES;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{Claim, Verdict};
 use figures::{Figure, NamedFigures};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// A finished run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct RunPage {
     /// The command, for example `demo`.
     pub command: String,
     /// The directory's name, unique in a page.
@@ -25,7 +25,7 @@ pub struct Run {
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
     /// The versions and the platform that made it, if it says so.
-    pub made: Option<Made>,
+    pub made: Option<Provenance>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
     /// The paper's claims and what was measured.
@@ -62,7 +62,7 @@ pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
 }
 
 pub(super) fn results(directory: &Path) -> Result<Results, Error> {
-    let records = Records::open(directory)?;
+    let records = RunFiles::open(directory)?;
     let refuse = |reason: String| {
         let reason = format!("{reason}; expected what a run wrote");
         Error::file(&directory.join(RESULTS), reason)
@@ -91,7 +91,7 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
     object.len() <= NAMES && object.values().all(|value| of_value(value, depth))
 }
 
-impl Run {
+impl RunPage {
     /// Reads a run.
     /// Errors: [`Error::File`], naming the file that is missing or damaged.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
@@ -99,7 +99,7 @@ impl Run {
         for key in ["holds", "files", "seconds"] {
             numbers.remove(key);
         }
-        let (name, records) = (files::name_of(path), Records::open(path)?);
+        let (name, records) = (files::name_of(path), RunFiles::open(path)?);
         let entry = catalogue.entries().find(|entry| entry.id == command);
         // A command that repeats no figure says "none: " and what it shows.
         let figure = figure.or(entry.map(|entry| entry.figure.to_owned())).map(|figure| {
@@ -110,13 +110,13 @@ impl Run {
             Some(entry) => Ok::<_, Error>((entry.drawn(&records)?, entry.frames(&records)?)),
             None => Ok(Default::default()),
         };
-        let (made, drawn) = rayon::join(|| Made::read(path), draw);
+        let (made, drawn) = rayon::join(|| Provenance::read(path), draw);
         let (figures, frames) = drawn?;
         // Verdicts are shown as the run wrote them, or not at all.
         let made = made?;
         let stands = made.as_ref().is_some_and(|made| made.results_stand);
         let withheld = !claims.is_empty() && !stands;
-        Ok(Run {
+        Ok(RunPage {
             name,
             figure,
             repeats: repeats(&catalogue.command, &command, seed, &config),

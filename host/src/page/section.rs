@@ -2,7 +2,7 @@
 
 use super::html::{tag, text};
 use super::numbers;
-use super::run::{Run, anchor};
+use super::run::{RunPage, anchor};
 use super::verdict::{badge, class};
 use crate::program;
 use crate::run::report::Claim;
@@ -10,7 +10,7 @@ use figures::{Figure, Panel};
 use serde_json::json;
 
 /// Returns the section of a run.
-pub(super) fn section(run: &Run) -> String {
+pub(super) fn section(run: &RunPage) -> String {
     let id = run.anchor();
     let change = |(key, value): &(String, Option<String>)| match value {
         Some(value) => format!("{key} {value}"),

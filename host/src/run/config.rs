@@ -78,7 +78,7 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
 }
 
 /// What stands in a folder beside its files.
-pub struct Inside {
+pub struct FolderEntry {
     /// Its name.
     pub name: String,
     /// Where it is.
@@ -90,7 +90,7 @@ pub struct Inside {
 /// Returns the folders in a folder that the user named, by name, and the links to such, which nobody follows; none
 /// whose name begins with `.`.
 /// Errors: [`Error::File`] if it cannot be read.
-pub fn inside(directory: &Path) -> Result<Vec<Inside>, Error> {
+pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
     let inside = |(name, kind): (OsString, Kind)| {
         let (name, path) = (name.to_string_lossy().into_owned(), directory.join(name));
@@ -103,7 +103,7 @@ pub fn inside(directory: &Path) -> Result<Vec<Inside>, Error> {
             (Kind::Folder, Err(e)) => Err(format!("config.toml: {e}")),
             _ => Err("a link; expected a folder".to_owned()),
         };
-        Some(Inside { name, path, command })
+        Some(FolderEntry { name, path, command })
     };
     Ok(entries.into_iter().filter_map(inside).collect())
 }

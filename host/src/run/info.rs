@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::files;
 use crate::run::report::Claim;
 use crate::run::session::Session;
-use compute::level::Level;
+use compute::level::SimdLevel;
 use ictd_core::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub fn outcome<T>(result: &Result<T, Error>) -> String {
 }
 
 /// A process at work on a run, from now on.
-pub struct RunInfo {
+pub struct RunManifest {
     command: String,
     threads: usize,
     started: SystemTime,
@@ -56,10 +56,10 @@ pub struct RunInfo {
     verdicts: Vec<Claim>,
 }
 
-impl RunInfo {
+impl RunManifest {
     /// Returns a process that begins now.
     pub fn new(command: &str, session: &Session) -> Self {
-        RunInfo {
+        RunManifest {
             command: command.to_owned(),
             threads: session.threads(),
             started: SystemTime::now(),
@@ -106,7 +106,7 @@ impl RunInfo {
             },
             "platform": {
                 "target": env!("ICTD_TARGET"),
-                "instructions": Level::for_seeds(usize::MAX).name(),
+                "instructions": SimdLevel::for_seeds(usize::MAX).name(),
                 "threads": self.threads,
                 "cores": std::thread::available_parallelism().map_or(1, usize::from),
             },

@@ -8,7 +8,7 @@
 use crate::error::Error;
 use crate::files::limits::{RECORD, of_record};
 use crate::files::{self, Kind, Staged};
-use crate::run::info::{self, RunInfo};
+use crate::run::info::{self, RunManifest};
 use crate::run::lock::{self, RunLock};
 use crate::run::report::Claim;
 use crate::run::{config, transaction};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// The files of a run: in memory, or read from its directory when asked for.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct RunFiles {
     directory: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
     /// Where files too large for the memory are written to meanwhile.
@@ -60,7 +60,7 @@ impl Stream {
     }
 }
 
-impl Records {
+impl RunFiles {
     /// No records yet.
     pub fn new() -> Self {
         Self::default()
@@ -68,7 +68,7 @@ impl Records {
 
     /// No records yet, of a run that may write piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
-        Records { streams_to: directory.path.clone(), ..Self::default() }
+        RunFiles { streams_to: directory.path.clone(), ..Self::default() }
     }
 
     /// Begins a file that need not fit the memory.
@@ -96,7 +96,7 @@ impl Records {
             return Err(Error::file(directory, "expected the directory of a run"));
         }
         transaction::settle_unclaimed(directory)?;
-        Ok(Records { directory: directory.to_owned(), ..Self::default() })
+        Ok(RunFiles { directory: directory.to_owned(), ..Self::default() })
     }
 
     /// Adds a file.
@@ -110,7 +110,7 @@ impl Records {
         self.put_rows(name, csv::Writer::from_writer(Vec::new()), rows)
     }
 
-    /// As [`Records::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
+    /// As [`RunFiles::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
     /// columns.
     /// Errors: [`Error::File`] if a row has another length.
     pub fn put_table<T: Serialize>(
@@ -167,7 +167,7 @@ impl Records {
     /// Returns the rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
     /// one would be empty.
     /// Errors: [`Error::File`], naming the line and column that cannot be read; without rows, and
-    /// for other columns than [`Records::put_csv`] writes.
+    /// for other columns than [`RunFiles::put_csv`] writes.
     pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
@@ -179,7 +179,7 @@ impl Records {
         let Some(first) = rows.first() else {
             return Err(refuse("holds no rows; expected what a run wrote".into()));
         };
-        let mut written = Records::new();
+        let mut written = RunFiles::new();
         written.put_csv(name, std::slice::from_ref(first))?;
         let text = |content: &[u8]| {
             let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -255,8 +255,8 @@ impl RunDirectory {
     /// Errors: [`Error::Write`], naming the file.
     pub fn finish(
         &self,
-        mut records: Records,
-        mut info: RunInfo,
+        mut records: RunFiles,
+        mut info: RunManifest,
         claims: &[Claim],
     ) -> Result<Vec<PathBuf>, Error> {
         info.files(records.files());

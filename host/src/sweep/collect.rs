@@ -1,11 +1,11 @@
 //! Collects a sweep ([`guide::sweep`](crate::guide::sweep)): two tables, read seed by seed from their checkpoints.
 //! An axis that has a metric's name (`loss`) has the column `--loss`.
 
-use super::plan::{Plan, Run};
+use super::plan::{Plan, PlannedRun};
 use crate::error::Error;
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use crate::run::progress;
-use crate::run::records::{self, Records};
+use crate::run::records::{self, RunFiles};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
@@ -91,7 +91,7 @@ fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
 /// A seed's rows, its metrics at the end, and whether it diverged.
 type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
 
-fn seed_of(run: &Run, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
+fn seed_of(run: &PlannedRun, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
     let point = |p: &Point| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
     let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
     Ok((csv(seed.points.iter().map(point))?, last, seed.diverged().is_some()))
@@ -113,7 +113,7 @@ pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
 ///
 /// # Errors
 /// [`Error::File`] for a damaged checkpoint, or one of another run; [`Error::Write`]; [`Error::Interrupted`].
-pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<Collected, Error> {
+pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result<Collected, Error> {
     let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
     let metrics = metrics(layers);
     let names = || metrics.iter().map(String::as_str);

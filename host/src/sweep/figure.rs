@@ -3,7 +3,7 @@
 
 use super::collect::{STATISTICS, SUMMARY, metrics};
 use crate::error::Error;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::train::capacity;
 use crate::train::log::METRICS;
 use compute::settings::setting;
@@ -30,7 +30,7 @@ type Row = (Vec<String>, [f64; 3]);
 
 /// Returns the figure; none without an axis of several numbers.
 /// Errors: [`Error::File`] if a record is missing or damaged.
-pub fn figures(records: &Records) -> Result<NamedFigures, Error> {
+pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get("config.toml")?).into_owned();
     let config: toml::Table = text.parse().unwrap_or_default();
     let name = config.get("metric").and_then(|metric| metric.as_str()).unwrap_or_default();

@@ -19,14 +19,14 @@ pub struct Plan {
     /// The keys of the grid, in the file's order.
     pub axes: Vec<String>,
     /// Every combination of the grid's values, the last axis the fastest.
-    pub runs: Vec<Run>,
+    pub runs: Vec<PlannedRun>,
     /// In ascending order.
     pub seeds: Vec<u64>,
 }
 
 /// One recipe of a plan.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct PlannedRun {
     /// The folder of its recipe.
     pub folder: String,
     /// Its value on each of the plan's axes.
@@ -105,13 +105,13 @@ impl Plan {
                 return Err(format!("{title}: the recipe of {other}; expected each recipe once"));
             }
             let values = point.into_iter().map(|(_, value)| value).collect();
-            runs.push(Run { folder, values, recipe });
+            runs.push(PlannedRun { folder, values, recipe });
         }
         Ok(Plan { axes: grid.into_iter().map(|(key, _)| key).collect(), runs, seeds })
     }
 
     /// Returns a run as `ictd train` would be told of it; its seeds begin at the returned one.
-    pub fn train(&self, run: &Run) -> (u64, Train) {
+    pub fn train(&self, run: &PlannedRun) -> (u64, Train) {
         Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
     }
 }

@@ -5,7 +5,7 @@
 //! depend on the machine. Shard I of N takes the groups I, I + N, I + 2 N, ...; if there are fewer than N, they are
 //! halved until there are as many, or each has one seed.
 
-use super::plan::{Plan, Run};
+use super::plan::{Plan, PlannedRun};
 use std::str::FromStr;
 
 /// The most seeds of a group: the lanes of the widest register.
@@ -43,7 +43,7 @@ impl FromStr for Shard {
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     /// The run.
-    pub run: &'a Run,
+    pub run: &'a PlannedRun,
     /// In ascending order.
     pub seeds: &'a [u64],
 }

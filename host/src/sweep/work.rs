@@ -1,6 +1,6 @@
 //! The trainer at work on a plan: groups of seeds, each claimed and trained from its checkpoint to its end.
 
-use super::plan::{Plan, Run};
+use super::plan::{Plan, PlannedRun};
 use super::shards::Group;
 use crate::error::Error;
 use crate::run::lock::{self, RunLock};
@@ -92,7 +92,7 @@ struct Sorted {
 
 impl<'a> Worker<'a> {
     /// Trains groups, then those seeds of them that other processes of this machine held, until none is left.
-    fn train_and_wait(&self, mut left: Vec<(&'a Run, Vec<u64>)>) -> Result<(), Error> {
+    fn train_and_wait(&self, mut left: Vec<(&'a PlannedRun, Vec<u64>)>) -> Result<(), Error> {
         let (threads, mut is_told) = (left.len(), false);
         loop {
             let groups = || -> Result<Vec<_>, Error> {
@@ -116,7 +116,7 @@ impl<'a> Worker<'a> {
 
     /// Trains seeds of a run side by side and returns those that another process of this machine trains. A run that
     /// cannot be read is noted.
-    fn train_group(&self, run: &Run, seeds: &[u64]) -> Result<Vec<u64>, Error> {
+    fn train_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         if progress::interrupted() {
             return Err(Error::Paused);
         }
@@ -129,7 +129,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn try_group(&self, run: &Run, seeds: &[u64]) -> Result<Vec<u64>, Error> {
+    fn try_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         let (first, options) = self.plan.train(run);
         let directory = TrainDirectory::join(&self.session.out, &options, first)?;
         let mut sorted = Sorted::default();
@@ -148,7 +148,7 @@ impl<'a> Worker<'a> {
     /// Finds out who trains a seed: nobody, if it has ended; this process, if it can claim the seed; or another one.
     fn sort(
         &self,
-        run: &Run,
+        run: &PlannedRun,
         directory: &TrainDirectory,
         seed: u64,
         sorted: &mut Sorted,
@@ -187,7 +187,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn finished(&self, run: &Run, seed: &SeedRun) {
+    fn finished(&self, run: &PlannedRun, seed: &SeedRun) {
         let diverged = seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks));
         let mut found = self.found();
         found.finished += 1;

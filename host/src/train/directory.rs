@@ -14,10 +14,10 @@ use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::options;
 use crate::run::config;
-use crate::run::info::{self, RunInfo};
+use crate::run::info::{self, RunManifest};
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
-use crate::run::records::{self, Records, RunDirectory, write_all, write_atomic};
+use crate::run::records::{self, RunDirectory, RunFiles, write_all, write_atomic};
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
 use std::collections::BTreeSet;
@@ -285,10 +285,14 @@ impl Summary<'_> {
     /// Writes files of the whole run, of which it then says that it is finished, with the digest of every
     /// file that it wrote; without `info` that was said before.
     /// Errors: [`Error::File`], [`Error::Write`].
-    pub fn write(&self, info: Option<RunInfo>, records: &Records) -> Result<Vec<PathBuf>, Error> {
+    pub fn write(
+        &self,
+        info: Option<RunManifest>,
+        records: &RunFiles,
+    ) -> Result<Vec<PathBuf>, Error> {
         let path = self.directory.path();
         let Some(mut info) = info else { return self.claimed.write(records.files()) };
-        let complete = |info: &mut RunInfo| {
+        let complete = |info: &mut RunManifest| {
             self.runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
             info.files([(CONFIG, self.config.as_bytes())]);
             info.files(records.files());

@@ -4,7 +4,7 @@ use super::directory::TrainDirectory;
 use super::options::{Recipe, Train};
 use crate::error::Error;
 use crate::files;
-use crate::run::info::{self, RunInfo};
+use crate::run::info::{self, RunManifest};
 use crate::run::progress;
 use crate::run::session::Session;
 use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
@@ -20,7 +20,7 @@ pub struct Trained {
     /// CPU seconds of all threads of this process.
     pub cpu_seconds: f64,
     /// For [`Summary::write`](super::directory::Summary::write), unless the run was finished before.
-    pub info: Option<RunInfo>,
+    pub info: Option<RunManifest>,
 }
 
 /// Writes what seeds leave in their run's directory, and moves a bar.
@@ -71,7 +71,7 @@ impl Files<'_> {
             Stopped::Observer(error) => error,
             Stopped::Core { seeds, source } => {
                 let folder = files::name_of(self.directory.path());
-                Error::Core { doing: format!("training {folder}, seeds {seeds:?}"), source }
+                Error::Core { context: format!("training {folder}, seeds {seeds:?}"), source }
             }
         })
     }
@@ -114,7 +114,7 @@ pub fn train(
     }
     outcome?;
     if info.is_none() && !info::is_finished(path) {
-        info = Some(RunInfo::new("train", session));
+        info = Some(RunManifest::new("train", session));
     }
     Ok(Trained {
         runs,
@@ -130,7 +130,7 @@ fn train_claimed(
     options: &Train,
     seeds: &[u64],
     session: &Session,
-    info: &mut Option<RunInfo>,
+    info: &mut Option<RunManifest>,
 ) -> Result<Vec<SeedRun>, Error> {
     let directory = files.directory;
     let (mut claims, mut found) = (Vec::new(), Vec::new());
@@ -152,7 +152,7 @@ fn train_claimed(
         }
         if done < seeds.len() as u64 * last {
             let _claimed = directory.claim()?;
-            let begun = info.insert(RunInfo::new("train", session));
+            let begun = info.insert(RunManifest::new("train", session));
             begun.write(directory.path(), None)?;
         }
     }

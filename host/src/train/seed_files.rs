@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use compute::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,8 +15,8 @@ pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
 /// Returns the records of a finished seed.
 /// Errors: [`Error::File`] if what was logged is of no one shape.
-pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> {
-    let mut records = Records::new();
+pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
+    let mut records = RunFiles::new();
     let row = |p: &Point| (p.tasks, METRICS.map(|m| (m.of)(p)));
     let rows: Vec<_> = run.points.iter().map(row).collect();
     let head = [&["tasks"][..], &METRICS.map(|m| m.name)].concat();

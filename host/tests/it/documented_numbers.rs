@@ -6,7 +6,7 @@
 
 use ictd::experiments::measurements::{MeasurementTable, RunMeasurements};
 use ictd::experiments::statistics::{mean_and_stderr, median};
-use ictd::run::records::Records;
+use ictd::run::records::RunFiles;
 use std::fs;
 use std::path::Path;
 
@@ -68,7 +68,7 @@ pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
             if !directory.join("records.csv").is_file() {
                 continue;
             }
-            let long = MeasurementTable::read(&Records::open(&directory).unwrap()).unwrap();
+            let long = MeasurementTable::read(&RunFiles::open(&directory).unwrap()).unwrap();
             let found = statistic(long.of(run), metric, of);
             let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             compared += 1;

@@ -4,7 +4,7 @@
 use crate::common::{files, ictd, json};
 use crate::documented_numbers::differing;
 use ictd::experiments::measurements::MeasurementTable;
-use ictd::run::records::Records;
+use ictd::run::records::RunFiles;
 use ictd_core::metrics::FORM_SHARE;
 use serde_json::Value;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn two_samples_of_two_distributions_are_told_apart() {
 
 /// Asserts that Q of the first layer of a run has ended at a form in most of the seeds, and at others in few.
 fn assert_form(experiment: &Path, run: &str, form: &str) {
-    let long = MeasurementTable::read(&Records::open(experiment).unwrap()).unwrap();
+    let long = MeasurementTable::read(&RunFiles::open(experiment).unwrap()).unwrap();
     for other in ["q_form_one_layer_0", "q_form_0", "q_form_residual_0"] {
         let shares = long.of(run).values(other);
         let (count, seeds) = (shares.iter().filter(|x| **x >= FORM_SHARE).count(), shares.len());

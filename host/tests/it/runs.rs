@@ -2,8 +2,8 @@
 
 use crate::common::{contents, files, ictd, json, numbers, object};
 use ictd::commands::reproduce::choose;
-use ictd::experiments::{ALL, experiment::Run, measurements::MeasurementTable};
-use ictd::run::records::Records;
+use ictd::experiments::{ALL, experiment::Runner, measurements::MeasurementTable};
+use ictd::run::records::RunFiles;
 use ictd::train::Train;
 use ictd::{Error, options};
 use serde_json::Value;
@@ -54,8 +54,8 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
     assert_eq!(claims.iter().find(stay).unwrap()["verdict"], "holds", "{claims:?}");
     let result = json(&ictd(out.path(), "invariant-set --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap().len();
-    let long =
-        MeasurementTable::read(&Records::open(&out.path().join("invariant-set")).unwrap()).unwrap();
+    let long = MeasurementTable::read(&RunFiles::open(&out.path().join("invariant-set")).unwrap())
+        .unwrap();
     for run in ["linear-l1", "linear-l3-d8", "sequential-l4", "cart-pole"].map(|run| long.of(run)) {
         let shares = [run.median("outside_p"), run.median("outside_q")];
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
@@ -126,7 +126,7 @@ fn figures_are_drawn_again_from_the_records_alone() {
 fn runs_of_one_name_are_one_run_that_can_be_trained() {
     let mut known = BTreeMap::new();
     let tables = ALL.iter().filter_map(|entry| match &entry.run {
-        Run::Table(table) => Some(table),
+        Runner::Spec(table) => Some(table),
         _ => None,
     });
     for run in tables.flat_map(|table| table.runs) {

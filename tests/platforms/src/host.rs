@@ -10,7 +10,7 @@ mod level;
 use ictd_core::digest::{Digest, DigestCase, combine, kernels};
 use ictd_core::error::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
-use level::{Level, WithScalar};
+use level::{SimdLevel, WithScalar};
 use std::process::ExitCode;
 
 pub(crate) fn main() -> ExitCode {
@@ -25,7 +25,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match (text("--level"), lanes) {
         // Not in a build that is for one level by itself: half of its time.
         (Some(name), _) if cfg!(not(target_feature = "fma")) => {
-            let level = Level::ALL.into_iter().find(|level| level.name() == name);
+            let level = SimdLevel::ALL.into_iter().find(|level| level.name() == name);
             level.and_then(|level| level::with_scalar(level, Run { threads }))
         }
         (None, 1) => Some(run::<f32>(threads)),

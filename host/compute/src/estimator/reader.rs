@@ -41,7 +41,7 @@ type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<Value<D>, Error> + Send 
 
 /// A stream of d features.
 #[derive(Clone)]
-struct Reading<const D: usize, O> {
+struct EstimatorStream<const D: usize, O> {
     d: usize,
     observer: O,
     read: Read<D, O>,
@@ -52,7 +52,7 @@ pub(super) fn reading<const D: usize, O: Observer<D>>(
     observer: O,
     read: impl Fn(&O) -> Result<Value<D>, Error> + Send + Sync + 'static,
 ) -> Box<dyn Stream> {
-    Box::new(Reading { d, observer, read: Arc::new(read) })
+    Box::new(EstimatorStream { d, observer, read: Arc::new(read) })
 }
 
 fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
@@ -61,7 +61,7 @@ fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
     phi
 }
 
-impl<const D: usize, O: Observer<D>> Stream for Reading<D, O> {
+impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
     fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
         let next = phi_next.map_or(SVector::zeros(), padded);
         let transition = Transition { phi: padded(phi), reward, phi_next: next };

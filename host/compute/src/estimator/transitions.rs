@@ -5,7 +5,7 @@ use ictd_core::Error;
 
 /// The way an episode goes on after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum EpisodeEnd {
     /// With the next row.
     Continues,
     /// Not at all: nothing follows (`terminal`).
@@ -28,7 +28,7 @@ pub struct Transitions {
     /// The next features, (n, d): 0 for a terminal state.
     pub phi_next: Vec<f64>,
     /// The way the episode goes on after each, (n).
-    pub marks: Vec<Mark>,
+    pub marks: Vec<EpisodeEnd>,
 }
 
 /// The values that an estimator gives.
@@ -57,8 +57,8 @@ impl Transitions {
 
     /// Returns how many episodes there are.
     pub fn episodes(&self) -> usize {
-        let ended = self.marks.iter().filter(|mark| **mark != Mark::Continues).count();
-        ended + usize::from(self.marks.last() == Some(&Mark::Continues))
+        let ended = self.marks.iter().filter(|mark| **mark != EpisodeEnd::Continues).count();
+        ended + usize::from(self.marks.last() == Some(&EpisodeEnd::Continues))
     }
 
     /// Shows a stream all transitions.
@@ -69,8 +69,8 @@ impl Transitions {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (((from, next), reward), mark) in rows.zip(&self.reward).zip(&self.marks) {
             let phi = &self.phi[from * self.d..][..self.d];
-            stream.observe(phi, *reward, Some(next).filter(|_| *mark != Mark::Terminal))?;
-            if *mark == Mark::End {
+            stream.observe(phi, *reward, Some(next).filter(|_| *mark != EpisodeEnd::Terminal))?;
+            if *mark == EpisodeEnd::End {
                 stream.end_episode();
             }
         }

@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 /// All transitions.
 #[derive(Clone)]
-struct Kept<const D: usize> {
+struct TransitionLog<const D: usize> {
     d: usize,
     transitions: Vec<Transition<f64, D>>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
 }
 
-impl<const D: usize> Observer<D> for Kept<D> {
+impl<const D: usize> Observer<D> for TransitionLog<D> {
     fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
         self.transitions.push(*t);
         if is_terminal {
@@ -46,7 +46,7 @@ impl<const D: usize> Observer<D> for Kept<D> {
     }
 }
 
-impl<const D: usize> Kept<D> {
+impl<const D: usize> TransitionLog<D> {
     fn episodes(&self) -> impl Iterator<Item = &[Transition<f64, D>]> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let ends = self.ends.iter().copied().chain([self.transitions.len()]);
@@ -77,7 +77,7 @@ fn softmax<const D: usize, const K: usize>(
 fn iteration<const D: usize>(
     w: &SVector<f64, D>,
     c: &SMatrix<f64, D, D>,
-    kept: &Kept<D>,
+    kept: &TransitionLog<D>,
     gamma: f64,
     trace_decay: f64,
 ) -> Result<SVector<f64, D>, Error> {
@@ -91,7 +91,7 @@ fn iteration<const D: usize>(
 
 /// Returns the weights of LSTD(lambda) with a trace of its own in each episode.
 fn fixed_point<const D: usize>(
-    kept: &Kept<D>,
+    kept: &TransitionLog<D>,
     gamma: f64,
     trace_decay: f64,
 ) -> Result<SVector<f64, D>, Error> {
@@ -121,7 +121,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
     d: usize,
 ) -> Result<Box<dyn Stream>, Error> {
     let Estimator { ref method, gamma, layers } = *estimator;
-    let kept = Kept::<D> { d, transitions: Vec::new(), ends: Vec::new() };
+    let kept = TransitionLog::<D> { d, transitions: Vec::new(), ends: Vec::new() };
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };

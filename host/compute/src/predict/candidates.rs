@@ -1,6 +1,6 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, forecasts of a series, the predictor.
 
-use super::series::{Autoregression, Series};
+use super::series::{Autoregression, SeriesForecaster};
 use crate::estimator::{Estimator, MAX_FEATURES, Method, Stream};
 use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
 use ictd_core::{Error, Predictor, UniversalModel};
@@ -37,17 +37,17 @@ pub struct Candidate {
     pub name: String,
     /// The name of its column: the name, and the settings where there are several.
     pub column: String,
-    learner: Learner,
+    learner: Forecaster,
 }
 
-enum Learner {
+enum Forecaster {
     /// On the features, or on the same without units.
     Stream {
         stream: Box<dyn Stream>,
         is_scaled: bool,
     },
     /// From the signal's own past.
-    Series(Series),
+    SeriesForecaster(SeriesForecaster),
     Predictor,
 }
 
@@ -63,7 +63,7 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
     };
     let learned = |estimator: &Estimator, retention, is_scaled| -> Result<_, Error> {
         let stream = estimator.with_gamma(gamma)?.stream(d, retention)?;
-        Ok(Learner::Stream { stream, is_scaled })
+        Ok(Forecaster::Stream { stream, is_scaled })
     };
     let estimator = |method| Estimator { method, gamma, layers: 1 };
     let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::pretrained(gamma)?)));
@@ -86,25 +86,26 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
             add("lstd", column, learned(&lstd, Some(retention), false)?);
         }
     }
-    let seasonal = period.map(|period| Series::Seasonal { period, values: VecDeque::new() });
+    let seasonal =
+        period.map(|period| SeriesForecaster::Seasonal { period, values: VecDeque::new() });
     for (name, series) in [
-        ("ar", Some(Series::Autoregression(Box::new(Autoregression::new())))),
-        ("holt", Some(Series::Holt(None))),
-        ("average", Some(Series::Average(None))),
+        ("ar", Some(SeriesForecaster::Autoregression(Box::new(Autoregression::new())))),
+        ("holt", Some(SeriesForecaster::Holt(None))),
+        ("average", Some(SeriesForecaster::Average(None))),
         ("seasonal", seasonal),
-        ("persistence", Some(Series::Latest(0.0))),
-        ("zero", Some(Series::Zero)),
+        ("persistence", Some(SeriesForecaster::Latest(0.0))),
+        ("zero", Some(SeriesForecaster::Zero)),
     ] {
         if let Some(series) = series {
-            add(name, String::new(), Learner::Series(series));
+            add(name, String::new(), Forecaster::SeriesForecaster(series));
         }
     }
-    add("predictor", String::new(), Learner::Predictor);
+    add("predictor", String::new(), Forecaster::Predictor);
     Ok(all)
 }
 
 /// All candidates on one stream.
-pub(super) struct Learners {
+pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     gamma: f64,
     d: usize,
@@ -118,9 +119,9 @@ pub(super) struct Learners {
     values: Vec<f64>,
 }
 
-impl Learners {
+impl CandidateSet {
     pub(super) fn new(settings: &Settings, gamma: f64) -> Result<Self, Error> {
-        Ok(Learners {
+        Ok(CandidateSet {
             candidates: candidates(settings, gamma)?,
             gamma,
             d: settings.d,
@@ -156,7 +157,7 @@ impl Learners {
         let sum = |mean: f32| (f64::from(mean) / (1.0 - self.gamma)) as f32;
         for candidate in &mut self.candidates {
             predictions.push(match &mut candidate.learner {
-                Learner::Stream { stream, is_scaled } => {
+                Forecaster::Stream { stream, is_scaled } => {
                     let at = usize::from(*is_scaled);
                     if follows {
                         stream.observe(&self.before[at], deviation, Some(&self.now[at]))?;
@@ -170,11 +171,11 @@ impl Learners {
                     };
                     self.level.discounted_sum(self.gamma, x) as f32
                 }
-                Learner::Series(series) => {
+                Forecaster::SeriesForecaster(series) => {
                     series.observe(Some(value), self.gamma);
                     series.discounted_sum(self.gamma) as f32
                 }
-                Learner::Predictor => sum(band.mean),
+                Forecaster::Predictor => sum(band.mean),
             });
         }
         predictions.extend([sum(band.low), sum(band.high), surprise]);
@@ -187,9 +188,9 @@ impl Learners {
         self.predictor.observe(None);
         for candidate in &mut self.candidates {
             match &mut candidate.learner {
-                Learner::Stream { stream, .. } => stream.end_episode(),
-                Learner::Series(series) => series.observe(None, self.gamma),
-                Learner::Predictor => {}
+                Forecaster::Stream { stream, .. } => stream.end_episode(),
+                Forecaster::SeriesForecaster(series) => series.observe(None, self.gamma),
+                Forecaster::Predictor => {}
             }
         }
     }

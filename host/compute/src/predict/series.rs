@@ -16,7 +16,7 @@ const REGRESSORS: usize = LAGS + 1;
 const LEAST_RIDGE: f64 = 1e-5;
 
 /// A forecaster of a series.
-pub(super) enum Series {
+pub(super) enum SeriesForecaster {
     /// Persistence: forecasts the latest value.
     Latest(f64),
     /// The exponential average stays, in which the newest value has weight 1 - gamma.
@@ -33,10 +33,10 @@ pub(super) enum Series {
     Zero,
 }
 
-impl Series {
+impl SeriesForecaster {
     /// Takes the next value; one that is missing changes nothing, but counts in a period.
     pub(super) fn observe(&mut self, value: Option<f64>, gamma: f64) {
-        if let Series::Seasonal { period, values } = self {
+        if let SeriesForecaster::Seasonal { period, values } = self {
             let is_full = values.len() == *period;
             let before = if is_full { values.pop_front() } else { values.back().copied() };
             values.extend(value.or(before));
@@ -44,19 +44,19 @@ impl Series {
         }
         let Some(x) = value else { return };
         match self {
-            Series::Latest(latest) => *latest = x,
-            Series::Average(average) => {
+            SeriesForecaster::Latest(latest) => *latest = x,
+            SeriesForecaster::Average(average) => {
                 let before = average.unwrap_or(x);
                 *average = Some(before + (1.0 - gamma) * (x - before));
             }
-            Series::Holt(state) => {
+            SeriesForecaster::Holt(state) => {
                 let [level, trend] = state.unwrap_or([x, 0.0]);
                 let expected = level + trend;
                 let now = expected + HOLT[0] * (x - expected);
                 *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
             }
-            Series::Autoregression(model) => model.observe(x),
-            Series::Seasonal { .. } | Series::Zero => {}
+            SeriesForecaster::Autoregression(model) => model.observe(x),
+            SeriesForecaster::Seasonal { .. } | SeriesForecaster::Zero => {}
         }
     }
 
@@ -64,14 +64,14 @@ impl Series {
     pub(super) fn discounted_sum(&self, gamma: f64) -> f64 {
         let horizon = 1.0 - gamma;
         match self {
-            Series::Latest(x) => x / horizon,
-            Series::Average(average) => average.unwrap_or(0.0) / horizon,
-            Series::Holt(state) => {
+            SeriesForecaster::Latest(x) => x / horizon,
+            SeriesForecaster::Average(average) => average.unwrap_or(0.0) / horizon,
+            SeriesForecaster::Holt(state) => {
                 let [level, trend] = state.unwrap_or_default();
                 level / horizon + trend / (horizon * horizon)
             }
-            Series::Autoregression(model) => model.mean(gamma) / horizon,
-            Series::Seasonal { period, values } if values.len() == *period => {
+            SeriesForecaster::Autoregression(model) => model.mean(gamma) / horizon,
+            SeriesForecaster::Seasonal { period, values } if values.len() == *period => {
                 let (mut sum, mut weight) = (0.0, 1.0);
                 for x in values {
                     sum += weight * x;
@@ -79,8 +79,8 @@ impl Series {
                 }
                 sum / (1.0 - weight)
             }
-            Series::Seasonal { values, .. } => values.back().unwrap_or(&0.0) / horizon,
-            Series::Zero => 0.0,
+            SeriesForecaster::Seasonal { values, .. } => values.back().unwrap_or(&0.0) / horizon,
+            SeriesForecaster::Zero => 0.0,
         }
     }
 }

@@ -32,7 +32,7 @@ const DIVERGED: f64 = 1e3;
 
 /// Tasks that are judged together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct BenchmarkCell {
     /// The family's index.
     pub family: usize,
     /// d.
@@ -43,7 +43,7 @@ pub struct Cell {
 
 /// The errors of one context, relative to predicting 0.
 #[derive(Clone, Copy)]
-struct OfContext {
+struct ContextErrors {
     universal: f64,
     lstd: [f64; LAMBDAS * RIDGES.len()],
     td: [f64; STEP_SIZES.len()],
@@ -52,10 +52,10 @@ struct OfContext {
 }
 
 /// The errors of one task, at the lengths that it reached.
-pub struct Errors(Vec<OfContext>);
+pub struct Errors(Vec<ContextErrors>);
 
 /// The model, and the paper's own: TD(0)'s mask, d = 4.
-pub struct Judge {
+pub struct Benchmark {
     parameters: UniversalParameters<f64>,
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
 }
@@ -76,7 +76,7 @@ pub(super) fn lstd<const D: usize>(
     solved.unwrap_or_else(|_| SVector::zeros())
 }
 
-impl Judge {
+impl Benchmark {
     /// Returns the judge of parameters, beside the seeds of a run with shared layers and d = 4.
     pub fn new(parameters: &UniversalParameters<f32>, runs: &[SeedRun], depth: usize) -> Self {
         let matrix =
@@ -86,14 +86,17 @@ impl Judge {
             // None of a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
-        Judge { parameters: parameters.map(f64::from), papers: runs.iter().map(paper).collect() }
+        Benchmark {
+            parameters: parameters.map(f64::from),
+            papers: runs.iter().map(paper).collect(),
+        }
     }
 
     /// Returns the errors on a task of at most 16 features; each is given to one of the paper's seeds.
     ///
     /// # Errors
     /// The core's.
-    pub fn errors(&self, cell: Cell, task: usize, seed: u64) -> Result<Errors, Error> {
+    pub fn errors(&self, cell: BenchmarkCell, task: usize, seed: u64) -> Result<Errors, Error> {
         let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
         match cell.d {
             // The mask of two traces has TD(0)'s statistic.
@@ -108,11 +111,11 @@ impl Judge {
     /// Returns the errors on a task; `paper` is what the paper's model reads, if it does.
     fn of_task<const D: usize>(
         &self,
-        cell: Cell,
+        cell: BenchmarkCell,
         (index, seed): (usize, u64),
         paper: impl Fn(&Context<D, TwoTraces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
     ) -> Result<Errors, Error> {
-        let (mut rng, Cell { family, d, gamma }) = (Rng::new(seed), cell);
+        let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
         let model = UniversalModel::<f64>::pretrained(gamma)?;
         let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
         let task: Mrp<f64, D, STATES> = draw(family, d, gamma, &mut rng)?;
@@ -147,7 +150,7 @@ impl Judge {
             let lstd = std::array::from_fn(|at| {
                 of_weights(&lstd(&sums, &summary, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
             });
-            found.push(OfContext {
+            found.push(ContextErrors {
                 universal: error(&|phi| value.at(phi)),
                 lstd,
                 td: td.map(|w| of_weights(&w)),
@@ -165,12 +168,12 @@ impl Judge {
 pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
     let mut found = Vec::new();
     for (at, n) in LENGTHS.into_iter().enumerate() {
-        let of: Vec<&OfContext> = errors.iter().filter_map(|e| e.0.get(at)).collect();
+        let of: Vec<&ContextErrors> = errors.iter().filter_map(|e| e.0.get(at)).collect();
         if of.is_empty() {
             continue;
         }
         let count = of.len() as f64;
-        let mean = |f: &dyn Fn(&OfContext) -> f64| of.iter().map(|e| f(e)).sum::<f64>() / count;
+        let mean = |f: &dyn Fn(&ContextErrors) -> f64| of.iter().map(|e| f(e)).sum::<f64>() / count;
         let mut put = |metric, value| found.push((metric, n, value));
         let all = mean(&|e| e.universal);
         let variance = mean(&|e| (e.universal - all) * (e.universal - all));

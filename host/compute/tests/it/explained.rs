@@ -1,7 +1,7 @@
 //! The share of a value function that an algorithm explains.
 
 use compute::construction::Construction;
-use compute::explained::{Iteration, Target, explained};
+use compute::explained::{AlgorithmStep, Target, explained};
 use ictd_core::linalg::{dot, zeros};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
@@ -29,8 +29,8 @@ fn contexts() -> Contexts {
     (0..80).map(one).collect()
 }
 
-fn iterations(contexts: &Contexts, algorithm: (Construction, f64)) -> Vec<Iteration<4>> {
-    contexts.iter().map(|(_, c)| Iteration::new(algorithm, c, 0.9).unwrap()).collect()
+fn iterations(contexts: &Contexts, algorithm: (Construction, f64)) -> Vec<AlgorithmStep<4>> {
+    contexts.iter().map(|(_, c)| AlgorithmStep::new(algorithm, c, 0.9).unwrap()).collect()
 }
 
 fn targets(contexts: &Contexts, w: impl Fn(usize) -> SVector<f64, 4>) -> Vec<Target<4>> {

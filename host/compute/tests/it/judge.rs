@@ -1,7 +1,7 @@
 //! The judge of trained layers, on layers that are known.
 
 use compute::Recipe;
-use compute::judge::{Asks, CANDIDATES, judge, left_by_linear};
+use compute::judge::{ALGORITHMS, EvaluationPlan, judge, left_by_linear};
 use compute::log::{Matrices, Point, SeedRun};
 use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::layer::{Layer, LayerParameters as _};
@@ -26,7 +26,9 @@ struct Said(Vec<compute::judge::Number>);
 
 impl Said {
     fn new(recipe: &Recipe, layer: &OneHead) -> Self {
-        let judge = judge(recipe, Asks { lost: 20, ..Asks::FUNCTION }, 1).unwrap().unwrap();
+        let judge = judge(recipe, EvaluationPlan { lost: 20, ..EvaluationPlan::FUNCTION }, 1)
+            .unwrap()
+            .unwrap();
         Said(judge(&run_of(layer)).unwrap())
     }
 
@@ -46,7 +48,7 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
     ] {
         let recipe = Recipe::default().with_settings(changed).unwrap();
         let said = Said::new(&recipe, &layer);
-        for (name, _) in CANDIDATES {
+        for (name, _) in ALGORITHMS {
             let share = said.of(&format!("explained by {name}"));
             assert_eq!(share > 0.999, name == own, "{own}: {share}");
         }

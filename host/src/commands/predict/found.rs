@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::program::printable;
-use crate::run::records::Records;
+use crate::run::records::RunFiles;
 use crate::run::report::{number, table};
-use compute::predict::{ALARM, Candidate, Judged, Task};
+use compute::predict::{ALARM, Candidate, ForecastScore, SignalForecast};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,8 +28,8 @@ struct ShownRow {
 }
 
 /// Puts the last rows of each task into the records.
-pub(super) fn put_shown(tasks: &[Task], records: &mut Records) -> Result<(), Error> {
-    let of_task = |task: &Task| -> Vec<_> {
+pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
+    let of_task = |task: &SignalForecast| -> Vec<_> {
         let rows = task.shown.iter().filter_map(|shown| {
             let (rest, &[predictor, predictor_low, predictor_high, surprise]) =
                 shown.predictions.split_last_chunk()?;
@@ -63,7 +63,7 @@ fn size(error: Option<f64>) -> f64 {
 
 /// What `ictd predict` has measured: `tasks`, one for each column and discount, those of a column side by side.
 pub(super) struct Found<'a> {
-    tasks: &'a [Task],
+    tasks: &'a [SignalForecast],
     /// Tasks of each column.
     tasks_per_column: usize,
     /// The estimators, with their settings.
@@ -77,15 +77,16 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(tasks: &'a [Task], tasks_per_column: usize) -> Self {
+    pub(super) fn new(tasks: &'a [SignalForecast], tasks_per_column: usize) -> Self {
         let candidates = tasks[0].candidates();
         let mut names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
         names.dedup();
         let errors: Vec<Vec<_>> =
             tasks.iter().map(|task| task.judged.normalised_errors()).collect();
         // A signal after which nothing ever changed says nothing about anyone.
-        let is_telling =
-            |task: &Task| task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column;
+        let is_telling = |task: &SignalForecast| {
+            task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column
+        };
         let telling: Vec<_> =
             tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
         let mean = |at: usize| {
@@ -99,7 +100,7 @@ impl<'a> Found<'a> {
     }
 
     /// Returns the tasks of each column with their errors.
-    fn columns(&self) -> impl Iterator<Item = (&'a [Task], &[Vec<Option<f64>>])> {
+    fn columns(&self) -> impl Iterator<Item = (&'a [SignalForecast], &[Vec<Option<f64>>])> {
         let errors = self.errors.chunks(self.tasks_per_column);
         self.tasks.chunks(self.tasks_per_column).zip(errors)
     }
@@ -120,7 +121,7 @@ impl<'a> Found<'a> {
 
     /// Returns the results of a file of so many rows with d features.
     pub(super) fn results(&self, rows: u64, d: usize, left_out: &[String]) -> Value {
-        let gamma = |(task, errors): (&Task, &Vec<Option<f64>>)| {
+        let gamma = |(task, errors): (&SignalForecast, &Vec<Option<f64>>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
                 json!({ "name": c.name, "column": c.column, "normalised_error": error })
             });
@@ -236,18 +237,18 @@ impl<'a> Found<'a> {
 }
 
 /// Returns the share of returns that were in the predictor's band.
-fn coverage(judged: &Judged) -> Option<f64> {
+fn coverage(judged: &ForecastScore) -> Option<f64> {
     (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64)
 }
 
 /// Returns the value of a column that never changed.
-fn constant(judged: &Judged) -> Option<f64> {
+fn constant(judged: &ForecastScore) -> Option<f64> {
     judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
 
 /// Returns the last rows of each cumulant and discount, in the signal's units: predictions and what followed, times
 /// 1 - gamma, are means of the values ahead.
-pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
+pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let rows: Vec<ShownRow> = records.csv("shown.csv")?;
     let groups = rows.chunk_by(|a, b| a.cumulant == b.cumulant && a.gamma == b.gamma);
     let panels = groups.take(PANELS).map(|rows| {

@@ -4,7 +4,7 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod instructions;
 
-use compute::level::Level;
+use compute::level::SimdLevel;
 use compute::options::NumberRange;
 use compute::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe, RnnInput, TaskSpec};
 use compute::shapes;
@@ -14,7 +14,7 @@ fn small() -> Recipe {
 }
 
 /// Returns the state of each seed after training: parameters, optimiser, random streams, position.
-fn checkpoints(level: Level, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
+fn checkpoints(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
     let trained = |seeds: &[u64]| {
         let mut group = shapes::group(level, recipe, seeds).unwrap();
         (0..recipe.tasks).for_each(|_| group.train_task().unwrap());
@@ -31,7 +31,7 @@ fn every_level_leaves_the_same_checkpoints_and_so_does_a_seed_alone() {
 }
 
 fn compare() {
-    let seeds: Vec<u64> = (3..3 + Level::Avx512.lanes() as u64).collect();
+    let seeds: Vec<u64> = (3..3 + SimdLevel::Avx512.lanes() as u64).collect();
     let recipes = [
         small(),
         Recipe { dim: 2, layers: 1, ..small() },
@@ -57,8 +57,8 @@ fn compare() {
         },
     ];
     for recipe in recipes {
-        let want = checkpoints(Level::Baseline, &recipe, &seeds);
-        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+        let want = checkpoints(SimdLevel::Baseline, &recipe, &seeds);
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
             let (got, name) = (checkpoints(level, &recipe, &seeds), level.name());
             assert!(got == want, "{name}: {recipe:?}");
             let alone = checkpoints(level, &recipe, &seeds[2..3]);

@@ -1,10 +1,10 @@
 //! Every claim of every experiment that is data, on records that make it come out either way.
 
 use ictd::experiments::ALL;
-use ictd::experiments::experiment::Run;
+use ictd::experiments::experiment::Runner;
 use ictd::experiments::judging::of_seeds;
 use ictd::experiments::measurements::MeasurementTable;
-use ictd::experiments::{table::Table, universal};
+use ictd::experiments::{table::ExperimentSpec, universal};
 use ictd::run::report::{Claim, Verdict};
 use ictd_core::rng::Rng;
 
@@ -62,7 +62,7 @@ const CHANGES: &[Change] = &[
 ];
 
 /// The record of an experiment in a world.
-fn record(table: &Table, world: usize) -> MeasurementTable {
+fn record(table: &ExperimentSpec, world: usize) -> MeasurementTable {
     let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
     let cells: Vec<String> =
         universal::cells(&[0, 1, 2, 3]).iter().map(universal::cell_name).collect();
@@ -99,7 +99,7 @@ fn record(table: &Table, world: usize) -> MeasurementTable {
 fn every_claim_of_every_table_comes_out_either_way() {
     let (mut count, mut faults) = (0, Vec::new());
     for entry in ALL {
-        let Run::Table(table) = &entry.run else { continue };
+        let Runner::Spec(table) = &entry.run else { continue };
         let worlds: Vec<MeasurementTable> = (0..3).map(|world| record(table, world)).collect();
         let of_runs = table.runs.iter().flat_map(|run| run.claims.iter().map(|c| (run.name, c)));
         for (run, claim) in of_runs.chain(table.claims.iter().map(|claim| ("", claim))) {
@@ -139,7 +139,7 @@ fn the_interval_of_a_share_decides_not_a_count() {
 #[test]
 fn a_claim_without_a_finite_number_is_not_measured() {
     for entry in ALL {
-        let Run::Table(table) = &entry.run else { continue };
+        let Runner::Spec(table) = &entry.run else { continue };
         let claims = table.runs.iter().flat_map(|run| run.claims).chain(table.claims);
         for claim in claims {
             let empty = MeasurementTable::default();
@@ -153,7 +153,7 @@ fn a_claim_without_a_finite_number_is_not_measured() {
 #[test]
 fn seeds_that_diverged_count_against_a_claim() {
     let Some((claim, table)) = ALL.iter().find_map(|entry| match &entry.run {
-        Run::Table(table) if entry.id == "one-layer" => Some((&table.runs[0].claims[1], table)),
+        Runner::Spec(table) if entry.id == "one-layer" => Some((&table.runs[0].claims[1], table)),
         _ => None,
     }) else {
         panic!("no such table")

@@ -1,5 +1,5 @@
 use super::FILE;
-use compute::estimator::{Mark, Transitions};
+use compute::estimator::{EpisodeEnd, Transitions};
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::trajectory::{Features, Trajectory};
@@ -29,7 +29,7 @@ fn columns_are_found_by_name_in_any_order_and_notation() {
         reward: vec![-2.0, 0.001],
         phi_next: vec![0.0, 1.0, 1.0, 1.0],
         from: vec![0, 1],
-        marks: vec![Mark::Continues, Mark::End],
+        marks: vec![EpisodeEnd::Continues, EpisodeEnd::End],
     };
     let expected = Trajectory { transitions, query: None };
     assert_eq!(read(CSV).unwrap(), expected);
@@ -65,7 +65,10 @@ fn no_transition_crosses_the_end_of_an_episode() {
     assert_eq!(trajectory.from, [0, 1, 2, 4]);
     assert_eq!(trajectory.reward, [10.0, 20.0, 30.0, 50.0]);
     assert_eq!(trajectory.phi_next, [2.0, 0.0, 4.0, 0.0]);
-    assert_eq!(trajectory.marks, [Mark::Continues, Mark::Terminal, Mark::End, Mark::Terminal]);
+    assert_eq!(
+        trajectory.marks,
+        [EpisodeEnd::Continues, EpisodeEnd::Terminal, EpisodeEnd::End, EpisodeEnd::Terminal]
+    );
     assert_eq!(trajectory.episodes(), 3);
     // With next features every row is a transition.
     let same = read(

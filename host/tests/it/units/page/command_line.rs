@@ -1,6 +1,6 @@
 use clap::{Args as _, Command, Subcommand as _};
 use ictd::commands::evaluate::Evaluate;
-use ictd::experiments::TableCommand;
+use ictd::experiments::ExperimentCommand;
 use ictd::experiments::demo::Demo;
 use ictd::page::command_line::repeats;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         Demo::augment_args(Command::new("demo")),
         Evaluate::augment_args(Command::new("evaluate")),
     ]);
-    let root = TableCommand::augment_subcommands(root);
+    let root = ExperimentCommand::augment_subcommands(root);
     let of = |command, seed, value| repeats(&root, command, seed, &config(value));
     assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
     assert_eq!(
