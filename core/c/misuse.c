@@ -127,6 +127,6 @@ static int predictors(void) {
 
 int main(void) {
     EXPECT(ictd_abi_version() == ICTD_ABI_VERSION);
-    EXPECT(strcmp(ictd_message(ICTD_STATUS_OK), "done") == 0 && strcmp(ictd_message(99), "no status") == 0);
+    EXPECT(strcmp(ictd_message(ICTD_STATUS_OK), "done") == 0 && strcmp(ictd_message(99), "not a status") == 0);
     return contexts() || predictors();
 }

@@ -11,7 +11,7 @@ use heapless::Vec;
 
 /// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
 ///
-/// For each task it draws a task per lane and trains the network on [`TrainerSettings::batches`] fresh
+/// For each task it draws a task per lane and trains the network on [`TrainerSettings::batches_per_task`] fresh
 /// trajectories of it; a batch-TD reference learns its step size from the same batches. T is the capacity for a
 /// trajectory, n + W + 2 feature vectors.
 ///

@@ -103,6 +103,7 @@ fn ln<R: Real>(x: R) -> R {
     x.ln()
 }
 
+#[cfg_attr(target_os = "none", inline(never))]
 fn sigmoid<R: Real>(x: R) -> R {
     // `exp2` takes arguments up to 127.
     let least = R::from_f64(-80.0);
@@ -110,7 +111,6 @@ fn sigmoid<R: Real>(x: R) -> R {
 }
 
 /// Returns <parameters, quantities>.
-#[cfg_attr(target_os = "none", inline(never))]
 fn linear_combination<R: Real, const N: usize>(parameters: &[R; N], quantities: [R; N]) -> R {
     let mut sum = R::ZERO;
     for (parameter, x) in parameters.iter().zip(quantities) {
@@ -120,6 +120,7 @@ fn linear_combination<R: Real, const N: usize>(parameters: &[R; N], quantities: 
 }
 
 /// Returns ln(x + 10^-4), capped at 9: beyond that, how far a solution exploded does not matter.
+#[cfg_attr(target_os = "none", inline(never))]
 fn capped_ln<R: Real>(x: R) -> R {
     let (log, most) = (ln(x + R::from_f64(1e-4)), R::from_f64(9.0));
     if log < most { log } else { most }
@@ -211,6 +212,7 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
 }
 
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
+#[cfg_attr(target_os = "none", inline(never))]
 fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
     let error = R::ONE + quadratic(&sums.residual_gram, &sums.residual_rewards, w);
     let least = R::from_f64(MIN_RELATIVE_TD_ERROR);
@@ -218,7 +220,6 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
 }
 
 /// Returns b - A w.
-#[cfg_attr(target_os = "none", inline(never))]
 fn residual<R: Real, const D: usize>(system: &TdSystem<R, D>, w: &[R; D]) -> [R; D] {
     let mut residual = system.b;
     for j in 0..D {
@@ -240,6 +241,7 @@ struct FixedPoint<R, const D: usize> {
 }
 
 impl<R: Real, const D: usize> FixedPoint<R, D> {
+    #[cfg_attr(target_os = "none", inline(never))]
     fn new(weights: [R; D], sums: &TdSums<R, D>) -> Self {
         let relative_td_error = relative_td_error(sums, &weights);
         FixedPoint { weights, relative_td_error, log_td_error: capped_ln(relative_td_error) }
@@ -318,17 +320,11 @@ impl<R: Real> UniversalParameters<R> {
         let units = change_units(sums, &roots);
         let quantities = Quantities::new(&summary, d);
         let first = self.solve_first(sums, &quantities)?;
-        let [low, high] = summary.admissible;
-        let mut next = |trace, before: FixedPoint<R, D>, exists: bool| {
-            if exists {
-                self.solve_trace(trace, sums, &summary, &quantities, [&first, &before])
-            } else {
-                // Without the equation w_l is w_{l-1}, and no test rejects that.
-                Ok((before, R::ZERO))
-            }
+        let mut solve_next = |trace, before: &FixedPoint<R, D>| {
+            self.solve_trace(trace, sums, &summary, &quantities, [&first, before])
         };
-        let (second, log_hausman_1) = next(Trace::Low, first, low)?;
-        let (third, log_hausman_2) = next(Trace::High, second, high)?;
+        let (second, log_hausman_1) = solve_next(Trace::Low, &first)?;
+        let (third, log_hausman_2) = solve_next(Trace::High, &second)?;
         // (Rounding may make a sum of squares negative.)
         let value_scale = quadratic(&sums.second_moments, &[R::ZERO; D], &first.weights);
         let gate_inputs = [
@@ -345,6 +341,7 @@ impl<R: Real> UniversalParameters<R> {
         let gate = |exists, logits| {
             if exists { sigmoid(linear_combination(logits, gate_inputs)) } else { one }
         };
+        let [low, high] = summary.admissible;
         let (g_1, g_2) = (gate(low, &self.gate_logits[0]), gate(high, &self.gate_logits[1]));
         let mut w = [R::ZERO; D];
         for i in 0..D {
@@ -397,6 +394,10 @@ impl<R: Real> UniversalParameters<R> {
         quantities: &Quantities<R>,
         [first, before]: [&FixedPoint<R, D>; 2],
     ) -> Result<(FixedPoint<R, D>, R), Error> {
+        if !summary.admissible[trace as usize] {
+            // Without the equation w_l is w_{l-1}, and no test rejects that.
+            return Ok((*before, R::ZERO));
+        }
         let TdSums { systems: [_, low, high], second_moments, .. } = sums;
         let [_, log_ridge_low, log_ridge_high] = &self.log_ridge;
         let [mix_low, mix_high] = &self.ridge_mix_logit;

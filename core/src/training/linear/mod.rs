@@ -203,7 +203,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         value
     }
 
-    /// Computes sliding windows together ([`batch`]), and growing ones one by one.
+    /// Computes sliding windows together (module `batch`), and growing ones one by one.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
