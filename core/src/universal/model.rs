@@ -152,7 +152,8 @@ impl<R: Real> UniversalModel<R> {
         gvf: Gvf<R>,
     ) -> Result<Estimate<R, D>, Error> {
         let Gvf { cumulant, gamma } = gvf;
-        let mut sums = self.sums(context, gvf)?;
+        let mut sums = TdSums::ZERO;
+        self.fill(&mut sums, context, gvf)?;
         let summary = self.context_summary(context, gamma);
         let GatedSolution { weights, roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
@@ -171,18 +172,28 @@ impl<R: Real> UniversalModel<R> {
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
-    #[inline(always)]
     pub fn sums<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
-        Gvf { cumulant, gamma }: Gvf<R>,
+        gvf: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
+        let mut sums = TdSums::ZERO;
+        self.fill(&mut sums, context, gvf)?;
+        Ok(sums)
+    }
+
+    /// [`UniversalModel::sums`] in their place: a chip would copy them.
+    fn fill<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+        &self,
+        sums: &mut TdSums<R, D>,
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        Gvf { cumulant, gamma }: Gvf<R>,
+    ) -> Result<(), Error> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
-        let mut sums = TdSums::ZERO;
         sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?);
-        Ok(sums)
+        Ok(())
     }
 
     /// Returns what the model needs to know of a context in addition to its sums.
