@@ -19,7 +19,7 @@ fn main() {
 mod table {
     use super::chip::{self, Counter};
     use core::hint::black_box;
-    use ictd_core::context::{Forgetting, Growing, Sliding, Window};
+    use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
     use ictd_core::mask::{Mask, Td0, TwoTraces};
@@ -85,13 +85,13 @@ mod table {
 
     /// Returns a context of 1,000 transitions, and what another one costs: no block is being closed, a sliding
     /// window is full.
-    fn observe<const D: usize, M: Mask<f32>, W: Window<f32>>(
+    fn observe<const D: usize, M: Mask<f32>, W: Memory<f32>>(
         counter: &mut Counter,
         mask: M,
-        window: W,
+        memory: W,
     ) -> Result<(Context<D, M, W>, Cost), Error> {
         let mut rng = Rng::new(1);
-        let mut context = Context::<D, M, W>::with_memory(mask, window);
+        let mut context = Context::<D, M, W>::with_memory(mask, memory);
         let mut phi = features(&mut rng);
         for _ in 0..1_000 {
             let phi_next = features(&mut rng);
@@ -221,7 +221,7 @@ mod table {
         mut read: impl FnMut(&Learner<D, A>) -> Result<ValueFunction<f32, D>, Error>,
     ) -> Result<[Cost; 2], Error> {
         let mut rng = Rng::new(1);
-        let mut learner = Learner::<D, A>::with(algorithm);
+        let mut learner = Learner::<D, A>::new(algorithm);
         let mut observed = Cost::default();
         for _ in 0..100 {
             let (phi, phi_next) = (features::<D>(&mut rng), features::<D>(&mut rng));
