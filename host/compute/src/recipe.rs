@@ -2,7 +2,7 @@
 
 use crate::capacity;
 use crate::options::NumberRange;
-use crate::settings::{SETTINGS, SettingValue, setting};
+use crate::settings::{SETTINGS, SettingSpec, SettingValue, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
@@ -152,11 +152,12 @@ impl<'a> Deserialize<'a> for Recipe {
             }
 
             fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Recipe, M::Error> {
-                let mut recipe = Recipe::default();
+                let mut settings = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, SettingValue>()? {
-                    recipe.set(&name, &value.to_string()).map_err(de::Error::custom)?;
+                    settings.push((name, value.to_string()));
                 }
-                Ok(recipe)
+                let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+                Recipe::default().with_settings(settings).map_err(de::Error::custom)
             }
         }
         deserializer.deserialize_map(Settings)
@@ -194,7 +195,14 @@ impl Recipe {
         mut self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, InvalidSetting> {
+        let mut given = Vec::new();
         for (name, text) in settings {
+            if let Some(SettingSpec { name, .. }) = setting(name) {
+                if given.contains(name) {
+                    return invalid(name, "there twice; expected each setting once".into());
+                }
+                given.push(*name);
+            }
             self.set(name, text)?;
         }
         Ok(self)

@@ -72,8 +72,16 @@ pub fn insert_text(
         return Err(Error::file(path, reason));
     }
     let of_command = command.as_ref().and_then(|name| root.find_subcommand(name));
+    let mut given = Vec::new();
     for (name, value) in &table {
         let argument = of_command.and_then(|c| c.get_arguments().find(|a| is_named(a, name)));
+        if let Some(id) = argument.map(clap::Arg::get_id) {
+            if given.contains(&id) {
+                let reason = format!("{name}: there twice; expected each option once");
+                return Err(Error::file(path, reason));
+            }
+            given.push(id);
+        }
         match value {
             Value::String(value) if argument.is_some_and(clap::Arg::is_positional) => {
                 from_file.push(value.into());
@@ -105,7 +113,9 @@ pub fn insert_text(
 }
 
 fn is_named(argument: &clap::Arg, name: &str) -> bool {
-    argument.get_long() == Some(name) || argument.is_positional() && argument.get_id() == name
+    argument.get_long() == Some(name)
+        || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+        || argument.is_positional() && argument.get_id() == name
 }
 
 fn is_repeatable(argument: &clap::Arg) -> bool {

@@ -23,9 +23,9 @@ const NAMED: usize = 8;
 /// PLAN.toml, with the names of `ictd train`'s options:
 ///   seeds = 8                # or text as for --seeds: "0..9,20"
 ///   [settings]               # of all runs
-///   mrps = 1000
+///   tasks = 1000
 ///   [grid]                   # lists of values: every combination is a run
-///   lr = [0.001, 0.003, 0.01]
+///   learning-rate = [0.001, 0.003, 0.01]
 ///   layers = [1, 3]
 ///
 /// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
@@ -144,7 +144,7 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
     let told = (!diverged.is_empty()).then(|| {
         let all: Vec<_> =
             diverged.iter().map(|(run, seed, _)| format!("{run}/seed_{seed}")).collect();
-        let line = "parameters are NaN or infinite: lower lr";
+        let line = "parameters are NaN or infinite: lower learning-rate";
         format!("{} seeds diverged: {}: {line}", all.len(), shown(&all, ", "))
     });
     let unfinished = (in_use.first())

@@ -135,13 +135,23 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Takes a table of a plan, if it is there.
+/// Takes a table of a plan, if it is there. A setting that has an older name gets its name, so that one with two names is
+/// noticed.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
-    match plan.remove(name) {
-        None => Ok(Table::new()),
-        Some(Value::Table(table)) => Ok(table),
-        Some(_) => Err(format!("{name}: expected a table")),
+    let typed = match plan.remove(name) {
+        None => Table::new(),
+        Some(Value::Table(table)) => table,
+        Some(_) => return Err(format!("{name}: expected a table")),
+    };
+    let mut table = Table::new();
+    for (key, value) in typed {
+        let key = setting(&key).map_or(key, |setting| setting.name.to_owned());
+        if table.contains_key(&key) {
+            return Err(format!("{name}: {key}: there twice; expected each setting once"));
+        }
+        table.insert(key, value);
     }
+    Ok(table)
 }
 
 /// Returns the value of a setting as it is typed.

@@ -57,8 +57,7 @@ const ELSE: [Else; 3] = [
     ),
 ];
 
-const PLAN: &str =
-    "seeds = 2\n[settings]\nmrps = 4\nbatches = 1\nbatch-size = 4\ncontext = 6\nlog-every = 2\n";
+const PLAN: &str = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
 #[test]
 fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {

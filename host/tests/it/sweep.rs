@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 /// Six settings, eight seeds.
 const PLAN: &str = "seeds = 8\n\
-    [settings]\nmrps = 40\nbatches = 2\nbatch-size = 16\ncontext = 12\nlog-every = 10\nlayers = 2\n\
+    [settings]\ntasks = 40\nbatches = 2\nbatch-size = 16\ncontext-length = 12\nlog-every = 10\nlayers = 2\n\
     [grid]\nlr = [0.001, 0.01, 0.1]\nmode = [\"auto\", \"sequential\"]\n";
 const TINY: &str =
-    "[settings]\nmrps = 4\nbatches = 1\nbatch-size = 4\ncontext = 6\nlog-every = 2\n";
+    "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A plan, and where to work on it.
@@ -64,7 +64,7 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     let found = contents(&place.out("one"));
     let found = found.into_iter().map(|(name, _)| name);
     let of_sweep: Vec<_> = found.filter(|name| name.starts_with("sweep/")).collect();
-    let names = ["config.toml", "loss-by-lr.svg", "results.json"];
+    let names = ["config.toml", "loss-by-learning-rate.svg", "results.json"];
     let tables = ["summary.csv", "sweep.csv"];
     assert_eq!(
         of_sweep,
@@ -121,7 +121,7 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     assert_same(&both, &place.out("one"));
 
     // Drawn again from the tables, and shown.
-    let figure = both.join("sweep/loss-by-lr.svg");
+    let figure = both.join("sweep/loss-by-learning-rate.svg");
     let drawn = fs::read(&figure).unwrap();
     fs::remove_file(&figure).unwrap();
     let plot = ictd(&both, &format!("plot {}", both.join("sweep").display()));
@@ -165,9 +165,10 @@ fn the_tables_have_the_numbers_of_the_runs() {
 #[test]
 fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
     let grid = |text: &str| format!("seeds = 1\n[grid]\n{text}\n");
-    let many = format!("lr = [{}]\n", (1..200).map(|i| format!("{i}.5, ")).collect::<String>());
-    let both = many.clone() + &many.replace("lr", "gain");
-    let either = "grid: lr: it is in settings, too";
+    let many =
+        format!("learning-rate = [{}]\n", (1..200).map(|i| format!("{i}.5, ")).collect::<String>());
+    let both = many.clone() + &many.replace("learning-rate", "gain");
+    let either = "grid: learning-rate: it is in settings, too";
     let settings = |text: &str| format!("seeds = 1\n[settings]\n{text}\n");
     for (plan, words) in [
         ("seeds = \n".into(), "line 1: "),
@@ -175,23 +176,36 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("seeds = 0\n".into(), "seeds: expected an integer from 1"),
         ("seeds = [1]\n".into(), "seeds: expected a number, or text"),
         ("seeds = \"3..1\"\n".into(), "seeds: expected at most"),
-        ("seeds = 1\nmrps = 5\n".into(), "mrps: expected seeds, settings and grid"),
+        ("seeds = 1\ntasks = 5\n".into(), "tasks: expected seeds, settings and grid"),
+        (settings("mrps = 5\ntasks = 5"), "settings: tasks: there twice"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
         (settings("layer = 3"), "settings: layer is not a setting: expected network"),
         (settings("seeds = 3"), "settings: seeds is not a setting"),
         (settings("layers = 0"), "settings: layers 0: expected an integer from 1"),
         (settings("layers = 1.5"), "settings: layers 1.5: expected an integer"),
-        (settings("mode = \"x\""), "settings: mode x: expected one of autoregressive, sequential"),
-        (settings("lr = [1]"), "settings: lr: expected a string or a number"),
+        (
+            settings("layer-sharing = \"x\""),
+            "settings: layer-sharing x: expected one of autoregressive, sequential",
+        ),
+        (settings("learning-rate = [1]"), "settings: learning-rate: expected a string or a number"),
         (settings("model = \"rnn\"\nlayers = 5"), "the run: --layers: 5: expected 3 here"),
         ("seeds = 1\ngrid = 3\n".into(), "grid: expected a table"),
-        (grid("lr = 0.1"), "grid: lr: expected a list of values"),
-        (grid("lr = []"), "expected 1 to 10000 runs"),
-        (grid("lr = [0.1, 0.0]"), "grid: lr 0: expected a number in (0, 1000]"),
-        (grid("lr = [0.1, nan]"), "grid: lr NaN: expected a number in"),
-        (grid("lr = [0.1, 0.1]"), "lr = 0.1: the recipe of lr = 0.1; expected each recipe once"),
-        (grid("lr = [0.1, \"1e-1\"]"), "the recipe of lr = 0.1; expected each recipe once"),
-        (grid("lr = [0.1]\n[settings]\nlr = 0.2"), either),
+        (grid("learning-rate = 0.1"), "grid: learning-rate: expected a list of values"),
+        (grid("learning-rate = []"), "expected 1 to 10000 runs"),
+        (
+            grid("learning-rate = [0.1, 0.0]"),
+            "grid: learning-rate 0: expected a number in (0, 1000]",
+        ),
+        (grid("learning-rate = [0.1, nan]"), "grid: learning-rate NaN: expected a number in"),
+        (
+            grid("learning-rate = [0.1, 0.1]"),
+            "learning-rate = 0.1: the recipe of learning-rate = 0.1; expected each recipe once",
+        ),
+        (
+            grid("learning-rate = [0.1, \"1e-1\"]"),
+            "the recipe of learning-rate = 0.1; expected each recipe once",
+        ),
+        (grid("learning-rate = [0.1]\n[settings]\nlr = 0.2"), either),
         (grid(&both), "expected 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
@@ -310,7 +324,7 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
 
 #[test]
 fn an_interrupted_sweep_goes_on() {
-    let place = Place::new(&PLAN.replace("mrps = 40", "mrps = 4000"));
+    let place = Place::new(&PLAN.replace("tasks = 40", "tasks = 4000"));
     let out = place.out("out");
     let child = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")))
         .args(["sweep", &place.plan, "--shard", "1/48", "--out"])
