@@ -1,16 +1,21 @@
 //! Experiments as data: what runs, what is asked of it, who judges, and what is drawn.
 //!
-//! An [`ExperimentSpec`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every number
-//! of every seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are
-//! drawn from it. What is computed beside the training is a function `own`, which adds numbers; loops over floats that take time stand in the crate `compute`.
+//! An [`ExperimentSpec`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every
+//! number of every seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are
+//! drawn from it. A function `own` computes what training does not, and adds numbers; loops over floats that take time
+//! are in the crate `compute`.
 //!
 //! ```
-//! use ictd::experiments::judging::{JudgedClaim, Needs, every};
+//! use ictd::experiments::judging::{ClaimSpec, Threshold, every};
 //! use ictd::experiments::measurements::MeasurementTable;
 //! use ictd::run::report::{Source, Verdict};
 //!
-//! const NEAR_1: JudgedClaim =
-//!     every("IWS ends near 1", Source::paper("App. D.2", "near one"), "iws", Needs::Above(0.95));
+//! const NEAR_1: ClaimSpec = every(
+//!     "IWS ends near 1",
+//!     Source::paper("App. D.2", "near one"),
+//!     "iws",
+//!     Threshold::Above(0.95),
+//! );
 //! let mut long = MeasurementTable::default();
 //! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
