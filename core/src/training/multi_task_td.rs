@@ -285,10 +285,10 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     ///
     /// # Errors
     /// [`Error::Empty`] if a lane has no task.
-    fn sample(
+    fn sample<E: Task<S::Element, D>>(
         &mut self,
         settings: &TrainerSettings,
-        tasks: &[Option<impl Task<S::Element, D>>],
+        tasks: &[Option<E>],
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let steps = match settings.context_len_range {
@@ -299,7 +299,9 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(NO_TASK);
         };
-        let queries = self.sample_states(settings, last, tasks, rngs)?;
+        // Filled in place: it is large.
+        let mut queries = S::per_lane(|_| Vec::<E::State, T>::new());
+        self.sample_states(settings, last, tasks, rngs, &mut queries)?;
         if has_targets(settings) {
             self.fill_targets(settings, &queries, tasks, rngs)?;
         }
@@ -316,7 +318,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         }
     }
 
-    /// Samples phi_0 to phi_last and the rewards on leaving all but the last, and returns each lane's queries: the states
+    /// Samples phi_0 to phi_last and the rewards on leaving all but the last, and adds to each lane's `queries` the states
     /// whose targets the windows need.
     fn sample_states<E: Task<S::Element, D>>(
         &mut self,
@@ -324,12 +326,12 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         last: usize,
         tasks: &[Option<E>],
         rngs: &mut [Rng],
-    ) -> Result<S::PerLane<Vec<E::State, T>>, Error> {
+        queries: &mut S::PerLane<Vec<E::State, T>>,
+    ) -> Result<(), Error> {
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,
         });
-        let mut queries = S::per_lane(|_| Vec::<_, T>::new());
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
             let queries_here = self.queries_of(settings, last, k);
@@ -352,7 +354,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
             }
         }
-        Ok(queries)
+        Ok(())
     }
 
     /// Writes the targets of the queries' states: true values, or sampled returns.
