@@ -30,7 +30,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     const IS_TD0: bool = false;
 
     /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
-    const HAS_DOWNDATE: bool = true;
+    const HAS_DOWNDATE: bool = false;
 
     /// The mask's code in stored contexts.
     const CODE: u8;
@@ -89,6 +89,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     type State<V: Entrywise<S>> = ();
     type Auxiliary<const D: usize, const C: usize> = ();
     const IS_TD0: bool = true;
+    const HAS_DOWNDATE: bool = true;
     const CODE: u8 = 1;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -186,6 +187,7 @@ impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
 impl<S: Scalar> Mask<S> for TdLambda<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
+    const HAS_DOWNDATE: bool = true;
     const CODE: u8 = 2;
 
     fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
@@ -278,8 +280,7 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
 impl<S: Scalar> Mask<S> for MeanCentred {
     type State<V: Entrywise<S>> = RunningMean<S, V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
-    /// Every running mean of a window changes when its first token goes: no update in O(K^2).
-    const HAS_DOWNDATE: bool = false;
+    // No update when a window's first token goes, in O(K^2): every running mean changes.
     const CODE: u8 = 3;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -351,8 +352,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const IS_TD0: bool = true;
-    /// The state does not say what a trace still holds of the oldest token, so a window's sums are recomputed.
-    const HAS_DOWNDATE: bool = false;
+    // A window's sums are recomputed: the state does not say what a trace still holds of the oldest token.
     const CODE: u8 = 4;
 
     fn from_trace_decays([low, high]: [S; 2]) -> Result<Self, Error> {

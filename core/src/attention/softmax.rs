@@ -20,6 +20,7 @@ pub struct SoftmaxAttention;
 impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for SoftmaxAttention {
     type Layer = Layer<S, K>;
     const KIND: AttentionKind = AttentionKind::Softmax;
+    const MASK: u8 = 0;
 
     fn from_trace_decay(lambda: S) -> Result<Self, Error> {
         crate::mask::only_zeros([lambda], SoftmaxAttention)

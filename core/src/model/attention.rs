@@ -16,8 +16,8 @@ pub trait AttentionMechanism<S: Scalar, const K: usize>: Copy + Debug + PartialE
     const KIND: AttentionKind;
 
     /// The code of the mask in a stored model, 0 to 15: 0 if the trace decay tells it (TD(0), TD(lambda)), 1 for
-    /// [`MeanCentred`]; 8 to 15 are free for masks of your own.
-    const MASK: u8 = 0;
+    /// [`MeanCentred`]; 8 to 15 are free for masks of your own. More than 15 does not compile.
+    const MASK: u8;
 
     /// Returns the attention whose mask has this trace decay, or an error that names `lambda`; one without a trace takes 0
     /// alone.
@@ -53,6 +53,7 @@ pub struct AverageReward;
 impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for AverageReward {
     type Layer = TwoHeadLayer<S, K>;
     const KIND: AttentionKind = AttentionKind::TwoHead;
+    const MASK: u8 = 0;
 
     fn from_trace_decay(lambda: S) -> Result<Self, Error> {
         only_zeros([lambda], AverageReward)

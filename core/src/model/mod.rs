@@ -118,6 +118,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
                 "a model has tokens of size K = 2 * D + 1, with two heads 2 * D + 2"
             );
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
+            assert!(A::MASK < 16, "the code of a mask in a stored model is 0 to 15");
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
         if transformer.depth() > usize::from(u16::MAX) {

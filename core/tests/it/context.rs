@@ -98,7 +98,6 @@ impl MaskState<f64> for Seen {}
 impl Mask<f64> for Weighted {
     type State<V: Entrywise<f64>> = Seen;
     type Auxiliary<const D: usize, const C: usize> = ();
-    const HAS_DOWNDATE: bool = false;
     const CODE: u8 = 200;
 
     fn from_trace_decays(_: [f64; 2]) -> Result<Self, Error> {
@@ -120,21 +119,22 @@ impl Mask<f64> for Weighted {
 
 #[test]
 fn a_weighted_mask_of_ones_own_streams_its_own_statistic() {
-    fn check<W: Memory<f64>>(memory: W) {
+    fn check<W: Memory<f64>, const N: usize>(memory: W) {
         let task: Mrp<f64, 2, 10> = boyan_chain(10, 2, &mut Rng::new(3)).unwrap();
         let transitions = task.trajectory::<20>(20, &mut Rng::new(4)).unwrap();
         let mut context = Context::<2, Weighted, W, f64>::with_memory(Weighted, memory);
         transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
-        let prompt =
-            Prompt::<f64, 5, 20>::discounted(&transitions, 0.9, &SVector::zeros()).unwrap();
+        let kept = &transitions[20 - N..];
+        let prompt = Prompt::<f64, 5, N>::discounted(kept, 0.9, &SVector::zeros()).unwrap();
         // The literal Z M Z^T.
         let mut literal = SMatrix::<f64, 5, 5>::zeros();
         for (j, z) in prompt.context().iter().enumerate() {
-            literal += Weighted.entry(j, j, 20) * z * z.transpose();
+            literal += Weighted.entry(j, j, N) * z * z.transpose();
         }
         let streamed = context.statistic::<5>(0.9, 0).unwrap().g;
         assert!((streamed - literal).amax() < 1e-12, "{streamed} {literal}");
     }
-    check(Growing);
-    check(Sliding::<20>);
+    check::<_, 20>(Growing);
+    check::<_, 20>(Sliding::<20>);
+    check::<_, 7>(Sliding::<7>);
 }

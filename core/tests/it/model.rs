@@ -1,9 +1,9 @@
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::{Layer, LayerParameters};
-use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::mask::{MeanCentred, Td0, TdLambda};
 use ictd_core::model::{
-    AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
+    AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
 };
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Real, Scalar};
@@ -199,6 +199,35 @@ fn a_model_of_another_shape_or_scalar_is_refused() {
     assert!(OneHead::<2, Td0, 4>::from_bytes(&bytes).is_ok());
     let error = StoredError::Length { found: 100, expected: 624 };
     assert_eq!(own.write(&mut [0; 100]).unwrap_err(), error.into());
+}
+
+/// A mechanism of one's own, under a mask of one's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Emphatic;
+
+impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for Emphatic {
+    type Layer = Layer<S, K>;
+    const KIND: AttentionKind = AttentionKind::Linear;
+    const MASK: u8 = 8;
+
+    fn from_trace_decay(_: S) -> Result<Self, Error> {
+        Ok(Emphatic)
+    }
+}
+
+#[test]
+fn a_stored_model_names_its_mask() {
+    fn reads<A: AttentionMechanism<f32, 5, Layer = Layer<f32, 5>>>(bytes: &[u8]) -> bool {
+        OneHead::<2, A>::from_bytes(bytes).is_ok()
+    }
+    fn write<A: AttentionMechanism<f32, 5, Layer = Layer<f32, 5>>>(attention: A) -> Vec<u8> {
+        stored(&OneHead::<2, A>::new(shared(3, 2), attention, 0.9).unwrap(), |_| {})
+    }
+    let written = [write(Td0), write(MeanCentred), write(Emphatic)];
+    let readers = [reads::<Td0>, reads::<MeanCentred>, reads::<Emphatic>];
+    for (i, bytes) in written.iter().enumerate() {
+        assert_eq!(readers.map(|reads| reads(bytes)), [0, 1, 2].map(|j| i == j), "mask {i}");
+    }
 }
 
 #[test]

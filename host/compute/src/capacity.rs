@@ -6,8 +6,6 @@ pub const DIM: usize = 32;
 pub const FEW: usize = 8;
 /// Layers of linear attention.
 pub const LAYERS: usize = 16;
-/// Features of two heads.
-pub const TWO_HEAD_DIM: usize = 4;
 /// Layers of softmax attention.
 pub const SOFTMAX_LAYERS: usize = 4;
 /// The states of a finite task.

@@ -207,7 +207,7 @@ class Task:
         """A trajectory of n transitions: features (n + 1, d), rewards (n,)."""
 
 def train(
-    recipe: str,
+    settings: list[tuple[str, str]],
     seeds: list[int],
     threads: int,
     on_log: Callable[[int, dict[str, float]], object] | None,

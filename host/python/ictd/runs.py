@@ -51,9 +51,9 @@ def train(
     a seed and its metrics at each point of its log, from other threads; an exception in it ends the run, and so does
     Ctrl-C, with `KeyboardInterrupt`. `ValueError` names the setting that cannot be used.
     """
-    text = json.dumps({key.replace("_", "-"): value for key, value in (recipe or {}).items()})
+    settings = [(name.replace("_", "-"), str(value)) for name, value in (recipe or {}).items()]
     threads = threads if threads is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return [SeedRun(**run) for run in _ictd.train(text, list(seeds), threads, on_log)]
+    return [SeedRun(**run) for run in _ictd.train(settings, list(seeds), threads, on_log)]
 
 
 def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:

@@ -38,15 +38,16 @@ impl Observer for OnLog {
 #[pyfunction]
 pub(crate) fn train<'py>(
     py: Python<'py>,
-    recipe: &str,
+    settings: Vec<(String, String)>,
     seeds: Vec<u64>,
     threads: usize,
     on_log: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     // Threads inherit how this one computes.
     arithmetic::check()?;
-    let refused = |e: &dyn std::fmt::Display| PyValueError::new_err(format!("recipe: {e}"));
-    let recipe: Recipe = serde_json::from_str(recipe).map_err(|e| refused(&e))?;
+    let refused = |e: &dyn std::fmt::Display| PyValueError::new_err(e.to_string());
+    let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let recipe = Recipe::default().with_settings(settings).map_err(|e| refused(&e))?;
     let cancelled = AtomicBool::new(false);
     let mut trainer = Trainer::new(recipe, seeds).map_err(|e| refused(&e))?;
     (trainer.threads, trainer.cancelled) = (threads, Some(&cancelled));

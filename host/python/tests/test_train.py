@@ -17,7 +17,7 @@ SMALL = {"tasks": 20, "layers": 2, "dim": 2, "context_length": 8, "states": 5}
 
 
 def test_seeds_are_the_command_lines_to_the_bit(program, tmp_path):
-    options = [part for key, value in SMALL.items() for part in (f"--{key}", str(value))]
+    options = [part for key, value in SMALL.items() for part in (f"--{key.replace('_', '-')}", str(value))]
     subprocess.run([program, "train", *options, "--seeds", "3", "--out", tmp_path / "out"], check=True, capture_output=True)
     (folder,) = {path.parent.parent for path in tmp_path.rglob("seed_0/data.npz")}
     read, trained = ictd.load_run(folder), ictd.train(SMALL, range(3))
@@ -83,7 +83,7 @@ def test_the_table_is_long():
 @pytest.mark.parametrize(
     "recipe, message",
     [
-        ({"layer": 1}, "recipe: unknown field `layer`"),
+        ({"layer": 1}, "recipe: layer is not a setting"),
         ({"layers": 0}, "layers"),
         ({"gamma": 1.0}, "gamma"),
         ({"attention": "hard"}, "hard"),

@@ -222,20 +222,23 @@ impl Demo {
         let at = |n: &usize| mean_and_stderr(of.values_at(metric, *n as f64).into_iter());
         let context_lengths = self.lengths();
         let means: Vec<_> = context_lengths.iter().map(at).collect();
-        let (measured, verdict) = match means.as_slice() {
-            _ if !seeds.is_empty() => falls_in_seeds(of),
-            [first, .., last] => falls(*first, *last, zero),
-            _ => ("only one context length".into(), Verdict::NotMeasured),
-        };
         let longest = context_lengths.last().unwrap_or(&0);
-        let claim = format!("value error falls, context 1 to {longest}");
-        let claim = Claim::new(claim, SOURCE, measured, verdict);
+        let claim = |(measured, verdict)| {
+            let claim = format!("value error falls, context 1 to {longest}");
+            Claim::new(claim, SOURCE, measured, verdict)
+        };
+        // A single length shows no change: there is nothing to claim.
+        let claims = match means.as_slice() {
+            [first, .., last] if seeds.is_empty() => vec![claim(falls(*first, *last, zero))],
+            [_, _, ..] => vec![claim(falls_in_seeds(of))],
+            _ => Vec::new(),
+        };
         // The curve of means over tasks, or over seeds.
         let (mean, stderr): (Vec<_>, Vec<_>) = means.into_iter().unzip();
         let results = json!({
             "context_lengths": context_lengths, "msve_mean": mean, "msve_stderr": stderr,
         });
-        Ok(Measured { results, text: String::new(), claims: vec![claim] })
+        Ok(Measured { results, text: String::new(), claims })
     }
 }
 
@@ -259,7 +262,8 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
         number(ratio, 1),
         number(zero, 3)
     );
-    (measured, Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr))
+    let verdict = Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr);
+    (measured, verdict.unless_nan([fall, stderr]))
 }
 
 /// Judges whether the error of most seeds is less at the longest context than at the shortest, and less than that of

@@ -168,7 +168,7 @@ pub fn median_between(what: &str, values: &[f64], all: [f64; 2], part: [f64; 2])
         part[1],
         spread(values)
     );
-    (measured, Verdict::graded(within(all), within(part)))
+    (measured, Verdict::graded(within(all), within(part)).unless_nan(median.numbers()))
 }
 
 /// Judges whether all intervals lie above 0; holds in part if `part` does.
@@ -176,7 +176,8 @@ pub fn all_positive(what: &str, differences: &[Interval], part: Option<Interval>
     let texts: Vec<_> = differences.iter().map(|d| format!("{d:.2}")).collect();
     let in_part = part.map_or(String::new(), |d| format!(" (in part: {d:.2} in all)"));
     let all = !differences.is_empty() && differences.iter().all(|d| d.low > 0.0);
-    let verdict = Verdict::graded(all, part.is_some_and(|d| d.low > 0.0));
+    let verdict = Verdict::graded(all, part.is_some_and(|d| d.low > 0.0))
+        .unless_nan(differences.iter().copied().chain(part).flat_map(Interval::numbers));
     (format!("{what} {}, needs all > 0{in_part}", texts.join(" and ")), verdict)
 }
 
@@ -201,13 +202,13 @@ pub(super) fn others_are_small(of: RunMeasurements, metric: &str) -> Judgement {
     let measured = format!(
         "mean over seeds {mean:.3}; the paper names no number, here needs all of it < 0.1 (in part: the mean)"
     );
-    (measured, Verdict::graded(mean.high < 0.1, mean.estimate < 0.1))
+    (measured, Verdict::graded(mean.high < 0.1, mean.estimate < 0.1).unless_nan(mean.numbers()))
 }
 
 /// Judges whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric, 0.0);
-    (format!("{measured}, needs > 0"), Verdict::of(change.low > 0.0))
+    (format!("{measured}, needs > 0"), Verdict::of(change.low > 0.0).unless_nan(change.numbers()))
 }
 
 /// Judges whether the best linear function, by least squares, leaves more than rounding over of literal forward

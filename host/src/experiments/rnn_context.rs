@@ -123,23 +123,28 @@ fn rise(of: RunMeasurements, metric: &str) -> Judgement {
         return ("only one context length".into(), Verdict::NotMeasured);
     };
     let (rise, limit) = (last.1 - first.1, 3.0 * libm::hypot(first.2, last.2));
-    let verdict = Verdict::graded(rise > limit, rise.abs() <= limit);
+    let verdict =
+        Verdict::graded(rise > limit, rise.abs() <= limit).unless_nan([first.1, last.1, limit]);
     (format!("{}, {}, needs more by 3 joint stderr", text(first), text(last)), verdict)
 }
 
 /// Judges whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than
 /// three joint standard errors.
 fn no_evaluation(of: RunMeasurements) -> Judgement {
-    let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, 0);
+    let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, Vec::new());
     for (.., name) in ENVIRONMENTS {
         let Some([_, rnn]) = ends(of, name) else { continue };
         let others = ["zero", "rewards"].map(|other| (other, ends(of, &format!("{name} {other}"))));
         let [(_, Some([_, zero])), (_, Some([_, rewards]))] = others else { continue };
         let (best, other) = if zero.1 < rewards.1 { ("zero", zero) } else { ("rewards", rewards) };
         let limit = 3.0 * libm::hypot(rnn.2, other.2);
-        judged += 1;
+        judged.extend([rnn.1, zero.1, rewards.1, limit]);
         beaten += usize::from(rnn.1 - other.1 < -limit);
         measured.push(format!("{name}: {} ({best} {:.3})", text(rnn), other.1));
     }
-    (measured.join("; "), Verdict::graded(beaten == 0, beaten < judged))
+    if measured.len() < ENVIRONMENTS.len() {
+        return ("an environment without errors".into(), Verdict::NotMeasured);
+    }
+    let verdict = Verdict::graded(beaten == 0, beaten < ENVIRONMENTS.len());
+    (measured.join("; "), verdict.unless_nan(judged))
 }

@@ -53,6 +53,13 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Interval {
+    /// Returns the number and its ends: NaN if a sample behind them was.
+    pub fn numbers(self) -> [f64; 3] {
+        [self.estimate, self.low, self.high]
+    }
+}
+
 impl std::fmt::Display for Interval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let decimals = f.precision().unwrap_or(3);
@@ -108,9 +115,10 @@ pub fn mean_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| mean_and_stderr(sample.iter().copied()).0)
 }
 
-/// Returns the median of what is finite, with its interval.
+/// Returns the median, with its interval: NaN if a value is not finite.
 pub fn median_interval(values: &[f64]) -> Interval {
-    bootstrap([values], |[sample]| median(sample))
+    let finite = |sample: &[f64]| sample.iter().all(|x| x.is_finite());
+    bootstrap([values], |[sample]| if finite(sample) { median(sample) } else { f64::NAN })
 }
 
 /// Returns the larger of two numbers; NaN if one is, so that no comparison hides it.

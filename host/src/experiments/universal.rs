@@ -280,7 +280,8 @@ fn ratio(of: RunMeasurements, families: &[usize], reference: &str) -> Judgement 
         number(mean, 3),
         number(worst, 3)
     );
-    (measured, Verdict::graded(mean <= 1.0 && worst <= 1.05, mean <= 1.0))
+    let verdict = Verdict::graded(mean <= 1.0 && worst <= 1.05, mean <= 1.0);
+    (measured, verdict.unless_nan([mean, worst]))
 }
 
 /// Judges whether a metric is below a limit in every cell and at every length.
@@ -288,7 +289,7 @@ fn at_most(of: RunMeasurements, metric: &str, says: &str, limit: f64) -> Judgeme
     let values = all(of, &cells(&[0, 1, 2, 3]), metric, f64::INFINITY);
     let worst = values.into_iter().fold(0.0, nan_or_larger);
     let measured = format!("{says} {} times predicting 0, needs <= {limit}", number(worst, 2));
-    (measured, Verdict::of(worst <= limit))
+    (measured, Verdict::of(worst <= limit).unless_nan([worst]))
 }
 
 const SAME_BITS: ClaimSpec =

@@ -132,6 +132,12 @@ impl Verdict {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }
 
+    /// Returns this verdict, or [`Verdict::NotMeasured`] if a number that it was made from is NaN.
+    #[must_use]
+    pub fn unless_nan(self, numbers: impl IntoIterator<Item = f64>) -> Self {
+        if numbers.into_iter().any(f64::is_nan) { Verdict::NotMeasured } else { self }
+    }
+
     fn holds(&self) -> bool {
         *self == Verdict::Holds
     }
@@ -195,10 +201,15 @@ impl Report {
         Report { files: Vec::new(), seconds: None, ..self.clone() }
     }
 
-    /// Returns false if something failed, or a claim does not hold that was expected to: exit code 1.
+    /// Returns false if something failed, or a claim does not hold that was expected to, or was not measured: exit
+    /// code 1.
     pub fn holds(&self) -> bool {
-        self.failures.is_empty()
-            && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || c.is_refuted())
+        let fails = |c: &Claim| match c.verdict {
+            Verdict::Holds | Verdict::HoldsInPart => false,
+            Verdict::DoesNotHold => !c.is_refuted(),
+            Verdict::NotMeasured => true,
+        };
+        self.failures.is_empty() && !self.claims.iter().any(fails)
     }
 
     /// Returns the results with claims and files, as a JSON object.
