@@ -34,7 +34,7 @@ static float read_sensor(uint32_t *state) {
 }
 
 /* What is stored here is read from here. */
-static uint8_t page[8 * ICTD_PREDICTOR_WORDS(2) + 64];
+static uint8_t page[8 * ICTD_PREDICTOR_WORDS + 64];
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
@@ -66,32 +66,37 @@ static ictd_status contexts(uint32_t *digest) {
     return status || ictd_context_len(context) == 1001 ? status : ICTD_STATUS_EMPTY;
 }
 
-/* Two signals, one of which is missing now and then, with a sleep. */
+/* Two signals, one of which is missing now and then and has a glitch, with a sleep. */
 static ictd_status predictors(uint32_t *digest) {
-    static ictd_predictor predictor[ICTD_PREDICTOR_WORDS(2)];
+    static ictd_predictor predictor[2][ICTD_PREDICTOR_WORDS];
     const float horizons[3] = {1.0f, 5.0f, 40.0f};
-    ictd_prediction predictions[2][3];
-    float surprise[2];
+    ictd_outlook seen;
     size_t written;
     uint32_t state = 1;
 
-    ictd_status status = ictd_predictor_init(predictor, sizeof predictor, 2, horizons, 3);
+    ictd_status status = ictd_predictor_init(predictor[0], sizeof predictor[0], horizons, 3);
+    if (!status) status = ictd_predictor_init(predictor[1], sizeof predictor[1], horizons, 3);
+    if (!status) status = ictd_predictor_set_limits(predictor[1], -100.0f, 100.0f);
     for (int t = 0; !status && t < 500; t++) {
         float samples[2] = {(float)(t % 20) + read_sensor(&state), 20.0f + read_sensor(&state)};
-        if (t % 7 == 3) samples[1] = __builtin_nanf("");
-        status = ictd_predictor_observe(predictor, samples, predictions[0], surprise);
-        for (int s = 0; s < 2; s++) {
+        if (t == 200) samples[1] = 65535.0f;
+        for (int s = 0; !status && s < 2; s++) {
+            status = s == 1 && t % 7 == 3 ? ictd_predictor_observe_missing(predictor[s], &seen)
+                                          : ictd_predictor_observe(predictor[s], samples[s], &seen);
             for (int h = 0; h < 3; h++) {
-                add(digest, predictions[s][h].mean);
-                add(digest, predictions[s][h].low);
-                add(digest, predictions[s][h].high);
+                add(digest, seen.predictions[h].mean);
+                add(digest, seen.predictions[h].low);
+                add(digest, seen.predictions[h].high);
             }
-            add(digest, surprise[s]);
+            add(digest, seen.depth);
+            add(digest, seen.surprise);
+            add(digest, seen.recent);
+            add(digest, (float)seen.status);
         }
         if (!status && t == 300) {
-            status = ictd_predictor_to_bytes(predictor, page, sizeof page, &written);
-            if (!status) status = ictd_predictor_reset(predictor);
-            if (!status) status = ictd_predictor_from_bytes(predictor, page, written);
+            status = ictd_predictor_to_bytes(predictor[0], page, sizeof page, &written);
+            if (!status) status = ictd_predictor_reset(predictor[0]);
+            if (!status) status = ictd_predictor_from_bytes(predictor[0], page, written);
         }
     }
     return status;

@@ -6,13 +6,12 @@
  * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
  * storage is rejected (ICTD_STATUS_BAD_HANDLE).
  *
- *     static uint64_t storage[ICTD_PREDICTOR_WORDS(1)];
+ *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
  *     const float horizon = 10.0f;
- *     ictd_predictor_init(storage, sizeof storage, 1, &horizon, 1);
+ *     ictd_predictor_init(storage, sizeof storage, &horizon, 1);
  *
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
- * storage; one float per feature (phi, phi_next) or per signal (samples, surprise); one prediction per signal and horizon;
- * or `len` bytes. Nothing else may access an output during the call.
+ * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
  * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
  * (not flushed to zero).
@@ -30,8 +29,8 @@
 #define ICTD_VERSION_MINOR 1
 #define ICTD_VERSION_PATCH 0
 
-/** The length of a predictor's storage in words of 8 bytes, for 1 to 4 signals. */
-#define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
+/** The length of a predictor's storage in words of 8 bytes. */
+#define ICTD_PREDICTOR_WORDS ((size_t)208)
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
@@ -46,13 +45,10 @@
 
 
 /** The version of the binary interface. It changes when calling programs must change. */
-#define ICTD_ABI_VERSION 4
+#define ICTD_ABI_VERSION 5
 
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
-
-/** The most signals of a predictor. */
-#define ICTD_MAX_SIGNALS 4
 
 /** The most horizons of a predictor. */
 #define ICTD_MAX_HORIZONS 4
@@ -75,13 +71,25 @@ typedef enum ictd_status {
   ICTD_STATUS_BAD_HANDLE,
   /** The bytes were not written by this library. */
   ICTD_STATUS_BAD_MAGIC,
-  /** The bytes were stored for a different number of features, signals or horizons, or by another version. */
+  /** The bytes were stored for a different number of features or horizons, or by another version. */
   ICTD_STATUS_MISMATCH,
   /** The bytes are damaged or incomplete, or the buffer is too short. */
   ICTD_STATUS_DAMAGED,
   /** The data do not determine a value. */
   ICTD_STATUS_SINGULAR,
 } ictd_status;
+
+/** What became of a sample. */
+typedef enum ictd_sample_status {
+  /** It was learned from. */
+  ICTD_SAMPLE_STATUS_TAKEN = 0,
+  /** There was none: its prediction stands for it. */
+  ICTD_SAMPLE_STATUS_MISSING,
+  /** It is a probable glitch, or outside of the limits: its prediction stands for it. */
+  ICTD_SAMPLE_STATUS_HELD_BACK,
+  /** It was taken, and the signal has moved to its level for good. */
+  ICTD_SAMPLE_STATUS_MOVED,
+} ictd_sample_status;
 
 /** A context that transitions stream into, in storage of the caller's. */
 typedef uint64_t ictd_context;
@@ -100,18 +108,35 @@ typedef struct ictd_value_function {
   float feature_clip[ICTD_MAX_FEATURES];
 } ictd_value_function;
 
-/** A predictor of signals, in storage of the caller's. */
+/** A predictor of a signal, in storage of the caller's; several signals have one each. */
 typedef uint64_t ictd_predictor;
 
-/** The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known. */
+/** The weighted mean of what is coming, and the band in which it lies nine times in ten. */
 typedef struct ictd_prediction {
   /** In the signal's unit. */
   float mean;
-  /** The lower end of the band. */
+  /** The lower end of the band; minus infinity while nothing is known. */
   float low;
-  /** The upper end of the band. */
+  /** The upper end of the band; infinity while nothing is known. */
   float high;
+  /** Not 0 once the band has ends: the horizon has been seen ten times. */
+  uint32_t known;
 } ictd_prediction;
+
+/** The answer to a sample. */
+typedef struct ictd_outlook {
+  /** A prediction for each horizon; beyond those that were asked for, the last one again. */
+  struct ictd_prediction predictions[ICTD_MAX_HORIZONS];
+  /** How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing. */
+  float depth;
+  /** The same in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
+  float surprise;
+  /** The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
+   * recent <= threshold. */
+  float recent;
+  /** What became of the sample. */
+  enum ictd_sample_status status;
+} ictd_outlook;
 
 #ifdef __cplusplus
 extern "C" {
@@ -166,22 +191,26 @@ enum ictd_status ictd_context_from_bytes(ictd_context *context,
                                          const uint8_t *bytes,
                                          size_t len);
 
-/** Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
- * 1,000,000 samples: `count` floats. Fewer than four horizons are padded by repeating the last one. */
+/** Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to 1,000,000 samples:
+ * `count` floats. Fewer than four horizons are padded by repeating the last one. */
 enum ictd_status ictd_predictor_init(ictd_predictor *storage,
                                      size_t bytes,
-                                     size_t signals,
                                      const float *horizons,
                                      size_t count);
 
-/** Takes the next sample of each signal, of which NaN is one that is missing, and writes a prediction for each signal and each
- * of its horizons, and for each signal a surprise in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
-enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
-                                        const float *samples,
-                                        struct ictd_prediction *predictions,
-                                        float *surprise);
+/** Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from. */
+enum ictd_status ictd_predictor_set_limits(ictd_predictor *predictor, float low, float high);
 
-/** Forgets all that was observed. */
+/** Takes the next sample, and writes what is coming. NaN is a sample that is missing; ictd_predictor_observe_missing says the
+ * same to compilers that assume that there is no NaN. */
+enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
+                                        float sample,
+                                        struct ictd_outlook *outlook);
+
+/** Says that there is no sample this time, and writes what is coming. */
+enum ictd_status ictd_predictor_observe_missing(ictd_predictor *predictor, struct ictd_outlook *outlook);
+
+/** Forgets all that was observed; horizons and limits stay. */
 enum ictd_status ictd_predictor_reset(ictd_predictor *predictor);
 
 /** Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
@@ -191,8 +220,8 @@ enum ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
                                          size_t len,
                                          size_t *written);
 
-/** Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
- * that one stood, to the same bits. */
+/** Reads what was written, from the start of `len` bytes, into a predictor, which goes on where that one stood, to the same
+ * bits. */
 enum ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
                                            const uint8_t *bytes,
                                            size_t len);

@@ -77,51 +77,47 @@ static int contexts(void) {
     return 0;
 }
 
-/* Predictions of two signals, one that alternates and one that stays; a sample that is missing; sleep. */
+/* Predictions of a signal that alternates; a sample that is missing; one out of limits; sleep. */
 static int predictors(void) {
     const float horizons[5] = {1.0f, 5.0f, 10.0f, 20.0f, 0.0f};
-    ictd_prediction predictions[2][4], again[2][4];
-    float surprise[2];
-    const size_t size = 8 * ICTD_PREDICTOR_WORDS(2);
+    ictd_outlook seen, again;
+    const size_t size = 8 * ICTD_PREDICTOR_WORDS;
     uint64_t *predictor = malloc(size), *woken = malloc(size);
     unsigned char *page = malloc(size + 64);
     size_t written = 0;
     EXPECT(predictor && woken && page);
-    EXPECT(ictd_predictor_init(predictor, size, 2, NULL, 4) == ICTD_STATUS_NULL);
-    EXPECT(ictd_predictor_init(predictor, size, 2, horizons, 5) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_predictor_init(predictor, size, 2, horizons + 1, 4) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_predictor_init(predictor, size, 5, horizons, 4) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_predictor_init(predictor, 100, 2, horizons, 4) == ICTD_STATUS_BAD_STORAGE);
-    EXPECT(ictd_predictor_init(predictor, size, 2, horizons, 4) == ICTD_STATUS_OK);
-    EXPECT(ictd_predictor_observe(predictor, horizons, NULL, surprise) == ICTD_STATUS_NULL);
+    EXPECT(ictd_predictor_init(predictor, size, NULL, 4) == ICTD_STATUS_NULL);
+    EXPECT(ictd_predictor_init(NULL, size, horizons, 4) == ICTD_STATUS_NULL);
+    EXPECT(ictd_predictor_init(predictor, size, horizons, 5) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_predictor_init(predictor, size, horizons + 1, 4) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_predictor_init(predictor, 100, horizons, 4) == ICTD_STATUS_BAD_STORAGE);
+    EXPECT(ictd_predictor_init(predictor, size, horizons, 4) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_set_limits(predictor, 1.0f, 1.0f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_predictor_set_limits(predictor, -10.0f, 10.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_observe(predictor, 1.0f, NULL) == ICTD_STATUS_NULL);
     for (int t = 0; t < 400; t++) {
-        const float samples[2] = {(float)(t % 2), t == 300 ? NAN : 4.0f};
-        EXPECT(ictd_predictor_observe(predictor, samples, predictions[0], surprise) == ICTD_STATUS_OK);
+        EXPECT(ictd_predictor_observe(predictor, t == 300 ? NAN : (float)(t % 2), &seen) == ICTD_STATUS_OK);
+        EXPECT(seen.status == (t == 300 ? ICTD_SAMPLE_STATUS_MISSING : ICTD_SAMPLE_STATUS_TAKEN));
     }
-    EXPECT(fabsf(predictions[0][0].mean) < 0.2f && predictions[1][3].low <= 4.01f && predictions[1][3].high >= 3.99f);
-    EXPECT(surprise[0] >= 0.0f && surprise[0] < 1.0f);
+    EXPECT(fabsf(seen.predictions[0].mean) < 0.2f && seen.predictions[3].known);
+    EXPECT(seen.predictions[3].low <= 0.5f && seen.predictions[3].high >= 0.5f);
+    EXPECT(seen.surprise >= 0.0f && seen.surprise < 1.0f);
+    EXPECT(ictd_predictor_observe(predictor, 11.0f, &seen) == ICTD_STATUS_OK);
+    EXPECT(seen.status == ICTD_SAMPLE_STATUS_HELD_BACK);
     EXPECT(ictd_predictor_to_bytes(predictor, page, 100, &written) == ICTD_STATUS_DAMAGED);
     EXPECT(ictd_predictor_to_bytes(predictor, page, size + 64, &written) == ICTD_STATUS_OK);
-    EXPECT(ictd_predictor_init(woken, size, 2, horizons, 4) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_init(woken, size, horizons, 4) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_from_bytes(woken, NULL, size) == ICTD_STATUS_NULL);
     EXPECT(ictd_predictor_from_bytes(woken, page, size + 64) == ICTD_STATUS_OK);
-    EXPECT(ictd_predictor_observe(predictor, horizons, predictions[0], surprise) == ICTD_STATUS_OK);
-    EXPECT(ictd_predictor_observe(woken, horizons, again[0], surprise) == ICTD_STATUS_OK);
-    EXPECT(memcmp(predictions, again, sizeof again) == 0);
+    EXPECT(ictd_predictor_observe_missing(predictor, &seen) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_observe_missing(woken, &again) == ICTD_STATUS_OK);
+    EXPECT(memcmp(&seen, &again, sizeof again) == 0 && seen.status == ICTD_SAMPLE_STATUS_MISSING);
     page[40] ^= 1;
     EXPECT(ictd_predictor_from_bytes(woken, page, size + 64) == ICTD_STATUS_DAMAGED);
     EXPECT(ictd_predictor_reset(woken) == ICTD_STATUS_OK);
     free(page);
     free(woken);
     free(predictor);
-    for (size_t signals = 1; signals <= ICTD_MAX_SIGNALS; signals++) {
-        const size_t large = 8 * ICTD_PREDICTOR_WORDS(signals);
-        uint64_t *any = malloc(large);
-        float samples[ICTD_MAX_SIGNALS] = {0}, of_all[ICTD_MAX_SIGNALS];
-        ictd_prediction one[ICTD_MAX_SIGNALS];
-        EXPECT(any && ictd_predictor_init(any, large, signals, horizons + 2, 1) == ICTD_STATUS_OK);
-        for (int t = 0; t < 100; t++) EXPECT(ictd_predictor_observe(any, samples, one, of_all) == ICTD_STATUS_OK);
-        free(any);
-    }
     return 0;
 }
 

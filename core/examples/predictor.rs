@@ -11,12 +11,12 @@ fn main() -> Result<(), Error> {
     for t in 0..400 {
         let sample = if t == 350 { 65535.0 } else { (t % 20) as f32 };
         let seen = predictor.observe(sample);
-        let [[next]] = seen.predictions;
+        let [next] = seen.predictions;
         if t % 50 == 0 || t == 350 {
             let (low, mean, high) = (next.low, next.mean, next.high);
+            let surprise = seen.surprise;
             println!(
-                "sample {sample:7}: next {mean:5.1} in [{low:.1}, {high:.1}], surprise {:.4}",
-                seen.surprise[0]
+                "sample {sample:7}: next {mean:5.1} in [{low:.1}, {high:.1}], surprise {surprise:.4}"
             );
         }
     }

@@ -9,16 +9,15 @@ static float read_sensor(int t) {
 }
 
 int main(void) {
-    static ictd_predictor predictor[ICTD_PREDICTOR_WORDS(1)];
+    static ictd_predictor predictor[ICTD_PREDICTOR_WORDS];
     const float horizon = 10.0f; /* samples */
-    ictd_prediction next;
-    float surprise;
+    ictd_outlook seen;
     int alarms = 0;
-    ictd_status status = ictd_predictor_init(predictor, sizeof predictor, 1, &horizon, 1);
+    ictd_status status = ictd_predictor_init(predictor, sizeof predictor, &horizon, 1);
     for (int t = 0; !status && t < 1000; t++) {
-        const float sample = read_sensor(t); /* NaN: there is none */
-        status = ictd_predictor_observe(predictor, &sample, &next, &surprise);
-        if (surprise > 0.9999f || next.low > 25.0f) alarms++;
+        status = ictd_predictor_observe(predictor, read_sensor(t), &seen);
+        const int is_new = seen.surprise > 0.9999f && seen.recent <= 0.9999f;
+        if (is_new || seen.predictions[0].low > 25.0f) alarms++;
     }
     return status || alarms != 1;
 }

@@ -1,4 +1,4 @@
-//! The C interface of ictd-core: a predictor of signals, and contexts with the universal model for those who bring their own
+//! The C interface of ictd-core: a predictor of a signal, and contexts with the universal model for those who bring their own
 //! features, 1 to 16 of them. The caller owns all storage; nothing is allocated. `ictd.h` beside this crate's README is its
 //! header.
 #![cfg_attr(target_os = "none", no_std)]
@@ -19,7 +19,7 @@ use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
 /// The version of the binary interface. It changes when calling programs must change.
-pub const ICTD_ABI_VERSION: u32 = 4;
+pub const ICTD_ABI_VERSION: u32 = 5;
 
 /// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.
 #[repr(C)]
@@ -41,7 +41,7 @@ pub enum ictd_status {
     BadHandle,
     /// The bytes were not written by this library.
     BadMagic,
-    /// The bytes were stored for a different number of features, signals or horizons, or by another version.
+    /// The bytes were stored for a different number of features or horizons, or by another version.
     Mismatch,
     /// The bytes are damaged or incomplete, or the buffer is too short.
     Damaged,
@@ -77,7 +77,7 @@ const MESSAGES: [&CStr; 11] = [
     c"the storage is too small, or not aligned to 8 bytes",
     c"the storage was not set up by an init or from_bytes function, or was overwritten",
     c"the bytes were not written by this library",
-    c"the bytes were stored for a different number of features, signals or horizons, or by another version",
+    c"the bytes were stored for a different number of features or horizons, or by another version",
     c"the bytes are damaged or incomplete, or the buffer is too short",
     c"the data do not determine a value",
 ];

@@ -1,106 +1,102 @@
-//! The predictor of 1 to 4 signals.
+//! The predictor of a signal.
 
 use crate::{Handle, ictd_status, kind, make, status, stored, write_to};
-use core::slice::{from_raw_parts, from_raw_parts_mut};
-use ictd_core::Error;
-use ictd_core::predictor::{Prediction, Predictor};
+use core::slice::from_raw_parts;
+use ictd_core::predictor::{Outlook, Predictor, SampleStatus};
 
-/// A predictor of signals, in storage of the caller's.
+/// A predictor of a signal, in storage of the caller's; several signals have one each.
 pub type ictd_predictor = u64;
 
-/// The most signals of a predictor.
-pub const ICTD_MAX_SIGNALS: usize = 4;
 /// The most horizons of a predictor.
 pub const ICTD_MAX_HORIZONS: usize = 4;
 
-/// The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known.
+type Four = Predictor<ICTD_MAX_HORIZONS>;
+
+/// The weighted mean of what is coming, and the band in which it lies nine times in ten.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ictd_prediction {
     /// In the signal's unit.
     pub mean: f32,
-    /// The lower end of the band.
+    /// The lower end of the band; minus infinity while nothing is known.
     pub low: f32,
-    /// The upper end of the band.
+    /// The upper end of the band; infinity while nothing is known.
     pub high: f32,
+    /// Not 0 once the band has ends: the horizon has been seen ten times.
+    pub known: u32,
 }
 
-/// What can be done with a predictor of any number of signals.
-trait AnyPredictor {
-    fn observe(&mut self, samples: &[f32], out: &mut [ictd_prediction], surprise: &mut [f32]);
-    fn reset(&mut self);
-    fn write(&self, buffer: &mut [u8]) -> Result<usize, Error>;
+/// What became of a sample.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ictd_sample_status {
+    /// It was learned from.
+    Taken = 0,
+    /// There was none: its prediction stands for it.
+    Missing,
+    /// It is a probable glitch, or outside of the limits: its prediction stands for it.
+    HeldBack,
+    /// It was taken, and the signal has moved to its level for good.
+    Moved,
 }
 
-impl<const N: usize, const D: usize, const H: usize> AnyPredictor for Predictor<N, D, H> {
-    fn observe(&mut self, samples: &[f32], out: &mut [ictd_prediction], surprise: &mut [f32]) {
-        let mut all = [f32::NAN; N];
-        all.iter_mut().zip(samples).for_each(|(to, from)| *to = *from);
-        let seen = Predictor::observe(self, all);
-        // The caller's horizons are the first of each signal's.
-        let horizons = out.len() / N;
-        let mut out = out.iter_mut();
-        for from in &seen.predictions {
-            for (to, Prediction { mean, low, high }) in out.by_ref().take(horizons).zip(from) {
-                *to = ictd_prediction { mean: *mean, low: *low, high: *high };
-            }
+/// The answer to a sample.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ictd_outlook {
+    /// A prediction for each horizon; beyond those that were asked for, the last one again.
+    pub predictions: [ictd_prediction; ICTD_MAX_HORIZONS],
+    /// How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing.
+    pub depth: f32,
+    /// The same in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+    pub surprise: f32,
+    /// The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
+    /// recent <= threshold.
+    pub recent: f32,
+    /// What became of the sample.
+    pub status: ictd_sample_status,
+}
+
+impl From<Outlook<ICTD_MAX_HORIZONS>> for ictd_outlook {
+    fn from(seen: Outlook<ICTD_MAX_HORIZONS>) -> Self {
+        ictd_outlook {
+            predictions: seen.predictions.map(|p| ictd_prediction {
+                mean: p.mean,
+                low: p.low,
+                high: p.high,
+                known: p.known.into(),
+            }),
+            depth: seen.depth,
+            surprise: seen.surprise,
+            recent: seen.recent,
+            status: match seen.status {
+                SampleStatus::Taken => ictd_sample_status::Taken,
+                SampleStatus::Missing => ictd_sample_status::Missing,
+                SampleStatus::HeldBack => ictd_sample_status::HeldBack,
+                SampleStatus::Moved => ictd_sample_status::Moved,
+            },
         }
-        surprise.iter_mut().zip(&seen.surprise).for_each(|(to, from)| *to = *from);
-    }
-
-    fn reset(&mut self) {
-        Predictor::reset(self);
-    }
-
-    fn write(&self, buffer: &mut [u8]) -> Result<usize, Error> {
-        Ok(Predictor::write(self, buffer)?.len())
     }
 }
 
-/// Returns the kind of a predictor: its signals, its horizons, and a mark that it is one.
-const fn kind_of(signals: usize, horizons: usize) -> u32 {
-    signals as u32 | (horizons as u32) << 8 | 1 << 16
-}
-
-/// Calls a macro with the type for some signals.
-macro_rules! with_signals {
-    ($signals:expr, $otherwise:expr, $of:ident) => {
-        match $signals {
-            1 => $of!(Predictor<1, 4, 4>),
-            2 => $of!(Predictor<2, 6, 4>),
-            3 => $of!(Predictor<3, 6, 4>),
-            4 => $of!(Predictor<4, 8, 4>),
-            _ => $otherwise,
-        }
-    };
-}
-
-/// The predictor in a handle, with its signals and horizons.
-type Any<'a> = (&'a mut dyn AnyPredictor, usize, usize);
+/// The code of a predictor, which no context has.
+const KIND: u32 = 1 << 16;
 
 /// Returns the predictor in a handle.
 ///
 /// # Safety
 /// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
-unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status> {
+unsafe fn of<'a>(predictor: *mut ictd_predictor) -> Result<&'a mut Four, ictd_status> {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    let kind = unsafe { kind(predictor) }?;
-    let (signals, horizons) = ((kind & 255) as usize, (kind >> 8 & 255) as usize);
-    if kind >> 16 != 1 {
+    if unsafe { kind(predictor) }? != KIND {
         return Err(ictd_status::BadHandle);
     }
-    macro_rules! of {
-        ($type:ty) => {{
-            // SAFETY: the kind says what lies there, and it is not null.
-            let handle = unsafe { &mut *predictor.cast::<Handle<$type>>() };
-            Ok((&mut handle.value as &mut dyn AnyPredictor, signals, horizons))
-        }};
-    }
-    with_signals!(signals, Err(ictd_status::BadHandle), of)
+    // SAFETY: the kind says what lies there, and it is not null.
+    Ok(unsafe { &mut (*predictor.cast::<Handle<Four>>()).value })
 }
 
-/// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
-/// 1,000,000 samples: `count` floats. Fewer than four horizons are padded by repeating the last one.
+/// Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to 1,000,000 samples:
+/// `count` floats. Fewer than four horizons are padded by repeating the last one.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -108,7 +104,6 @@ unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status
 pub unsafe extern "C" fn ictd_predictor_init(
     storage: *mut ictd_predictor,
     bytes: usize,
-    signals: usize,
     horizons: *const f32,
     count: usize,
 ) -> ictd_status {
@@ -123,51 +118,81 @@ pub unsafe extern "C" fn ictd_predictor_init(
     // Horizons that are not asked for are the last one again.
     let mut horizons = [given.last().copied().unwrap_or(1.0); ICTD_MAX_HORIZONS];
     horizons.iter_mut().zip(given).for_each(|(to, from)| *to = *from);
-    macro_rules! of {
-        ($type:ty) => {{
-            let made = <$type>::of_signals(horizons);
-            // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-            unsafe { make(storage, bytes, kind_of(signals, count), made) }
-        }};
-    }
-    with_signals!(signals, ictd_status::OutOfRange, of)
+    // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
+    unsafe { make(storage, bytes, KIND, Four::new(horizons)) }
 }
 
-/// Takes the next sample of each signal, of which NaN is one that is missing, and writes a prediction for each signal and each
-/// of its horizons, and for each signal a surprise in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+/// Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from.
+///
+/// # Safety
+/// The rules at the head of ictd.h.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ictd_predictor_set_limits(
+    predictor: *mut ictd_predictor,
+    low: f32,
+    high: f32,
+) -> ictd_status {
+    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
+    status(unsafe { of(predictor) }.and_then(|predictor| {
+        *predictor = predictor.with_limits(low, high)?;
+        Ok(())
+    }))
+}
+
+/// Takes the next sample, and writes what is coming. NaN is a sample that is missing; ictd_predictor_observe_missing says the
+/// same to compilers that assume that there is no NaN.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_predictor_observe(
     predictor: *mut ictd_predictor,
-    samples: *const f32,
-    predictions: *mut ictd_prediction,
-    surprise: *mut f32,
+    sample: f32,
+    outlook: *mut ictd_outlook,
+) -> ictd_status {
+    // SAFETY: the caller keeps the rules.
+    unsafe { observe(predictor, Some(sample), outlook) }
+}
+
+/// Says that there is no sample this time, and writes what is coming.
+///
+/// # Safety
+/// The rules at the head of ictd.h.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ictd_predictor_observe_missing(
+    predictor: *mut ictd_predictor,
+    outlook: *mut ictd_outlook,
+) -> ictd_status {
+    // SAFETY: the caller keeps the rules.
+    unsafe { observe(predictor, None, outlook) }
+}
+
+/// Takes a sample or none.
+///
+/// # Safety
+/// The rules at the head of ictd.h.
+unsafe fn observe(
+    predictor: *mut ictd_predictor,
+    sample: Option<f32>,
+    outlook: *mut ictd_outlook,
 ) -> ictd_status {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { any(predictor) }.and_then(|(predictor, signals, horizons)| {
-        if samples.is_null() || predictions.is_null() || surprise.is_null() {
-            return Err(ictd_status::Null);
-        }
-        // SAFETY: not null, and the caller keeps the rules.
-        let (samples, predictions, surprise) = unsafe {
-            let predictions = from_raw_parts_mut(predictions, signals * horizons);
-            (from_raw_parts(samples, signals), predictions, from_raw_parts_mut(surprise, signals))
-        };
-        predictor.observe(samples, predictions, surprise);
+    status(unsafe { of(predictor) }.and_then(|predictor| {
+        // SAFETY: null or writable, by the rules in ictd.h.
+        let outlook = unsafe { outlook.as_mut() }.ok_or(ictd_status::Null)?;
+        *outlook = predictor.observe(sample).into();
         Ok(())
     }))
 }
 
-/// Forgets all that was observed.
+/// Forgets all that was observed; horizons and limits stay.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_predictor_reset(predictor: *mut ictd_predictor) -> ictd_status {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { any(predictor) }.map(|(predictor, ..)| predictor.reset()))
+    status(unsafe { of(predictor) }.map(Predictor::reset))
 }
 
 /// Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
@@ -183,15 +208,17 @@ pub unsafe extern "C" fn ictd_predictor_to_bytes(
     written: *mut usize,
 ) -> ictd_status {
     // SAFETY: the caller keeps the rules; nothing is changed.
-    match unsafe { any(predictor.cast_mut()) } {
-        // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-        Ok((predictor, ..)) => unsafe { write_to(buffer, len, written, |to| predictor.write(to)) },
+    match unsafe { of(predictor.cast_mut()) } {
+        // SAFETY: null or writable, by the rules in ictd.h.
+        Ok(predictor) => unsafe {
+            write_to(buffer, len, written, |to| Ok(predictor.write(to)?.len()))
+        },
         Err(status) => status,
     }
 }
 
-/// Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
-/// that one stood, to the same bits.
+/// Reads what was written, from the start of `len` bytes, into a predictor, which goes on where that one stood, to the same
+/// bits.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -201,38 +228,14 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
     bytes: *const u8,
     len: usize,
 ) -> ictd_status {
-    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    let (signals, bytes) = match unsafe { (any(predictor), stored(bytes, len)) } {
-        (Err(status), _) => return status,
-        (_, None) => return ictd_status::Null,
-        (Ok((_, signals, _)), Some(bytes)) => (signals, bytes),
-    };
-    macro_rules! of {
-        ($type:ty) => {{
-            // SAFETY: the kind says what lies there.
-            let handle = unsafe { &mut *predictor.cast::<Handle<$type>>() };
-            match <$type>::from_bytes(bytes) {
-                Ok(read) => {
-                    handle.value = read;
-                    ictd_status::Ok
-                }
-                Err(error) => error.into(),
-            }
-        }};
-    }
-    with_signals!(signals, ictd_status::BadHandle, of)
+    // SAFETY: both are null or what they mean, by the rules in ictd.h.
+    status(unsafe { of(predictor) }.and_then(|predictor| {
+        // SAFETY: null or readable, by the rules in ictd.h.
+        let bytes = unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?;
+        *predictor = Four::from_bytes(bytes)?;
+        Ok(())
+    }))
 }
 
 /// Fails the build unless ICTD_PREDICTOR_WORDS has room for what lies in the storage.
-const _: () = {
-    macro_rules! of {
-        ($type:ty) => {
-            size_of::<Handle<$type>>()
-        };
-    }
-    let mut signals = 1;
-    while signals <= ICTD_MAX_SIGNALS {
-        assert!(with_signals!(signals, 0, of) <= 8 * (160 + 200 * signals));
-        signals += 1;
-    }
-};
+const _: () = assert!(size_of::<Handle<Four>>() <= 8 * 208);

@@ -35,13 +35,19 @@ fn contexts() -> Result<u32, Error> {
 fn predictors() -> Result<u32, Error> {
     let (mut sensor, mut digest) = (Sensor(1), 0);
     // C has room for four horizons: those that are not asked for are the last one again.
-    let mut predictor = Predictor::<2, 6, 4>::of_signals([1.0, 5.0, 40.0, 40.0])?;
+    let mut predictors = [Predictor::new([1.0, 5.0, 40.0, 40.0])?; 2];
+    predictors[1] = predictors[1].with_limits(-100.0, 100.0)?;
     for t in 0..500 {
         let samples = [(t % 20) as f32 + sensor.read(), 20.0 + sensor.read()];
-        let seen = predictor.observe([samples[0], if t % 7 == 3 { f32::NAN } else { samples[1] }]);
-        for (predictions, surprise) in seen.predictions.iter().zip(seen.surprise) {
-            let numbers = predictions[..3].iter().flat_map(|p| [p.mean, p.low, p.high]);
-            numbers.chain([surprise]).for_each(|number| add(&mut digest, number));
+        let samples = match t {
+            200 => [Some(samples[0]), Some(65535.0)],
+            _ => [Some(samples[0]), Some(samples[1]).filter(|_| t % 7 != 3)],
+        };
+        for (predictor, sample) in predictors.iter_mut().zip(samples) {
+            let seen = predictor.observe(sample);
+            let numbers = seen.predictions[..3].iter().flat_map(|p| [p.mean, p.low, p.high]);
+            let rest = [seen.depth, seen.surprise, seen.recent, f32::from(seen.status as u8)];
+            numbers.chain(rest).for_each(|number| add(&mut digest, number));
         }
     }
     Ok(digest)

@@ -13,13 +13,12 @@ const HEAD: &str = "\
  * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
  * storage is rejected (ICTD_STATUS_BAD_HANDLE).
  *
- *     static uint64_t storage[ICTD_PREDICTOR_WORDS(1)];
+ *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
  *     const float horizon = 10.0f;
- *     ictd_predictor_init(storage, sizeof storage, 1, &horizon, 1);
+ *     ictd_predictor_init(storage, sizeof storage, &horizon, 1);
  *
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
- * storage; one float per feature (phi, phi_next) or per signal (samples, surprise); one prediction per signal and horizon;
- * or `len` bytes. Nothing else may access an output during the call.
+ * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
  * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
  * (not flushed to zero).
@@ -28,8 +27,8 @@ const HEAD: &str = "\
 
 /// The sizes of storage, which are functions of a number.
 const SIZES: &str = "
-/** The length of a predictor's storage in words of 8 bytes, for 1 to 4 signals. */
-#define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
+/** The length of a predictor's storage in words of 8 bytes. */
+#define ICTD_PREDICTOR_WORDS ((size_t)208)
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)

@@ -23,11 +23,6 @@ impl<S: Scalar> Forgetting<S> {
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }
 
-    /// Does what [`Forgetting::new`] does, in a constant; the caller has checked.
-    pub(crate) const fn unchecked(retention: S) -> Self {
-        Forgetting { retention }
-    }
-
     /// Returns the factor by which the past shrinks with each transition.
     pub fn retention(&self) -> S {
         self.retention

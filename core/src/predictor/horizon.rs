@@ -1,16 +1,22 @@
-//! One prediction of one signal: what the value function says, how much of it is believed, and its band.
+//! One prediction of a signal: what the experts say, how much of each is believed, and the band.
 //!
 //! The prediction P_t is of G_t = (1 - gamma) sum_k gamma^k x_{t+1+k}. With the errors
 //! delta_{t+1} = (1 - gamma) x_{t+1} + gamma P_{t+1} - P_t it misses by G_t - P_t = sum_k gamma^k delta_{t+1+k}, exactly.
 //! From this follow two things that need no delayed copies of anything, for any horizon:
 //!
-//! - **How much is believed.** P = B + w (A - B), where A is the context's value and B the long-run mean. The best w is
-//!   E[(G - B) u] / E[u^2] with u = A - B, and E[(G - B) u] = E[delta^B e] with the trace e_t = gamma e_{t-1} + u_t.
+//! - **How much is believed.** P = B + sum_k w_k (A_k - B), where the A_k are the experts' values and B is the long-run mean. The
+//!   best w solve S w = c with u_k = A_k - B, S = E[u u^T] and c = E[(G - B) u] = E[delta^B e], with the traces
+//!   e_t = gamma e_{t-1} + u_t. They are held to w >= 0, sum w <= 1.
 //! - **The band.** z_t = gamma z_{t-1} + delta_t adds up the same errors backwards, and so has the same variance as what
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::State;
+use super::autoregression::M;
+use super::td::D;
 use crate::scalar::Scalar;
+
+/// The experts: TD's read, the autoregression, the last value.
+pub(super) const K: usize = 3;
 
 /// The band begins with a normal distribution's multiple of the standard deviation, until another is known.
 const NORMAL: f32 = 1.645;
@@ -18,8 +24,12 @@ const NORMAL: f32 = 1.645;
 const BEYOND: f32 = 0.05;
 /// Within a horizon the ends of the band move by at most so many standard deviations.
 const STEP: f32 = 0.35;
-/// The prior weight of the long-run mean against the context's value, in horizons of samples.
-const DOUBT: f32 = 0.1;
+/// The ends lie outside of what they follow by so many standard deviations: they never rest, and what follows may be the same
+/// value again and again.
+const PAD: f32 = 0.05;
+/// The prior weight of the long-run mean against the experts, in horizons of samples, and what keeps S regular.
+const DOUBT: f32 = 0.05;
+const RIDGE: f32 = 1e-3;
 /// Widens the band for estimation error: its variance is multiplied by 1 + WIDER * horizon / (the band's memory).
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
@@ -28,39 +38,42 @@ const MEAN_HORIZONS: f32 = 12.0;
 /// The band remembers the errors of about so many samples, or horizons if that is more.
 const BAND_SAMPLES: f32 = 300.0;
 const BAND_HORIZONS: f32 = 2.0;
-/// Nothing is known of a horizon that has been seen fewer times: the long-run mean is then known about as badly as the
-/// variance of what follows.
-const SEEN: f32 = 10.0;
 
-/// The weighted mean of what is coming, and the band in which it lies nine times in ten.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prediction {
-    /// The weighted mean of what is coming, in the signal's unit.
-    pub mean: f32,
-    /// The lower end of the band; minus infinity while nothing is known.
-    pub low: f32,
-    /// The upper end of the band; infinity while nothing is known.
-    pub high: f32,
+/// A value of the signal, and what there was before it.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) value: f32,
+    /// The samples taken since the signal began or moved.
+    pub(super) taken: f32,
+    /// It follows the sample before.
+    pub(super) follows: bool,
+    /// The context's retention.
+    pub(super) retention: f32,
 }
 
-impl Prediction {
-    pub(super) const NOTHING: Self =
-        Prediction { mean: 0.0, low: f32::NEG_INFINITY, high: f32::INFINITY };
-}
-
-/// One signal and horizon.
+/// A horizon.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Horizon<const D: usize> {
-    /// The weights of the value function, and the largest size of its values.
-    pub(super) weights: [f32; D],
+pub(super) struct Horizon {
+    /// In samples.
+    pub(super) length: f32,
+    /// The weights of TD's value function, and the largest size of its values.
+    pub(super) td: [f32; D],
     pub(super) bound: f32,
-    /// The long-run mean of the signal.
+    /// The weights of the autoregression's read.
+    pub(super) autoregression: [f32; M],
+    /// The long-run mean of the signal: B.
     mean: f32,
-    /// A, B and P of the sample before.
-    before: [f32; 3],
-    trace: f32,
-    covariance: f32,
-    square: f32,
+    /// The experts' u, and B and P, of the sample before.
+    differences: [f32; K],
+    mean_before: f32,
+    pub(super) predicted: f32,
+    traces: [f32; K],
+    covariances: [f32; K],
+    squares: [[f32; K]; K],
+    /// How much of each expert is believed: w.
+    shares: [f32; K],
+    /// The latest delta, and z.
+    delta: f32,
     error: f32,
     /// sum z^2, and what it would be if each delta^2 were 1.
     spread: f32,
@@ -70,87 +83,158 @@ pub(super) struct Horizon<const D: usize> {
     quantiles: [f32; 2],
 }
 
-impl<const D: usize> Horizon<D> {
-    pub(super) const NEW: Self = Horizon {
-        weights: [0.0; D],
-        bound: 0.0,
-        mean: 0.0,
-        before: [0.0; 3],
-        trace: 0.0,
-        covariance: 0.0,
-        square: 0.0,
-        error: 0.0,
-        spread: 0.0,
-        unit_spread: 0.0,
-        unit_error: 0.0,
-        quantiles: [-NORMAL, NORMAL],
-    };
+impl Horizon {
+    pub(super) const fn new(length: f32) -> Self {
+        Horizon {
+            length,
+            td: [0.0; D],
+            bound: 0.0,
+            autoregression: [1.0, 0.0, 0.0, 0.0, 0.0],
+            mean: 0.0,
+            differences: [0.0; K],
+            mean_before: 0.0,
+            predicted: 0.0,
+            traces: [0.0; K],
+            covariances: [0.0; K],
+            squares: [[0.0; K]; K],
+            shares: [0.0; K],
+            delta: 0.0,
+            error: 0.0,
+            spread: 0.0,
+            unit_spread: 0.0,
+            unit_error: 0.0,
+            quantiles: [-NORMAL, NORMAL],
+        }
+    }
 
-    /// Takes a sample x, the `taken`th one, and the prediction A of the context that follows it. If x does not follow the
-    /// sample before, nothing is learned from it.
-    pub(super) fn observe(
-        &mut self,
-        length: f32,
-        retention: f32,
-        [x, read]: [f32; 2],
-        taken: f32,
-        follows: bool,
-    ) -> Prediction {
-        let gamma = super::discount(length);
+    /// Returns the discount.
+    pub(super) const fn gamma(&self) -> f32 {
+        1.0 - 1.0 / self.length
+    }
+
+    /// Takes a value, the experts' values after it, and whether the shares are to be computed again; returns the prediction.
+    pub(super) fn observe(&mut self, moment: Moment, experts: [f32; K], refresh: bool) -> f32 {
+        let (x, gamma, retention) = (moment.value, self.gamma(), moment.retention);
         let share = 1.0 - gamma;
-        // Other, longer horizons do not lengthen the memory of this one's band.
-        let forgets = 1.0 / BAND_SAMPLES.max(BAND_HORIZONS * length);
-        self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
-        let mean = self.mean;
-        let [read_before, mean_before, predicted] = self.before;
-        if follows {
-            let u = read_before - mean_before;
-            self.trace = gamma * self.trace + u;
-            let delta = share * x + gamma * mean - mean_before;
-            self.covariance = retention * self.covariance + delta * self.trace;
-            self.square = retention * self.square + u * u;
+        let memory = MEAN_SAMPLES.max(MEAN_HORIZONS * self.length);
+        self.mean += (x - self.mean) / moment.taken.clamp(1.0, memory);
+        let u = experts.map(|value| value - self.mean);
+        if moment.follows {
+            let delta = share * x + gamma * self.mean - self.mean_before;
+            for k in 0..K {
+                let before = self.differences[k];
+                self.traces[k] = gamma * self.traces[k] + before;
+                self.covariances[k] = retention * self.covariances[k] + delta * self.traces[k];
+                for l in 0..=k {
+                    let square = before * self.differences[l];
+                    self.squares[k][l] = retention * self.squares[k][l] + square;
+                }
+            }
         } else {
-            (self.trace, self.error, self.unit_error) = (0.0, 0.0, 0.0);
+            self.traces = [0.0; K];
         }
-        let difference = read - mean;
-        let doubt = DOUBT * length * difference * difference;
-        let belief = self.covariance / (self.square + doubt);
-        // Nothing is believed where 0 is divided by 0.
-        let belief = if belief > 0.0 { belief.min(1.0) } else { 0.0 };
-        let prediction = mean + belief * difference;
-        if follows {
-            let delta = share * x + gamma * prediction - predicted;
-            self.error = gamma * self.error + delta;
-            self.unit_error = gamma * gamma * self.unit_error + share * (1.0 + gamma);
-            self.spread = (1.0 - forgets) * self.spread + self.error * self.error;
-            self.unit_spread = (1.0 - forgets) * self.unit_spread + self.unit_error;
+        if refresh {
+            self.believe(u);
         }
-        self.before = [read, mean, prediction];
+        let mut prediction = self.mean;
+        for k in 0..K {
+            prediction += self.shares[k] * u[k];
+        }
+        self.delta = share * x + gamma * prediction - self.predicted;
+        (self.differences, self.mean_before, self.predicted) = (u, self.mean, prediction);
+        prediction
+    }
+
+    /// Takes the error of the prediction before, unless the signal has just begun, and returns the distances of the band's ends
+    /// from the prediction, `pad` apart from it at least.
+    pub(super) fn band(&mut self, begun: bool, pad: f32) -> [f32; 2] {
+        let gamma = self.gamma();
+        // The share of the band's memory that goes with each sample. Other, longer horizons do not lengthen it.
+        let forgets = 1.0 / BAND_SAMPLES.max(BAND_HORIZONS * self.length);
+        if begun {
+            let remembers = 1.0 - forgets;
+            self.error = gamma * self.error + self.delta;
+            self.unit_error = gamma * gamma * self.unit_error + (1.0 - gamma) * (1.0 + gamma);
+            self.spread = remembers * self.spread + self.error * self.error;
+            self.unit_spread = remembers * self.unit_spread + self.unit_error;
+        }
         // Not a number before anything was learned.
         let deviation = Scalar::sqrt(self.spread / self.unit_spread);
-        let step = STEP / (length + 2.0);
+        let deviation = if deviation > 0.0 { deviation } else { 0.0 };
         let [low, high] = &mut self.quantiles;
-        if follows && deviation > 0.0 {
-            let z = self.error / deviation;
+        if begun && deviation > 0.0 {
+            let (z, step) = (self.error, STEP / (self.length + 2.0));
             // The prediction stays in its band.
-            *low = (*low + step * if z < *low { BEYOND - 1.0 } else { BEYOND }).min(0.0);
-            *high = (*high - step * if z > *high { BEYOND - 1.0 } else { BEYOND }).max(0.0);
+            let beyond = if z < *low * deviation { BEYOND - 1.0 } else { BEYOND };
+            *low = (*low + step * beyond).min(0.0);
+            let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
+            *high = (*high - step * beyond).max(0.0);
         }
-        if taken < SEEN * length {
-            return Prediction { mean: prediction, ..Prediction::NOTHING };
+        // Wider by the root of 1 + a, of which these are the first terms: a is at most a half.
+        let a = WIDER * forgets * self.length;
+        let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
+        let pad = pad + PAD * deviation;
+        [*low * wider - pad, *high * wider + pad]
+    }
+
+    /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: in one coordinate and one pair of
+    /// them after the other, from where they were. The squares of the differences that are asked for now count as doubt.
+    fn believe(&mut self, u: [f32; K]) {
+        let doubt = DOUBT * self.length;
+        let mut s = [[0.0; K]; K];
+        for k in 0..K {
+            for l in 0..=k {
+                let entry = self.squares[k][l] + doubt * u[k] * u[l];
+                (s[k][l], s[l][k]) = (entry, entry);
+            }
+            s[k][k] += RIDGE * self.squares[k][k];
         }
-        let wider = Scalar::sqrt(1.0 + WIDER * forgets * length);
-        let (low, high) = (*low * deviation * wider, *high * deviation * wider);
-        Prediction { mean: prediction, low: prediction + low, high: prediction + high }
+        let (c, w) = (&self.covariances, &mut self.shares);
+        let gradient = |w: &[f32; K], k: usize| {
+            let mut gradient = c[k];
+            for l in 0..K {
+                gradient -= s[k][l] * w[l];
+            }
+            gradient
+        };
+        for k in 0..K {
+            let rest = 1.0 - w.iter().sum::<f32>() + w[k];
+            if s[k][k] > 0.0 {
+                let best = w[k] + gradient(w, k) / s[k][k];
+                w[k] = best.min(rest).max(0.0);
+            }
+        }
+        for k in 0..K {
+            for l in 0..k {
+                let curvature = s[k][k] + s[l][l] - 2.0 * s[k][l];
+                if curvature > 1e-6 * (s[k][k] + s[l][l]) {
+                    let step = (gradient(w, k) - gradient(w, l)) / curvature;
+                    let step = step.max(-w[k]).min(w[l]);
+                    (w[k], w[l]) = (w[k] + step, w[l] - step);
+                }
+            }
+        }
+    }
+
+    /// Moves the origin of the values.
+    pub(super) fn shift(&mut self, by: f32) {
+        self.mean -= by;
+        self.mean_before -= by;
+        self.predicted -= by;
     }
 }
 
-impl<const D: usize> State for Horizon<D> {
+impl State for Horizon {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Horizon { weights, bound, mean, before, trace, covariance, square, error, .. } = self;
-        weights.iter_mut().chain(before).for_each(&mut *visit);
-        [bound, mean, trace, covariance, square, error].into_iter().for_each(&mut *visit);
-        let Horizon { spread, unit_spread, unit_error, quantiles: [low, high], .. } = self;
-        [spread, unit_spread, unit_error, low, high].into_iter().for_each(visit);
+        let Horizon { td, autoregression, differences, traces, covariances, shares, .. } = self;
+        td.iter_mut().chain(autoregression).for_each(&mut *visit);
+        for of_experts in [differences, traces, covariances, shares] {
+            of_experts.iter_mut().for_each(&mut *visit);
+        }
+        let Horizon { squares, quantiles, bound, mean, mean_before, predicted, .. } = self;
+        squares.iter_mut().flatten().chain(quantiles).for_each(&mut *visit);
+        [bound, mean, mean_before, predicted].into_iter().for_each(&mut *visit);
+        let Horizon { delta, error, spread, unit_spread, unit_error, .. } = self;
+        [delta, error, spread, unit_spread, unit_error].into_iter().for_each(visit);
     }
 }

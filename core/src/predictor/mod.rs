@@ -1,69 +1,74 @@
-//! The predictor: samples in; a prediction, a band and a surprise out.
+//! The predictor: samples of a signal in; predictions, bands and a surprise out. Several signals have a predictor each.
 //!
-//! For N signals and H horizons it predicts, again with each sample, the mean of what is coming: for a horizon of h
-//! samples (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit. All predictions are read from
-//! one context of all signals' [features](crate::signal), one value function anew with each sample, in turn.
+//! With each sample it predicts anew, for each of H horizons, the mean of what is coming: for a horizon of h samples
+//! (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
 //!
-//! - **Prediction.** The context's value, blended with the long-run mean by how much better it has been. The squared
-//!   error over the variance of what followed, in the geometric mean over ten recordings and processes of 4,000
-//!   samples, is 0.11 for a horizon of 5 samples, 0.14 for 10, 0.24 for 40 and 0.49 for 100, all (and 1) from one
-//!   context.
-//! - **Band.** It holds what follows nine times in ten: 89 % in the mean over the same and all five horizons, 81 % at
-//!   least and 95 % at most (97 % beside a horizon of 1,000). It makes no assumption about how errors are distributed,
-//!   or that they are independent. A change that comes once in a recording is in no band. Until a horizon has been seen
-//!   ten times, its band is infinite: the long-run mean is not yet known well enough.
-//! - **Surprise.** A threshold p is crossed by a share of about 1 - p of a clean signal's samples: in the mean over the same,
-//!   at 0.99 by 1.1 times that (0.9 to 1.5), at 0.999 by 0.9 times (0.3 to 1.8; 0.5 to 1.9 over 80,000 samples). With six injected
-//!   faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve is
-//!   0.80; that of an exponential average's z-score is 0.60. At 0.999 half of the faults that are alone give an alarm, and a
-//!   quarter of those that come after others: a fault that comes again and again becomes usual, as does a change for good.
+//! - **Prediction.** Three experts say what is coming: LSTD(lambda) of four [features](crate::signal), read for that discount; an
+//!   autoregression of four samples by recursive least squares; and the last value. Each is believed by how much better than the
+//!   long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over the variance of what
+//!   followed is, in the geometric mean, 0.07 for a horizon of 1 sample, 0.11 for 5, 0.14 for 10, 0.23 for 40 and 0.49 for 100.
+//! - **Band.** It holds what follows nine times in ten: 90 % in the mean over the same and all five horizons, 82 % at least and
+//!   95 % at most. It makes no assumption about how errors are distributed, or that they are independent. Until a horizon has been
+//!   seen ten times, its band is infinite: the long-run mean is not yet known well enough.
+//! - **Surprise.** The errors of the next sample, its level, and how long nothing has changed are held against what is usual. The
+//!   thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms: on clean signals they were crossed by 1.1 and 0.6 times 1 in
+//!   100 and 1 in 1,000 samples of the same ten, and by 0.9 to 1.4 times 1 in 1,000 of 80,000 samples of seven processes. With six
+//!   injected faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve
+//!   is 0.79; that of an exponential average's z-score is 0.60. At 0.999, 57 % of the faults that are alone give an alarm, and 19 %
+//!   of those that come after others: a fault that comes again and again becomes usual, as does a change for good.
 //! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
-//!   samples or so is held back, and has a surprise next to 1. After a 65535, a 1e30 or NaN, alone or three in a row, the
-//!   error of the next 100 samples was at most 1.05 times that without. A level that moved is taken with the eighth sample;
-//!   samples beyond 1e12 never are.
+//!   samples or so is held back ([`SampleStatus`]). An event that comes again is data from the third time on, if three come within
+//!   about 1,000 samples; a level that moved is taken with the eighth sample (with the third at the start). What the sensor cannot
+//!   measure is never taken ([`Predictor::with_limits`]).
 //! - **Gaps.** A missing sample, or one held back, counts as what was predicted of it, up to 100 in a row; after that the last
-//!   one holds. With 30 % missing the error was 1.01 to 1.14 times that without, and 86 % lay in the band.
-//! - **Memory.** The context remembers 500 samples, or four of the longest horizons if that is more. Over 80,000 samples of
-//!   seven processes the error is below 1.2 times the variance for any horizon from 1 to 1,000, alone or beside others, where
-//!   the band has ends. A short recording of a long horizon may tell nothing about it: for a horizon of 100 in 4,000 samples of AR(2)
-//!   noise the error is 1.5 times the variance, and that of the running mean 1.4. Wherever it was above 1.2 times, the band was
-//!   wider than one that holds nine in ten of what followed: it says that nothing can be known.
+//!   one holds. With 30 % missing, here and there, the error at a horizon of 10 was 1.07 times that without; at a horizon of 1 it is
+//!   that of a sample that is older. With thirty of a hundred missing in a row a wave was predicted half as well.
+//! - **Any level.** What is computed are distances from an anchor, the median of the first three samples: a level of 8,388,608
+//!   with a noise of 4 is predicted as one of 0, and one bad sample at power-on changes nothing.
+//! - **Memory.** What is learned is that of 500 samples, or four of the longest horizons if that is more.
+//! - **Not for**: events whose times tell nothing (the mean is as good), horizons that were seen fewer than some ten times, and
+//!   signals of which a season is known and long: it is not used.
 //!
-//! `cargo test -p compute --test it predictor -- --nocapture` measures all of this.
+//! `cargo test -p compute --test it predictor -- --nocapture` measures this.
 //!
 //! The name of many predictions at once is nexting: Modayil, White and Sutton (*Multi-timescale nexting in a reinforcement
 //! learning robot*, 2014) learn thousands by TD(lambda).
 
+mod autoregression;
 mod gate;
 mod horizon;
-mod read;
 mod stored;
 mod surprise;
+mod td;
 
-pub use horizon::Prediction;
+pub use gate::SampleStatus;
 
-use crate::context::{Context, Forgetting};
 use crate::error::Error;
 use crate::linalg::dot_arrays as dot;
-use crate::mask::TdLambda;
+use crate::scalar::Real;
 use crate::signal::SignalFeatures;
-use crate::value_function::{clamp, clipped};
-use gate::{Gate, Verdict};
-use horizon::Horizon;
-use surprise::{CERTAIN, Surprise};
+use crate::value_function::clamp;
+use autoregression::Autoregression;
+use gate::Gate;
+use horizon::{Horizon, Moment};
+use surprise::{Observed, Surprise};
+use td::Td;
 
-/// The features of [`Signal`], the most useful first.
-const ORDER: [usize; 4] = [0, 3, 2, 1];
-/// The context remembers about so many samples, and at least so many horizons.
+/// TD's context remembers about so many samples, and at least so many of the longest horizon.
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
-/// The context's trace decay, whatever the horizons: the errors are much the same from 0.5 to 0.9.
-const LAMBDA: f32 = 0.8;
-
+/// A horizon is known once it has been seen so many times: the long-run mean is then known about as badly as the variance of
+/// what follows.
+const SEEN: f32 = 10.0;
+/// The ends of a band lie outside of what they follow by this share of the recent range, and by the rounding of so many units
+/// in the last place.
+const RESOLUTION: f32 = 1.0 / 1024.0;
+const ROUNDING: f32 = 2.0;
 /// A sample that is missing or held back counts as what was predicted of it, up to so many in a row, if so many were taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
-
+/// Squares of larger samples would leave the range of `f32`.
+const LARGEST: f32 = 1e12;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
 const MOST: f32 = 1e7;
 
@@ -72,67 +77,60 @@ trait State {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
 }
 
-/// A sample of each of N signals, or none of some: `20.5`, `Some(20.5)`, `[20.5, 3.0]` or `[Some(20.5), None]`. NaN
-/// counts as none.
-pub trait Samples<const N: usize> {
-    /// Returns the N samples.
-    fn samples(self) -> [Option<f32>; N];
-}
-
-impl Samples<1> for f32 {
-    fn samples(self) -> [Option<f32>; 1] {
-        [Some(self)]
-    }
-}
-
-impl Samples<1> for Option<f32> {
-    fn samples(self) -> [Option<f32>; 1] {
-        [self]
-    }
-}
-
-impl<const N: usize> Samples<N> for [f32; N] {
-    fn samples(self) -> [Option<f32>; N] {
-        self.map(Some)
-    }
-}
-
-impl<const N: usize> Samples<N> for [Option<f32>; N] {
-    fn samples(self) -> [Option<f32>; N] {
-        self
-    }
+/// The weighted mean of what is coming, and the band in which it lies nine times in ten.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Prediction<S: Real = f32> {
+    /// The weighted mean of what is coming, in the signal's unit.
+    pub mean: S,
+    /// The lower end of the band; minus infinity while nothing is known.
+    pub low: S,
+    /// The upper end of the band; infinity while nothing is known.
+    pub high: S,
+    /// True once the band has ends: the horizon has been seen ten times.
+    pub known: bool,
 }
 
 /// The predictor's answer to a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outlook<const N: usize = 1, const H: usize = 1> {
-    /// A prediction of each signal for each horizon.
-    pub predictions: [[Prediction; H]; N],
-    /// How surprising the last samples of each signal were, in [0, 1): the share of times at which they are less so. A
-    /// threshold of 0.999 means a false alarm in about 1,000 samples.
-    pub surprise: [f32; N],
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(bound = "S: serde::Serialize"))]
+pub struct Outlook<const H: usize = 1, S: Real = f32> {
+    /// A prediction for each horizon.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "sequence"))]
+    pub predictions: [Prediction<S>; H],
+    /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate; 0 for a
+    /// sample that is missing.
+    pub depth: f32,
+    /// The same as the share of samples that are less surprising, 1 - p in [0, 1). A threshold of 0.999 means a false alarm in
+    /// about 1,000 samples.
+    pub surprise: f32,
+    /// The largest surprise of the 25 to 50 samples before.
+    pub recent: f32,
+    /// What became of the sample.
+    pub status: SampleStatus,
 }
 
-/// The state of one signal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Channel<const D: usize, const H: usize> {
-    gate: Gate,
-    signal: SignalFeatures<D>,
-    /// The current value (the last one accepted or predicted), and the samples accepted since the signal began or
-    /// moved.
-    value: f32,
-    taken: f32,
-    /// How many samples in a row were not.
-    missing: f32,
-    horizons: [Horizon<D>; H],
-    /// The weights that predict the next value.
-    next: [f32; D],
-    expected: f32,
-    surprise: Surprise,
+impl<const H: usize, S: Real> Outlook<H, S> {
+    /// Returns true if the surprise is above a threshold, and was not in the 25 to 50 samples before: an alarm that counts each
+    /// event once.
+    pub fn onset(&self, threshold: f32) -> bool {
+        self.surprise > threshold && self.recent <= threshold
+    }
 }
 
-/// Predicts N signals for H horizons, from D features in all: D / N of each, 1 to 4. By default it is one signal with four
-/// features.
+#[cfg(feature = "serde")]
+fn sequence<T: serde::Serialize, Z: serde::Serializer>(
+    of: &[T],
+    serializer: Z,
+) -> Result<Z::Ok, Z::Error> {
+    serializer.collect_seq(of)
+}
+
+/// Predicts a signal for H horizons. S is the type of samples and answers, `f32` or `f64`; what is computed are `f32` distances from
+/// an anchor, so that a large level costs no precision that the samples have.
 ///
 /// ```
 /// use ictd_core::Predictor;
@@ -140,47 +138,63 @@ struct Channel<const D: usize, const H: usize> {
 /// let mut predictor = Predictor::new([10.0])?;
 /// for t in 0..500 {
 ///     let outlook = predictor.observe((t % 20) as f32);
-///     let [[prediction]] = outlook.predictions;
+///     let [prediction] = outlook.predictions;
 ///     assert!(t < 100 || (prediction.mean - 9.5).abs() < 4.0);
 /// }
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Predictor<const N: usize = 1, const D: usize = 4, const H: usize = 1> {
-    horizons: [f32; H],
+pub struct Predictor<const H: usize = 1, S: Real = f32> {
+    /// What the sensor can measure.
+    limits: [S; 2],
+    /// Everything else is a distance from here: the median of the first three samples, or the level that the signal moved to.
+    anchor: S,
     retention: f32,
-    context: Context<D, TdLambda, Forgetting, f32, N>,
-    phi: [f32; D],
-    reach: [f32; D],
-    channels: [Channel<D, H>; N],
-    /// The value function that is computed next.
+    horizons: [Horizon; H],
+    /// The next sample, whose errors are the surprise.
+    next: Horizon,
+    gate: Gate,
+    signal: SignalFeatures,
+    td: Td,
+    autoregression: Autoregression,
+    surprise: Surprise,
+    /// The second of the first three samples.
+    second: f32,
+    /// The current value: the last one taken, or what was predicted in its place.
+    value: f32,
+    /// The samples taken in all, and since the signal began or moved; how many samples in a row were not.
+    seen: f32,
+    taken: f32,
+    missing: f32,
+    /// Whose weights were computed last: twice the horizon, or H for the next sample, and 1 if they were not TD's.
     turn: u32,
 }
 
-impl<const H: usize> Predictor<1, 4, H> {
-    /// Returns a predictor of one signal, for horizons of 1 sample or more.
+impl<const H: usize> Predictor<H> {
+    /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
     pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_signals(horizons)
+        Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY], 0.0)
     }
 }
 
-impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
-    /// Returns a predictor of N signals, for horizons of 1 sample or more.
+impl<const H: usize> Predictor<H, f64> {
+    /// Returns a predictor for horizons of 1 sample or more, of samples in `f64`.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
-    pub const fn of_signals(horizons: [f32; H]) -> Result<Self, Error> {
-        const {
-            assert!(N > 0 && H > 0, "there is at least one signal and one horizon");
-            assert!(
-                D.is_multiple_of(N) && D / N >= 1 && D / N <= 4,
-                "1 to 4 features of each signal"
-            );
-        }
+    pub const fn new_f64(horizons: [f32; H]) -> Result<Self, Error> {
+        Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY], 0.0)
+    }
+}
+
+impl<const H: usize, S: Real> Predictor<H, S> {
+    const fn of_samples(horizons: [f32; H], limits: [S; 2], anchor: S) -> Result<Self, Error> {
+        const { assert!(H > 0 && H < 65536, "there is at least one horizon") }
         let mut longest = 1.0_f32;
+        let mut parts = [Horizon::new(1.0); H];
         let mut h = 0;
         while h < H {
             let horizon = horizons[h];
@@ -194,146 +208,204 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
                 });
             }
             longest = longest.max(horizon);
+            parts[h] = Horizon::new(horizon);
             h += 1;
         }
-        let retention = 1.0 - 1.0 / MEMORY.max(HORIZONS * longest);
-        let context =
-            Context::with_memory(TdLambda::unchecked(LAMBDA), Forgetting::unchecked(retention));
-        let channel = Channel {
-            gate: Gate::NEW,
+        Ok(Predictor {
+            limits,
+            anchor,
+            retention: 1.0 - 1.0 / MEMORY.max(HORIZONS * longest),
+            horizons: parts,
+            next: Horizon::new(1.0),
+            gate: Gate::new(0.0),
             signal: SignalFeatures::new(),
+            td: Td::NEW,
+            autoregression: Autoregression::NEW,
+            surprise: Surprise::NEW,
+            second: 0.0,
             value: 0.0,
+            seen: 0.0,
             taken: 0.0,
             missing: 0.0,
-            horizons: [Horizon::NEW; H],
-            next: [0.0; D],
-            expected: 0.0,
-            surprise: Surprise::NEW,
-        };
-        Ok(Predictor {
-            horizons,
-            retention,
-            context,
-            phi: [0.0; D],
-            reach: [0.0; D],
-            channels: [channel; N],
             turn: 0,
         })
     }
 
-    /// Takes the next sample of each signal, or none, and returns what is coming.
-    pub fn observe(&mut self, samples: impl Samples<N>) -> Outlook<N, H> {
-        let (mut phi, mut deviations) = ([0.0; D], [0.0; N]);
-        let mut verdicts = [Verdict::Missing; N];
-        let mut begun = false;
-        let parts = self.channels.iter_mut().zip(samples.samples()).zip(&mut verdicts);
-        for (((channel, sample), verdict), (phi, deviation)) in
-            parts.zip(phi.chunks_mut(D / N).zip(&mut deviations))
-        {
-            begun |= channel.taken > 0.0;
-            *verdict = channel.gate.judge(sample, channel.signal.level().average(), channel.taken);
-            channel.take(*verdict);
-            if channel.taken > 0.0
-                && let Ok((features, change)) = channel.signal.observe(channel.value)
-            {
-                *deviation = change;
-                for (to, from) in phi.iter_mut().zip(ORDER) {
-                    *to = features.get(from).copied().unwrap_or(0.0);
+    /// Returns the predictor with limits of what the sensor can measure: samples outside of them are never taken.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], naming `limits`, unless `low` < `high`.
+    pub fn with_limits(mut self, low: S, high: S) -> Result<Self, Error> {
+        if !(low < high) {
+            return Err(Error::OutOfRange { parameter: "limits", expected: "low < high" });
+        }
+        self.limits = [low, high];
+        Ok(self)
+    }
+
+    /// Takes the next sample, or none (`None` or NaN), and returns what is coming.
+    pub fn observe(&mut self, sample: impl Into<Option<S>>) -> Outlook<H, S> {
+        let sample = sample.into().filter(|x| !x.to_f64().is_nan());
+        let [low, high] = self.limits;
+        let fits = |x: &S| *x >= low && *x <= high && narrow(*x).abs() <= LARGEST;
+        let status = match sample.as_ref().map(fits) {
+            None => SampleStatus::Missing,
+            Some(false) => SampleStatus::HeldBack,
+            Some(true) => SampleStatus::Taken,
+        };
+        if self.seen < 3.0 {
+            let taken = sample.filter(|_| status == SampleStatus::Taken);
+            return self.begin(taken, status);
+        }
+        self.follow(sample, status)
+    }
+
+    /// Takes one of the first three samples: their median is the anchor, which one bad sample does not move.
+    fn begin(&mut self, sample: Option<S>, status: SampleStatus) -> Outlook<H, S> {
+        if let Some(x) = sample {
+            if self.seen == 0.0 {
+                self.anchor = x;
+            }
+            let third = narrow(x - self.anchor);
+            if self.seen == 2.0 {
+                let mut first = [0.0, self.second, third];
+                first.sort_unstable_by(f32::total_cmp);
+                let [lowest, median, highest] = first;
+                self.anchor += S::from_f64(f64::from(median));
+                self.gate = Gate::new((median - lowest).min(highest - median));
+                // What came before the anchor was known counts as the anchor.
+                let _ = self.signal.observe(0.0);
+                let outlook = self.follow(sample, status);
+                self.seen = 3.0;
+                return outlook;
+            }
+            self.second = third;
+            self.seen += 1.0;
+            self.taken = self.seen;
+        }
+        let mean = sample.unwrap_or(self.anchor);
+        self.answer([mean; H].map(|mean| Prediction { mean, ..Self::NOTHING }), 0.0, status)
+    }
+
+    const NOTHING: Prediction<S> =
+        Prediction { mean: S::ZERO, low: S::ZERO, high: S::ZERO, known: false };
+
+    /// Takes a sample, which is held back if it cannot be measured, or none.
+    fn follow(&mut self, sample: Option<S>, mut status: SampleStatus) -> Outlook<H, S> {
+        let (expected, last) = (self.next.predicted, self.value);
+        let y = sample.map(|x| clamp(narrow(x - self.anchor), LARGEST));
+        let size = narrow(sample.unwrap_or(self.anchor)).abs().min(LARGEST);
+        let average = self.signal.level().average();
+        if let Some(y) = y.filter(|_| status == SampleStatus::Taken) {
+            status = self.gate.judge(y - average, size, [self.seen, self.taken]);
+        }
+        let depth = match y {
+            Some(value) if self.seen > 3.0 => {
+                let held_back = status == SampleStatus::HeldBack;
+                self.surprise.observe(Observed { value, expected, last, size, held_back })
+            }
+            _ => 0.0,
+        };
+        match (status, y) {
+            (SampleStatus::Taken, Some(y)) => (self.value, self.missing) = (y, 0.0),
+            (SampleStatus::Moved, Some(y)) => {
+                (self.value, self.missing, self.taken) = (0.0, 0.0, 0.0);
+                self.shift(y);
+            }
+            _ => {
+                self.missing = (self.missing + 1.0).min(MOST);
+                if self.taken > BEGUN && self.missing <= MISSING {
+                    self.value = average + clamp(expected - average, self.gate.range);
                 }
             }
         }
-        if begun {
-            // What the gate let pass can be summed.
-            let _ = self.context.observe(&self.phi, deviations, &phi);
-            self.refresh();
+        if self.missing == 0.0 {
+            self.seen = (self.seen + 1.0).min(MOST);
+            self.taken = (self.taken + 1.0).min(MOST);
         }
-        self.phi = phi;
-        let phi = clipped(&phi, &self.reach);
-        let predictions = [[Prediction::NOTHING; H]; N];
-        let mut outlook = Outlook { predictions, surprise: [0.0; N] };
-        let out = outlook.predictions.iter_mut().zip(&mut outlook.surprise);
-        for ((channel, verdict), (predictions, surprise)) in
-            self.channels.iter_mut().zip(verdicts).zip(out)
-        {
-            if channel.taken == 0.0 {
-                continue;
-            }
-            *surprise = channel.surprise(verdict, &phi);
-            let level = *channel.signal.level();
-            let follows = begun && channel.taken > 1.0 && !matches!(verdict, Verdict::Moved(_));
-            let parts = channel.horizons.iter_mut().zip(self.horizons).zip(predictions);
-            for ((horizon, length), out) in parts {
-                let value = clamp(dot(&horizon.weights, &phi), horizon.bound);
-                let read = level.weighted_mean(discount(length), value);
-                let seen = [channel.value, read];
-                *out = horizon.observe(length, self.retention, seen, channel.taken, follows);
-            }
+        let moved = status == SampleStatus::Moved;
+        let value = self.value;
+        if let Ok((phi, deviation)) = self.signal.observe(value) {
+            self.td.observe(self.retention, (!moved).then_some(deviation), phi);
         }
-        outlook
+        let average = self.signal.level().average();
+        self.autoregression.observe(value, average, self.missing == 0.0);
+        self.refresh();
+        let phi = self.td.clipped();
+        let (taken, follows, retention) = (self.taken, !moved, self.retention);
+        let moment = Moment { value, taken, follows, retention };
+        let pad = RESOLUTION * self.gate.range + ROUNDING * epsilon::<S>() * size;
+        let (level, autoregression) = (self.signal.level(), &self.autoregression);
+        let turn = self.turn as usize;
+        let observe = |h: usize, horizon: &mut Horizon| {
+            let read = clamp(dot(&horizon.td, &phi), horizon.bound);
+            let td = level.weighted_mean(horizon.gamma(), read);
+            let regression = autoregression.read(&horizon.autoregression);
+            horizon.observe(moment, [td, regression, value], 2 * h + 1 == turn)
+        };
+        let mut predictions = [Self::NOTHING; H];
+        for (h, (horizon, out)) in self.horizons.iter_mut().zip(&mut predictions).enumerate() {
+            let mean = observe(h, horizon);
+            let [low, high] = horizon.band(taken > 1.0 || moved, pad);
+            let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
+            out.mean = at(mean);
+            out.known = self.seen >= SEEN * horizon.length;
+            (out.low, out.high) = (at(mean + low), at(mean + high));
+        }
+        observe(H, &mut self.next);
+        self.answer(predictions, depth, status)
     }
 
-    /// Forgets everything but the horizons.
+    fn answer(
+        &mut self,
+        mut predictions: [Prediction<S>; H],
+        depth: f32,
+        status: SampleStatus,
+    ) -> Outlook<H, S> {
+        for prediction in predictions.iter_mut().filter(|prediction| !prediction.known) {
+            let infinity = S::from_f64(f64::INFINITY);
+            (prediction.low, prediction.high) = (-infinity, infinity);
+        }
+        let recent = surprise::share(self.surprise.recent(depth));
+        Outlook { predictions, depth, surprise: surprise::share(depth), recent, status }
+    }
+
+    /// Forgets everything but the horizons and the limits.
     pub fn reset(&mut self) {
-        if let Ok(new) = Self::of_signals(self.horizons) {
+        let horizons = self.horizons.each_ref().map(|horizon| horizon.length);
+        if let Ok(new) = Self::of_samples(horizons, self.limits, S::ZERO) {
             *self = new;
         }
     }
 
-    /// Computes the value function whose turn it is.
+    /// Computes the weights of the horizon whose turn it is: TD's with one sample, the others' with the next.
     fn refresh(&mut self) {
-        let turn = self.turn as usize % (N * (H + 1));
-        self.turn = turn as u32 + 1;
-        let (h, s) = (turn / N, turn % N);
-        let gamma = self.horizons.get(h).map_or(SURPRISE, |h| discount(*h));
-        let Some(channel) = self.channels.get_mut(s) else { return };
-        let Ok(value) = read::value_function(&self.context, s, gamma) else { return };
-        self.reach = value.feature_clip;
-        let weights = value.value_function.weights.data.0[0];
-        match channel.horizons.get_mut(h) {
-            Some(horizon) => (horizon.weights, horizon.bound) = (weights, value.value_clip),
-            None => channel.next = weights,
+        self.turn = (self.turn + 1) % (2 * H as u32 + 2);
+        let horizon = self.horizons.get_mut(self.turn as usize / 2).unwrap_or(&mut self.next);
+        let gamma = horizon.gamma();
+        if self.turn % 2 == 1 {
+            horizon.autoregression = self.autoregression.of_discount(gamma);
+        } else if let Some(read) = self.td.value_function(gamma) {
+            (horizon.td, horizon.bound) = read;
         }
+    }
+
+    /// Moves the anchor to a new level, from which the signal begins again.
+    fn shift(&mut self, by: f32) {
+        self.anchor += S::from_f64(f64::from(by));
+        self.signal = SignalFeatures::new();
+        self.autoregression.shift(by);
+        self.surprise.shift(by);
+        self.horizons.iter_mut().chain([&mut self.next]).for_each(|horizon| horizon.shift(by));
     }
 }
 
-/// The discount by whose errors surprise is measured: the next value alone.
-const SURPRISE: f32 = 0.0;
-
-/// Returns the discount of a horizon.
-const fn discount(horizon: f32) -> f32 {
-    1.0 - 1.0 / horizon
+/// Returns a number in `f32`.
+fn narrow<S: Real>(x: S) -> f32 {
+    x.to_f64() as f32
 }
 
-impl<const D: usize, const H: usize> Channel<D, H> {
-    /// Takes a new value, or what was predicted of it, or holds the last one.
-    fn take(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Missing | Verdict::Glitch => {
-                self.missing = (self.missing + 1.0).min(MOST);
-                if self.taken > BEGUN && self.missing <= MISSING {
-                    self.value = self.gate.near(self.expected, self.signal.level().average());
-                }
-                return;
-            }
-            Verdict::Taken(x) => self.value = x,
-            Verdict::Moved(x) => {
-                self.value = x;
-                (self.signal, self.taken) = (SignalFeatures::new(), 0.0);
-            }
-        }
-        self.taken = (self.taken + 1.0).min(MOST);
-        self.missing = 0.0;
-    }
-
-    /// Returns how surprising the last samples were, and predicts the next one.
-    fn surprise(&mut self, verdict: Verdict, phi: &[f32; D]) -> f32 {
-        let surprise = match verdict {
-            Verdict::Missing => self.surprise.latest,
-            Verdict::Glitch | Verdict::Moved(_) => CERTAIN,
-            Verdict::Taken(x) if self.taken > 1.0 => self.surprise.observe(x - self.expected),
-            Verdict::Taken(_) => 0.0,
-        };
-        self.expected = self.signal.level().weighted_mean(SURPRISE, dot(&self.next, phi));
-        surprise
-    }
+/// Returns the distance from 1 to the next number.
+fn epsilon<S: Real>() -> f32 {
+    if S::BYTES == 4 { f32::EPSILON } else { f64::EPSILON as f32 }
 }

@@ -1,52 +1,46 @@
 //! A predictor as bytes: what survives a deep sleep.
 
-use super::{Channel, Predictor, State};
+use super::{Predictor, State};
 use crate::bytes::{CHECKSUM, Writer, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
+use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
-const KIND: usize = 8;
+const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-impl<const D: usize, const H: usize> State for Channel<D, H> {
+impl<const H: usize, S: Real> State for Predictor<H, S> {
+    /// All but the horizons' lengths, and what is of the type of the samples.
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Channel { gate, signal, value, taken, missing, horizons, next, expected, surprise } =
-            self;
+        let Predictor { gate, signal, td, autoregression, surprise, .. } = self;
         gate.numbers(visit);
         signal.numbers(visit);
-        [value, taken, missing, expected].into_iter().chain(next).for_each(&mut *visit);
-        horizons.iter_mut().for_each(|horizon| horizon.numbers(visit));
+        td.numbers(visit);
+        autoregression.numbers(visit);
         surprise.numbers(visit);
+        self.horizons.iter_mut().for_each(|horizon| horizon.numbers(visit));
+        self.next.numbers(visit);
+        let Predictor { second, value, seen, taken, missing, .. } = self;
+        [second, value, seen, taken, missing].into_iter().for_each(visit);
     }
 }
 
-impl<const N: usize, const D: usize, const H: usize> State for Predictor<N, D, H> {
-    /// All but what the context keeps.
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        self.phi.iter_mut().chain(&mut self.reach).for_each(&mut *visit);
-        self.channels.iter_mut().for_each(|channel| channel.numbers(visit));
-    }
-}
-
-impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
+impl<const H: usize, S: Real> Predictor<H, S> {
     /// A buffer of so many bytes takes the stored predictor.
     pub const SIZE: usize = HEADER + size_of::<Self>().next_multiple_of(8) + CHECKSUM;
 
     fn kind() -> [u8; KIND] {
-        const {
-            assert!(N <= u16::MAX as usize && D <= u16::MAX as usize && H <= u16::MAX as usize);
-        }
-        let [[n0, n1], [d0, d1], [h0, h1]] = [N, D, H].map(|x| (x as u16).to_le_bytes());
-        [VERSION, size_of::<f32>() as u8, n0, n1, d0, d1, h0, h1]
+        let [h0, h1] = (H as u16).to_le_bytes();
+        [VERSION, S::BYTES as u8, h0, h1]
     }
 
     /// Returns how many bytes the stored predictor takes: at most [`Predictor::SIZE`].
     pub fn byte_len(&self) -> usize {
         let (mut copy, mut numbers) = (*self, 0);
         copy.numbers(&mut |_| numbers += 1);
-        HEADER + size_of::<f32>() * (H + numbers + 1) + self.context.fields_len() + CHECKSUM
+        HEADER + 3 * S::BYTES + size_of::<f32>() * (H + numbers + 1) + CHECKSUM
     }
 
     /// Writes the predictor to the front of a buffer, for example before a deep sleep, and returns the bytes written;
@@ -56,13 +50,13 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
     /// | 4 | 1 | format version: 1 |
-    /// | 5 | 1 | scalar type by its size: 4 is `f32` |
-    /// | 6 | 2 | N, the signals |
-    /// | 8 | 2 | D, the features in all |
-    /// | 10 | 2 | H, the horizons |
-    /// | 12 | 4 | how many bytes there are in all |
-    /// | 16 | 4 H | the horizons |
-    /// | 16 + 4 H | | the state: numbers of 4 bytes, a count of 8 |
+    /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
+    /// | 6 | 2 | H, the horizons |
+    /// | 8 | 4 | how many bytes there are in all |
+    /// | 12 | 4 H | the horizons |
+    /// | 12 + 4 H | 3 B | the limits, and the anchor |
+    /// | | 4 | whose turn it is |
+    /// | | | the state: numbers of 4 bytes |
     /// | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
     ///
     /// Every number is little-endian, whatever the platform; nothing is aligned or padded.
@@ -72,7 +66,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
     ///
     /// let mut predictor = Predictor::new([10.0])?;
     /// predictor.observe(20.5);
-    /// let mut page = [0xff; Predictor::<1, 4, 1>::SIZE];
+    /// let mut page = [0xff; Predictor::<1>::SIZE];
     /// predictor.write(&mut page)?;
     /// // It reads from the start of a longer buffer, too.
     /// assert_eq!(Predictor::from_bytes(&page)?, predictor);
@@ -87,11 +81,12 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
             writer.bytes(&(len as u32).to_le_bytes());
-            self.horizons.iter().for_each(|horizon| writer.number(*horizon));
+            self.horizons.iter().for_each(|horizon| writer.number(horizon.length));
+            let [low, high] = self.limits;
+            [low, high, self.anchor].into_iter().for_each(|x| writer.number(x));
             writer.bytes(&self.turn.to_le_bytes());
             let mut copy = *self;
             copy.numbers(&mut |x| Writer::number(writer, *x));
-            self.context.write_fields(writer);
         })
     }
 
@@ -100,26 +95,27 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
     ///
     /// # Errors
     /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`] for a horizon that is none.
+    /// [`Error::OutOfRange`] for a horizon, limits or a number of the state that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let parts = [
-            ("format version", 1),
-            ("scalar type (4: f32)", 1),
-            ("number of signals", 2),
-            ("number of features in all", 2),
-            ("number of horizons", 2),
-        ];
+        let parts =
+            [("format version", 1), ("sample type (4: f32, 8: f64)", 1), ("number of horizons", 2)];
         let (mut stored, len) = header(bytes, &Self::kind(), MAGIC, &parts)?;
         let missing = StoredError::Length { found: count(bytes), expected: len };
         check_crc(bytes.get(..len as usize).ok_or(missing)?)?;
-        let mut predictor = Self::of_signals([(); H].map(|()| stored.number()))?;
+        let horizons = [(); H].map(|()| stored.number());
+        let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
+        let mut predictor =
+            Self::of_samples(horizons, [low, high], anchor)?.with_limits(low, high)?;
         let expected = predictor.byte_len() as u32;
         if len != expected {
             return Err(StoredError::Length { found: len, expected }.into());
         }
-        predictor.turn = stored.integer(4) as u32;
-        predictor.numbers(&mut |x| *x = stored.number());
-        predictor.context.read_fields(stored)?;
-        Ok(predictor)
+        predictor.turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
+        let mut finite = anchor.is_finite();
+        predictor.numbers(&mut |x| {
+            *x = stored.number();
+            finite &= x.is_finite();
+        });
+        if finite { Ok(predictor) } else { Err(Error::NonFinite { parameter: "state" }) }
     }
 }

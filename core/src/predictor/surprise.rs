@@ -1,4 +1,4 @@
-//! How surprising the last samples were, as a tail probability.
+//! How surprising the last samples were, as a depth: -ln of a tail probability.
 
 use super::State;
 use crate::scalar::{Real, Scalar};
@@ -6,18 +6,34 @@ use crate::scalar::{Real, Scalar};
 /// How much the newest error counts among the recent ones, in their mean and in their mean square.
 const RECENT_MEAN: f32 = 0.05;
 const RECENT_SQUARE: f32 = 0.15;
+/// The memory, in samples, of what is usual: of the tails, short and long, and of the levels. The smaller depth of both counts.
+const SHORT: f32 = 500.0;
+const LONG: f32 = 8000.0;
+/// An error counts as so many usual ones at most.
+const LARGEST_ERROR: f32 = 100.0;
+/// What is smaller than this is 0: no square of a sample.
+const TINY: f32 = 1e-30;
 /// The share of a statistic's values that its tail holds, and -ln of it.
 const TAIL: f32 = 0.1;
 const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
-/// The memory, in samples, of a tail's start; its mean excess has half that memory. (With 2,000 a fault was usual for
-/// the next 800 samples: of those that came again 4 % gave an alarm at 0.999, not 24 %.)
-const USUAL: f32 = 500.0;
 /// An excess counts as this many times the mean one at most. (With 4 the tails of clean signals came out too light.)
 const LARGEST: f32 = 8.0;
 /// Tails of so few samples come out too heavy by this much.
 const DEEPER: f32 = 1.1;
+/// A sample has not changed if it did by less than this share of the usual change.
+const UNCHANGED: f32 = 0.01;
+/// Runs of so many unchanged samples are usual in any signal; the mean excess of the logarithm of longer ones is at least so much.
+const RUN: f32 = 8.0;
+const RUN_EXCESS: f32 = 0.15;
+/// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
+const KNEE: f32 = 3.0 * TAIL_DEPTH;
+/// A threshold rises by so much at most with each sample beyond it.
+const RISES: f32 = 0.5;
+const LEAST_RISE: f32 = 0.02;
+/// How many samples, at least, and at most twice as many, are searched for a larger surprise.
+const RECENT: f32 = 25.0;
 /// The largest number below 1.
-pub(super) const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
+const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
 
 /// The upper tail of a statistic: where its last tenth begins, and by how much that is exceeded there in the mean.
 ///
@@ -34,11 +50,11 @@ impl Tail {
 
     /// Takes a value after `count` others, and returns how deep in the tail it lies: -ln of the share of larger values,
     /// as if the tail were exponential.
-    fn observe(&mut self, y: f32, count: f32) -> f32 {
+    fn observe(&mut self, y: f32, count: f32, memory: f32) -> f32 {
         if count == 0.0 {
             self.start = y;
         }
-        let rate = 1.0 / (count + 1.0).min(USUAL);
+        let rate = 1.0 / (count + 1.0).min(memory);
         let (beyond, step) = (y - self.start, (8.0 * rate).min(0.3) * self.excess);
         if beyond > 0.0 {
             let depth = TAIL_DEPTH + DEEPER * beyond / self.excess;
@@ -53,60 +69,194 @@ impl Tail {
     }
 }
 
-/// The errors of a signal's next value.
+/// The depths of thresholds at which one in 100, 1,000 and 10,000 samples gave an alarm.
 ///
-/// The mean of the recent ones, their mean square, and its inverse (a sensor that is stuck is too quiet) are held against
-/// what is usual, each by the tail of its logarithm. The deepest of the three is held against its own
-/// tail: so a threshold of the surprise is a rate of false alarms, whatever the errors' distribution.
+/// Each follows its share of alarms as it comes: it rises with each, and falls by that share of a step with each sample. So the share
+/// is right in the long run whatever the tails look like (Gibbs and Candes, *Adaptive conformal inference under distribution
+/// shift*, 2021).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Thresholds([f32; 3]);
+
+impl Thresholds {
+    const NEW: Self = Thresholds([2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH, 4.0 * TAIL_DEPTH]);
+
+    /// Takes a depth, and returns it as it has been: -ln of the share of deeper ones.
+    fn observe(&mut self, depth: f32) -> f32 {
+        let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
+        let (mut found, mut from, mut says) = (None, TAIL_DEPTH, TAIL_DEPTH);
+        let mut share = TAIL;
+        for (threshold, least) in self.0.iter_mut().zip([1.3, 2.3, 3.3]) {
+            let to = threshold.max(from + 0.05);
+            if found.is_none() && depth <= to {
+                found = Some(if depth > from {
+                    says + TAIL_DEPTH * (depth - from) / (to - from)
+                } else {
+                    depth
+                });
+            }
+            (from, says, share) = (to, says + TAIL_DEPTH, share * TAIL);
+            if depth > *threshold {
+                *threshold += (1.0 - share) * (depth - *threshold).clamp(LEAST_RISE, RISES);
+            } else {
+                *threshold -= share * RISES;
+            }
+            *threshold = threshold.max(least * TAIL_DEPTH);
+        }
+        found.unwrap_or(says + (depth - from))
+    }
+}
+
+/// The errors of a signal's next value, and its level.
+///
+/// The mean of the recent errors, their mean square, its inverse (a sensor may be too quiet), and the level on either side
+/// are held against what is usual, each by its tail. The deepest of them is held against its own tail, and so is the length of a run
+/// of unchanged samples: a sensor may be stuck. [`Thresholds`] make a rate of false alarms of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {
     mean: f32,
     square: f32,
-    tails: [Tail; 3],
-    deepest: Tail,
-    /// How many errors there were, up to [`USUAL`].
+    /// The usual squared error, over a longer time.
+    usual: f32,
+    level: f32,
+    variance: f32,
+    /// With a short and with a long memory.
+    tails: [[Tail; 2]; 5],
+    deepest: [Tail; 2],
+    run_tail: Tail,
+    /// The unchanged samples in a row, and the usual change.
+    run: f32,
+    change: f32,
+    thresholds: Thresholds,
+    /// The largest depth of the block of samples before, and of this one, of which there were so many.
+    before: f32,
+    block: f32,
+    in_block: f32,
+    /// How many errors there were.
     count: f32,
-    pub(super) latest: f32,
+}
+
+/// A sample beside what was expected of it.
+#[derive(Clone, Copy)]
+pub(super) struct Observed {
+    pub(super) value: f32,
+    pub(super) expected: f32,
+    pub(super) last: f32,
+    /// The size of the sample itself, for its rounding.
+    pub(super) size: f32,
+    pub(super) held_back: bool,
 }
 
 impl Surprise {
     pub(super) const NEW: Self = Surprise {
         mean: 0.0,
         square: 0.0,
-        tails: [Tail::NEW; 3],
-        deepest: Tail { start: 3.0, excess: 1.0 },
+        usual: 0.0,
+        level: 0.0,
+        variance: 0.0,
+        tails: [[Tail::NEW; 2]; 5],
+        deepest: [Tail { start: 3.0, excess: 1.0 }; 2],
+        run_tail: Tail::NEW,
+        run: 0.0,
+        change: 0.0,
+        thresholds: Thresholds::NEW,
+        before: 0.0,
+        block: 0.0,
+        in_block: 0.0,
         count: 0.0,
-        latest: 0.0,
     };
 
-    /// Takes an error, and returns how surprising it and those before it were, in [0, 1).
-    pub(super) fn observe(&mut self, error: f32) -> f32 {
-        let weight = RECENT_SQUARE.max(1.0 / (self.count + 1.0));
+    /// Takes a sample, and returns how surprising it and those before it were, as a depth.
+    pub(super) fn observe(&mut self, seen: Observed) -> f32 {
+        let (count, rate) = (self.count, 1.0 / (self.count + 1.0));
+        self.count = (count + 1.0).min(super::MOST);
+        let slow = rate.max(1.0 / SHORT);
+        let mut error = seen.value - seen.expected;
+        let largest = LARGEST_ERROR * LARGEST_ERROR * self.usual;
+        if count > 20.0 && self.usual > TINY && error * error > largest {
+            error = crate::value_function::clamp(error, Scalar::sqrt(largest));
+        }
+        let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
-        self.square += weight * (error * error - self.square);
-        if !(self.square > f32::MIN_POSITIVE) {
-            return self.latest;
-        }
-        let size = Real::ln(self.square);
+        self.square += RECENT_SQUARE.max(rate) * (square - self.square);
+        let largest = if count > 20.0 { 100.0 * self.usual + f32::MIN_POSITIVE } else { f32::MAX };
+        self.usual += slow * (square.min(largest) - self.usual);
+        // What lies below may be rounding.
+        let rounding = 1e-7 * seen.size;
+        let floor = 1e-8 * self.usual + rounding * rounding + f32::MIN_POSITIVE;
+        let size = Real::ln(self.square + floor);
         // The 1e-6 bounds ln(mean^2) from below, relative to the mean square.
-        let mean = Real::ln(self.mean * self.mean / self.square + 1e-6) + size;
-        let mut deepest = 0.0_f32;
-        for (tail, y) in self.tails.iter_mut().zip([mean, size, -size]) {
-            deepest = deepest.max(tail.observe(y, self.count));
+        let mean = Real::ln(self.mean * self.mean / (self.square + floor) + 1e-6) + size;
+        let distance = seen.value - self.level;
+        if !seen.held_back {
+            self.level += slow * distance;
+            let distance = seen.value - self.level;
+            self.variance += slow * (distance * distance - self.variance);
         }
-        let depth = self.deepest.observe(deepest, self.count + 10.0).clamp(0.0, 24.0);
-        self.count = (self.count + 1.0).min(USUAL);
-        self.latest = (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * depth)).min(CERTAIN);
-        self.latest
+        let level = (seen.value - self.level) / Scalar::sqrt(self.variance + floor);
+        let mut deepest = [0.0_f32; 2];
+        for (tails, y) in self.tails.iter_mut().zip([mean, size, -size, level, -level]) {
+            for ((tail, memory), deepest) in tails.iter_mut().zip([SHORT, LONG]).zip(&mut deepest) {
+                *deepest = deepest.max(tail.observe(y, count, memory));
+            }
+        }
+        let mut depth = f32::MAX;
+        for ((tail, memory), y) in self.deepest.iter_mut().zip([SHORT, LONG]).zip(deepest) {
+            depth = depth.min(tail.observe(y, count + 10.0, memory));
+        }
+        let depth = depth.max(0.0).max(self.run(seen, slow));
+        self.thresholds.observe(depth)
     }
+
+    /// Returns how deep the run of unchanged samples is.
+    fn run(&mut self, seen: Observed, slow: f32) -> f32 {
+        let change = (seen.value - seen.last).abs();
+        if seen.held_back {
+            self.run = 0.0;
+        } else if change <= UNCHANGED * self.change {
+            self.run = (self.run + 1.0).min(super::MOST);
+        } else {
+            self.run = 0.0;
+            let usual = if self.change > 0.0 { change.min(10.0 * self.change) } else { change };
+            self.change += slow.max(0.02) * (usual - self.change);
+        }
+        self.run_tail.excess = self.run_tail.excess.max(RUN_EXCESS);
+        let depth =
+            self.run_tail.observe(Real::ln(self.run.max(RUN) / RUN), self.count - 1.0, LONG);
+        if self.run > RUN && self.count > 100.0 { depth } else { 0.0 }
+    }
+
+    /// Returns the largest depth of the last 25 to 50 samples before this one, of this depth.
+    pub(super) fn recent(&mut self, depth: f32) -> f32 {
+        let recent = self.before.max(self.block);
+        self.in_block += 1.0;
+        self.block = self.block.max(depth);
+        if self.in_block >= RECENT {
+            (self.before, self.block, self.in_block) = (self.block, 0.0, 0.0);
+        }
+        recent
+    }
+
+    /// Moves the origin of the values.
+    pub(super) fn shift(&mut self, by: f32) {
+        self.level -= by;
+    }
+}
+
+/// Returns the share of less surprising samples, in [0, 1), from a depth.
+pub(super) fn share(depth: f32) -> f32 {
+    (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * depth.min(24.0))).min(CERTAIN)
 }
 
 impl State for Surprise {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Surprise { mean, square, tails, deepest, count, latest } = self;
-        [mean, square, count, latest].into_iter().for_each(&mut *visit);
-        for Tail { start, excess } in tails.iter_mut().chain([deepest]) {
+        let Surprise { tails, deepest, run_tail, thresholds: Thresholds(thresholds), .. } = self;
+        for Tail { start, excess } in tails.iter_mut().flatten().chain(deepest).chain([run_tail]) {
             [start, excess].into_iter().for_each(&mut *visit);
         }
+        thresholds.iter_mut().for_each(&mut *visit);
+        let Surprise { mean, square, usual, level, variance, run, change, .. } = self;
+        [mean, square, usual, level, variance, run, change].into_iter().for_each(&mut *visit);
+        let Surprise { before, block, in_block, count, .. } = self;
+        [before, block, in_block, count].into_iter().for_each(visit);
     }
 }

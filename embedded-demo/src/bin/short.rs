@@ -12,8 +12,8 @@ fn alarms() -> Option<u32> {
     let mut predictor = ictd_core::Predictor::new([10.0]).ok()?;
     let alarm = |t| {
         let seen = predictor.observe(if t == 500 { 65535.0 } else { 20.0 + sensor.read()[0] });
-        let [[next]] = seen.predictions; // of the next 10 samples or so
-        u32::from(seen.surprise[0] > 0.9999 || next.low > 25.0)
+        let [next] = seen.predictions; // of the next 10 samples or so
+        u32::from(seen.onset(0.9999) || next.low > 25.0)
     };
     Some((0..1000).map(alarm).sum())
 }

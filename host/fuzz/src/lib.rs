@@ -101,33 +101,33 @@ pub fn stored_model(bytes: &[u8]) {
     read(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat());
 }
 
-/// A stored predictor as it is and with its checksum as it should be; and as three horizons, then samples of two signals,
+/// A stored predictor as it is and with its checksum as it should be; and as three horizons, then samples,
 /// stored and restored between any two of them. Whatever comes, a prediction is a number, and lies in its band.
 pub fn predictor(bytes: &[u8]) {
-    type Two = Predictor<2, 6, 3>;
+    type Three = Predictor<3>;
     let body = &bytes[..bytes.len().saturating_sub(4)];
-    let _ = Two::from_bytes(bytes);
+    let _ = Three::from_bytes(bytes);
     if let Ok(mut read) =
-        Two::from_bytes(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat())
+        Three::from_bytes(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat())
     {
         for t in 0..20 {
-            read.observe([t as f32, 1.0]);
+            read.observe(t as f32);
         }
     }
     let numbers: Vec<f32> =
         bytes.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect();
     let Some((horizons, samples)) = numbers.split_first_chunk::<3>() else { return };
-    let Ok(mut predictor) = Two::of_signals(*horizons) else { return };
-    for (t, sample) in samples.chunks_exact(2).enumerate() {
-        let seen = predictor.observe([sample[0], sample[1]]);
-        for p in seen.predictions.as_flattened() {
+    let Ok(mut predictor) = Three::new(*horizons) else { return };
+    for (t, sample) in samples.iter().enumerate() {
+        let seen = predictor.observe(*sample);
+        for p in seen.predictions {
             assert!(p.mean.is_finite() && p.low <= p.mean && p.mean <= p.high, "{t}: {p:?}");
         }
-        assert!(seen.surprise.iter().all(|p| (0.0..1.0).contains(p)), "{t}: {:?}", seen.surprise);
+        assert!((0.0..1.0).contains(&seen.surprise) && seen.depth.is_finite(), "{t}: {seen:?}");
         if t % 64 == 5 {
-            let mut page = [0xff; Two::SIZE];
+            let mut page = [0xff; Three::SIZE];
             predictor.write(&mut page).expect("there is room");
-            assert_eq!(Two::from_bytes(&page).as_ref(), Ok(&predictor));
+            assert_eq!(Three::from_bytes(&page).as_ref(), Ok(&predictor));
         }
     }
 }

@@ -130,15 +130,16 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut buffer = [0; 4096];
     let dense =
         ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?;
-    let mut predictor = ictd_core::Predictor::<2, 6, 3>::of_signals([1.0, 10.0, 300.0])?;
+    let mut predictor = ictd_core::Predictor::new([1.0, 10.0, 300.0])?;
     let mut samples: Vec<f32> = vec![1.0, 10.0, 300.0];
     for t in 0..200u8 {
         let sample = match t {
-            90 => [65535.0, f32::NAN],
-            _ => [20.0 + f32::from(t % 9), f32::from(t.wrapping_mul(151) % 64)],
+            90 => 65535.0,
+            95 => f32::NAN,
+            _ => 20.0 + f32::from(t % 9) + f32::from(t.wrapping_mul(151) % 64),
         };
         predictor.observe(sample);
-        samples.extend(sample);
+        samples.push(sample);
     }
     let samples: Vec<u8> = samples.into_iter().flat_map(f32::to_le_bytes).collect();
     put("predictor", "samples", &samples)?;

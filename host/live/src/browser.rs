@@ -144,11 +144,11 @@ extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
 extern "C" fn signals_read(what: u32, s: u32, horizon: u32) -> f32 {
     let (s, horizon) = (s as usize, horizon as usize);
     let number = |signals: &Signals| {
-        let seen = signals.seen.as_ref();
-        let prediction = || seen?.predictions.get(s)?.get(horizon);
+        let seen = signals.seen.as_ref().and_then(|seen| seen.get(s));
+        let prediction = || seen?.predictions.get(horizon);
         match what {
             0 => signals.values.get(s).copied(),
-            1 => seen?.surprise.get(s).copied(),
+            1 => Some(seen?.surprise),
             2 => Some(prediction()?.mean),
             3 => Some(prediction()?.low),
             _ => Some(prediction()?.high),

@@ -16,7 +16,7 @@ pub const HORIZONS: [f32; 4] = [5.0, 10.0, 20.0, 40.0];
 const LONGEST: usize = 2_000;
 
 /// What is said after a sample.
-pub type Seen = Outlook<SIGNALS, { HORIZONS.len() }>;
+pub type Seen = [Outlook<{ HORIZONS.len() }>; SIGNALS];
 
 /// Two signals that are predicted as they come.
 pub struct Signals {
@@ -27,7 +27,7 @@ pub struct Signals {
     /// The digest of all that was said.
     pub digest: Digest,
     random: [[f32; LONGEST]; SIGNALS],
-    predictor: Predictor<SIGNALS, 6, { HORIZONS.len() }>,
+    predictors: [Predictor<{ HORIZONS.len() }>; SIGNALS],
     len: usize,
 }
 
@@ -39,7 +39,7 @@ impl Signals {
     pub fn new(seed: u32) -> Result<Self, Error> {
         let mut signals = Signals {
             random: [[0.0; LONGEST]; SIGNALS],
-            predictor: Predictor::of_signals(HORIZONS)?,
+            predictors: [Predictor::new(HORIZONS)?; SIGNALS],
             values: [0.0; SIGNALS],
             seen: None,
             len: 0,
@@ -58,12 +58,16 @@ impl Signals {
 
     /// Takes the next sample.
     pub fn observe(&mut self, values: [f32; SIGNALS]) {
-        let seen = self.predictor.observe(values);
+        let mut values_left = values.into_iter();
+        let seen =
+            self.predictors.each_mut().map(|predictor| predictor.observe(values_left.next()));
         (self.values, self.seen) = (values, Some(seen));
         self.len = self.len.saturating_add(1);
-        for p in seen.predictions.as_flattened() {
-            [p.mean, p.low, p.high].into_iter().for_each(|x| self.digest.number(x));
+        for of_signal in seen {
+            for p in of_signal.predictions {
+                [p.mean, p.low, p.high].into_iter().for_each(|x| self.digest.number(x));
+            }
+            self.digest.number(of_signal.surprise);
         }
-        seen.surprise.into_iter().for_each(|x| self.digest.number(x));
     }
 }

@@ -125,8 +125,8 @@ fn predictions_of_signals_are_the_cores_to_the_bit() {
                 assert_eq!(got.to_bits(), want.to_bits(), "{what} {s} {horizon}; {HOW}");
             };
             number(0, 0, signals.values[s]);
-            number(1, 0, seen.surprise[s]);
-            for (horizon, p) in seen.predictions[s].iter().enumerate() {
+            number(1, 0, seen[s].surprise);
+            for (horizon, p) in seen[s].predictions.iter().enumerate() {
                 number(2, horizon, p.mean);
                 number(3, horizon, p.low);
                 number(4, horizon, p.high);

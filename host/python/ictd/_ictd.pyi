@@ -128,12 +128,19 @@ class Context:
 class Predictor:
     """Predicts what is coming of signals, with a band, and says how surprising each sample was; in constant memory.
 
-    horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: 1 to 4. A glitch changes nothing that
-    lasts. Bit-identical to the C library (`core/c`); each reads the state that the other stores. It can be pickled
-    and copied.
+    horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: a predictor is made for each, and none knows
+    of the others. limits: (low, high) of what the sensor can measure; samples outside of them are never learned from.
+    dtype: the type that samples and answers are rounded to; with "float32" the answers are the C library's (`core/c`), bit
+    for bit, and each reads the state that the other stores. It can be pickled and copied.
     """
 
-    def __new__(cls, horizons: Sequence[float], signals: int = 1) -> Predictor: ...
+    def __new__(
+        cls,
+        horizons: Sequence[float],
+        signals: int = 1,
+        limits: tuple[float, float] | None = None,
+        dtype: Literal["float64", "float32"] = "float64",
+    ) -> Predictor: ...
     @property
     def horizons(self) -> list[float]: ...
     @property
@@ -145,7 +152,7 @@ class Predictor:
     def reset(self) -> None:
         """Forgets all that was observed."""
     def to_bytes(self) -> bytes:
-        """The whole state, as C's `ictd_predictor_write` stores it."""
+        """The whole state, each signal's as C's `ictd_predictor_to_bytes` stores it."""
     @staticmethod
     def from_bytes(data: bytes) -> Predictor:
         """A predictor that goes on where the stored one stood, to the same bits. `ValueError` for damaged bytes."""
@@ -155,18 +162,31 @@ class Predictions:
     """What a predictor says after each sample: arrays with T in front if there were many.
 
     value, (signals, horizons): the weighted mean of the samples that follow, in the signal's unit; horizon h weighs the
-    k-th by (1 - 1/h)^k. low, high: the band in which it lies nine times in ten, infinite while nothing is known.
-    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples.
+    k-th by (1 - 1/h)^k. low, high: the band in which it lies nine times in ten, infinite while nothing is known. known: true
+    once the band has ends.
+    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. depth: the same as -ln p,
+    which does not saturate. recent: the largest surprise of the 25 to 50 samples before. status: 0 for a sample that was
+    taken, 1 for one that is missing, 2 for one that was held back, 3 for a level that moved.
     """
 
     @property
-    def value(self) -> Singles: ...
+    def value(self) -> Array: ...
     @property
-    def low(self) -> Singles: ...
+    def low(self) -> Array: ...
     @property
-    def high(self) -> Singles: ...
+    def high(self) -> Array: ...
+    @property
+    def known(self) -> NDArray[np.bool_]: ...
+    @property
+    def depth(self) -> Singles: ...
     @property
     def surprise(self) -> Singles: ...
+    @property
+    def recent(self) -> Singles: ...
+    @property
+    def status(self) -> NDArray[np.uint8]: ...
+    def onset(self, threshold: float) -> NDArray[np.bool_]:
+        """(signals,): true where the surprise is above a threshold and was not in the 25 to 50 samples before."""
 
 @final
 class Task:

@@ -2,126 +2,171 @@
 
 use crate::arithmetic;
 use crate::model::refused;
-use ictd_core::{Error, Predictor as OfSize};
+use ictd_core::scalar::Real;
+use ictd_core::{Error, Predictor as OfSamples};
 use numpy::ndarray::{Array, Dimension, IntoDimension};
-use numpy::{AllowTypeChange, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray};
+use numpy::{
+    AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyArrayMethods as _,
+    PyUntypedArrayMethods as _, ToPyArray,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 use std::array::from_fn;
 
-type Samples<'py> = PyArrayLikeDyn<'py, f32, AllowTypeChange>;
+type Samples<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
 
 /// How Python pickles: a class, its arguments, and a state.
 type Reduced<'py> = (Bound<'py, PyType>, (Vec<f32>, usize), Bound<'py, PyBytes>);
 
-/// The maximum number of horizons; fewer are padded by repeating the last one, as in C.
+/// The most horizons; fewer are padded by repeating the last one, as in C.
 const HORIZONS: usize = 4;
 
-/// What a predictor says, row by row.
+/// What predictors say, row by row and signal by signal.
 #[derive(Default)]
 struct Said {
-    value: Vec<f32>,
-    low: Vec<f32>,
-    high: Vec<f32>,
+    value: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    known: Vec<bool>,
+    depth: Vec<f32>,
     surprise: Vec<f32>,
+    recent: Vec<f32>,
+    status: Vec<u8>,
 }
 
-/// A predictor of any number of signals.
-trait AnyPredictor: Send + Sync {
-    fn observe(&mut self, samples: &[f32], horizons: usize, said: &mut Said);
-    fn bytes(&self) -> Result<Vec<u8>, Error>;
+/// A predictor of samples of either type.
+#[derive(Clone)]
+enum AnyPredictor {
+    Single(Box<OfSamples<HORIZONS, f32>>),
+    Double(Box<OfSamples<HORIZONS, f64>>),
 }
 
-impl<const N: usize, const D: usize> AnyPredictor for OfSize<N, D, HORIZONS> {
-    fn observe(&mut self, samples: &[f32], horizons: usize, said: &mut Said) {
-        let seen = OfSize::observe(self, from_fn::<f32, N, _>(|s| samples[s]));
-        for prediction in seen.predictions.iter().flat_map(|of_signal| &of_signal[..horizons]) {
-            said.value.push(prediction.mean);
-            said.low.push(prediction.low);
-            said.high.push(prediction.high);
+impl AnyPredictor {
+    fn observe(&mut self, sample: f64, horizons: usize, said: &mut Said) {
+        match self {
+            AnyPredictor::Single(predictor) => said.take(predictor, sample, horizons),
+            AnyPredictor::Double(predictor) => said.take(predictor, sample, horizons),
         }
-        said.surprise.extend(seen.surprise);
     }
 
     fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; self.byte_len()];
-        self.write(&mut bytes)?;
+        let mut bytes = vec![0; OfSamples::<HORIZONS, f64>::SIZE];
+        let len = match self {
+            AnyPredictor::Single(predictor) => predictor.write(&mut bytes)?.len(),
+            AnyPredictor::Double(predictor) => predictor.write(&mut bytes)?.len(),
+        };
+        bytes.truncate(len);
         Ok(bytes)
     }
 }
 
-/// Makes the predictor for a number of signals: of a few sizes, which are those of C.
-macro_rules! of_signals {
-    ($signals:expr, $make:ident, $from:expr) => {
-        match $signals {
-            1 => OfSize::<1, 4, HORIZONS>::$make($from).map(boxed),
-            2 => OfSize::<2, 6, HORIZONS>::$make($from).map(boxed),
-            3 => OfSize::<3, 6, HORIZONS>::$make($from).map(boxed),
-            _ => OfSize::<4, 8, HORIZONS>::$make($from).map(boxed),
+impl Said {
+    fn take<S: Real>(
+        &mut self,
+        predictor: &mut OfSamples<HORIZONS, S>,
+        sample: f64,
+        horizons: usize,
+    ) {
+        let seen = predictor.observe(S::from_f64(sample));
+        for prediction in &seen.predictions[..horizons] {
+            self.value.push(prediction.mean.to_f64());
+            self.low.push(prediction.low.to_f64());
+            self.high.push(prediction.high.to_f64());
+            self.known.push(prediction.known);
         }
-    };
+        self.depth.push(seen.depth);
+        self.surprise.push(seen.surprise);
+        self.recent.push(seen.recent);
+        self.status.push(seen.status as u8);
+    }
 }
 
-fn boxed<const N: usize, const D: usize>(
-    predictor: OfSize<N, D, HORIZONS>,
-) -> Box<dyn AnyPredictor> {
-    Box::new(predictor)
-}
-
-/// Predictions of signals, with their bands, and surprises.
+/// Predictions of signals, with their bands, and surprises: a predictor for each signal.
 #[pyclass(module = "ictd")]
 pub(crate) struct Predictor {
     #[pyo3(get)]
     horizons: Vec<f32>,
-    #[pyo3(get)]
-    signals: usize,
-    predictor: Box<dyn AnyPredictor>,
+    predictors: Vec<AnyPredictor>,
+    new: Vec<AnyPredictor>,
 }
 
 /// What a predictor says of one sample, or of many.
 #[pyclass(frozen, get_all, module = "ictd")]
 pub(crate) struct Predictions {
-    value: Py<PyArrayDyn<f32>>,
-    low: Py<PyArrayDyn<f32>>,
-    high: Py<PyArrayDyn<f32>>,
+    value: Py<PyArrayDyn<f64>>,
+    low: Py<PyArrayDyn<f64>>,
+    high: Py<PyArrayDyn<f64>>,
+    known: Py<PyArrayDyn<bool>>,
+    depth: Py<PyArrayDyn<f32>>,
     surprise: Py<PyArrayDyn<f32>>,
+    recent: Py<PyArrayDyn<f32>>,
+    status: Py<PyArrayDyn<u8>>,
+}
+
+#[pymethods]
+impl Predictions {
+    fn onset<'py>(&self, py: Python<'py>, threshold: f32) -> Bound<'py, PyArrayDyn<bool>> {
+        let (surprise, recent) = (self.surprise.bind(py), self.recent.bind(py));
+        let (surprise, recent) = (surprise.readonly(), recent.readonly());
+        let (surprise, recent) = (surprise.as_array(), recent.as_array());
+        let mut onset = surprise.mapv(|surprise| surprise > threshold);
+        onset.zip_mut_with(&recent, |onset, recent| *onset &= *recent <= threshold);
+        onset.to_pyarray(py)
+    }
 }
 
 impl Predictor {
     /// Takes rows of samples. `before`: the shape of what is returned, but for signals and horizons.
     fn take(&mut self, py: Python<'_>, x: &Samples, before: &[usize]) -> PyResult<Predictions> {
         arithmetic::check()?;
-        let samples: Vec<f32> = x.as_array().iter().copied().collect();
+        let samples: Vec<f64> = x.as_array().iter().copied().collect();
+        let (signals, horizons) = (self.predictors.len(), self.horizons.len());
         let said = py.detach(|| {
             let mut said = Said::default();
-            for row in samples.chunks(self.signals) {
-                self.predictor.observe(row, self.horizons.len(), &mut said);
+            for row in samples.chunks(signals) {
+                for (predictor, sample) in self.predictors.iter_mut().zip(row) {
+                    predictor.observe(*sample, horizons, &mut said);
+                }
             }
             said
         });
-        let of_signals = [before, &[self.signals]].concat();
-        let of_horizons = [&of_signals[..], &[self.horizons.len()]].concat();
-        let array = |shape: &[usize], numbers| -> PyResult<_> {
-            let array = Array::from_shape_vec(shape.into_dimension().into_dyn(), numbers);
-            Ok(array.map_err(|e| refused("x", e))?.to_pyarray(py).unbind())
-        };
+        let of_signals = [before, &[signals]].concat();
+        let of_horizons = [&of_signals[..], &[horizons]].concat();
         Ok(Predictions {
-            value: array(&of_horizons, said.value)?,
-            low: array(&of_horizons, said.low)?,
-            high: array(&of_horizons, said.high)?,
-            surprise: array(&of_signals, said.surprise)?,
+            value: array(py, &of_horizons, said.value)?,
+            low: array(py, &of_horizons, said.low)?,
+            high: array(py, &of_horizons, said.high)?,
+            known: array(py, &of_horizons, said.known)?,
+            depth: array(py, &of_signals, said.depth)?,
+            surprise: array(py, &of_signals, said.surprise)?,
+            recent: array(py, &of_signals, said.recent)?,
+            status: array(py, &of_signals, said.status)?,
         })
     }
+}
+
+fn array<T: Element>(
+    py: Python<'_>,
+    shape: &[usize],
+    numbers: Vec<T>,
+) -> PyResult<Py<PyArrayDyn<T>>> {
+    let array = Array::from_shape_vec(shape.into_dimension().into_dyn(), numbers);
+    Ok(array.map_err(|e| refused("x", e))?.to_pyarray(py).unbind())
 }
 
 #[pymethods]
 impl Predictor {
     #[new]
-    #[pyo3(signature = (horizons, signals = 1))]
-    fn new(horizons: Vec<f32>, signals: usize) -> PyResult<Self> {
+    #[pyo3(signature = (horizons, signals = 1, limits = None, dtype = "float64"))]
+    fn new(
+        horizons: Vec<f32>,
+        signals: usize,
+        limits: Option<(f64, f64)>,
+        dtype: &str,
+    ) -> PyResult<Self> {
         arithmetic::check()?;
-        if !(1..=4).contains(&signals) {
-            return Err(refused("signals", format!("{signals}; expected 1 to 4")));
+        if !(1..=1024).contains(&signals) {
+            return Err(refused("signals", format!("{signals}; expected 1 to 1024")));
         }
         let once = |i: usize| !horizons[..i].contains(&horizons[i]);
         let taken = |i: usize| (1.0..=1e6).contains(&horizons[i]) && once(i);
@@ -130,16 +175,28 @@ impl Predictor {
             return Err(refused("horizons", format!("{horizons:?}; expected {expected}")));
         }
         let filled: [f32; HORIZONS] = from_fn(|h| horizons[h.min(horizons.len() - 1)]);
-        let predictor = of_signals!(signals, of_signals, filled);
-        Ok(Predictor {
-            predictor: predictor.map_err(|e| refused("horizons", e))?,
-            horizons,
-            signals,
-        })
+        let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let single = || OfSamples::new(filled)?.with_limits(low as f32, high as f32);
+        let double = || OfSamples::new_f64(filled)?.with_limits(low, high);
+        let predictor = match dtype {
+            "float32" => single().map(|p| AnyPredictor::Single(Box::new(p))),
+            "float64" => double().map(|p| AnyPredictor::Double(Box::new(p))),
+            _ => return Err(refused("dtype", format!("{dtype:?}; expected float64 or float32"))),
+        };
+        let predictor = predictor.map_err(|_| {
+            refused("limits", format!("{limits:?}; expected (low, high), low < high"))
+        })?;
+        let new = vec![predictor; signals];
+        Ok(Predictor { horizons, predictors: new.clone(), new })
+    }
+
+    #[getter]
+    fn signals(&self) -> usize {
+        self.predictors.len()
     }
 
     fn observe(&mut self, py: Python<'_>, x: Samples) -> PyResult<Predictions> {
-        let (shape, signals) = (x.shape(), self.signals);
+        let (shape, signals) = (x.shape(), self.predictors.len());
         match shape {
             [] if signals == 1 => {}
             [samples] if *samples == signals => {}
@@ -154,7 +211,7 @@ impl Predictor {
     }
 
     fn run(&mut self, py: Python<'_>, x: Samples) -> PyResult<Predictions> {
-        let (shape, signals) = (x.shape().to_vec(), self.signals);
+        let (shape, signals) = (x.shape().to_vec(), self.predictors.len());
         match shape[..] {
             [_] if signals == 1 => {}
             [_, of_each] if of_each == signals => {}
@@ -168,30 +225,49 @@ impl Predictor {
         self.take(py, &x, &shape[..1])
     }
 
-    fn reset(&mut self) -> PyResult<()> {
-        *self = Self::new(self.horizons.clone(), self.signals)?;
-        Ok(())
+    fn reset(&mut self) {
+        self.predictors.clone_from(&self.new);
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.predictor.bytes().map_err(|e| refused("predictor", e))?;
+        let mut bytes = Vec::new();
+        for predictor in &self.predictors {
+            bytes.extend(predictor.bytes().map_err(|e| refused("predictor", e))?);
+        }
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let byte = |at: usize| data.get(at).copied().unwrap_or(0);
-        let signals = usize::from(u16::from_le_bytes([byte(6), byte(7)])).clamp(1, 4);
-        let predictor = of_signals!(signals, from_bytes, data).map_err(|e| refused("data", e))?;
+        let word = |at: usize| from_fn(|i| byte(at + i));
+        let (mut rest, mut predictors) = (data, Vec::new());
+        // One after the other; each says how long it is.
+        while !rest.is_empty() || predictors.is_empty() {
+            let read = match byte(5) {
+                8 => OfSamples::from_bytes(rest).map(|p| AnyPredictor::Double(Box::new(p))),
+                _ => OfSamples::from_bytes(rest).map(|p| AnyPredictor::Single(Box::new(p))),
+            };
+            predictors.push(read.map_err(|e| refused("data", e))?);
+            rest = rest.get(u32::from_le_bytes(word(8)) as usize..).unwrap_or(&[]);
+        }
         // The format has them behind its head.
         let mut horizons: Vec<f32> =
-            (0..HORIZONS).map(|h| f32::from_le_bytes(from_fn(|i| byte(16 + 4 * h + i)))).collect();
+            (0..HORIZONS).map(|h| f32::from_le_bytes(word(12 + 4 * h))).collect();
         horizons.dedup();
-        Ok(Predictor { horizons, signals, predictor })
+        let mut new = predictors.clone();
+        for predictor in &mut new {
+            match predictor {
+                AnyPredictor::Single(predictor) => predictor.reset(),
+                AnyPredictor::Double(predictor) => predictor.reset(),
+            }
+        }
+        Ok(Predictor { horizons, predictors, new })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        Ok((py.get_type::<Self>(), (self.horizons.clone(), self.signals), self.to_bytes(py)?))
+        let arguments = (self.horizons.clone(), self.predictors.len());
+        Ok((py.get_type::<Self>(), arguments, self.to_bytes(py)?))
     }
 
     fn __setstate__(&mut self, state: &[u8]) -> PyResult<()> {
@@ -200,6 +276,6 @@ impl Predictor {
     }
 
     fn __repr__(&self) -> String {
-        format!("<ictd.Predictor horizons={:?}, signals={}>", self.horizons, self.signals)
+        format!("<ictd.Predictor horizons={:?}, signals={}>", self.horizons, self.predictors.len())
     }
 }

@@ -31,3 +31,17 @@ def test_alarms_are_judged_by_area_and_delay():
         areas, late, _, _ = found["judge"](found[score], 0, sine, [])
         assert late.shape == (len(found["FAULTS"]), 5)
         assert areas["glitches"] > 0.95 and abs(areas["stuck"] - stuck) < 0.1 and abs(areas["noise"] - noise) < 0.1
+
+
+def test_a_benchmark_scores_a_perfect_detector_and_none():
+    found = runpy.run_path(str(EXAMPLES / "calibration.py"))
+    windows = [(1000, 1100), (1500, 1600)]
+    perfect, late, none = np.zeros(2000), np.zeros(2000), np.zeros(2000)
+    perfect[[1000, 1500]] = late[[1100, 1600]] = 1.0
+    score = lambda scores: found["best_score"]([(scores, windows)])[0]  # noqa: E731
+    assert score(none) == 0 and score(perfect) > 99 and 40 < score(late) < 60
+    # A row that begins the file is not judged, and a false alarm elsewhere costs.
+    perfect[100] = 1.0
+    assert score(perfect) > 99
+    perfect[700] = 1.0
+    assert 90 < score(perfect) < 98

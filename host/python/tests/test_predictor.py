@@ -17,7 +17,7 @@ def walks(n=300, signals=2, seed=1):
 
 
 def arrays(seen):
-    return [seen.value, seen.low, seen.high, seen.surprise]
+    return [seen.value, seen.low, seen.high, seen.known, seen.depth, seen.surprise, seen.recent, seen.status]
 
 
 def bits(seen):
@@ -37,28 +37,33 @@ def test_the_bits_are_those_of_every_chip():
         nonlocal digest
         digest = ((digest << 8 | digest >> 24) & 0xFFFFFFFF) ^ struct.unpack("<I", struct.pack("<f", number))[0]
 
-    predictor = ictd.Predictor(horizons=[1, 5, 40], signals=2)
+    predictors = [ictd.Predictor([1, 5, 40], limits=limits, dtype="float32") for limits in (None, (-100, 100))]
     for t in range(500):
         x = [t % 20 + sensor(), 20 + sensor()]
-        seen = predictor.observe([x[0], None] if t % 7 == 3 else x)
-        for s in range(2):
+        if t % 7 == 3:
+            x[1] = None
+        if t == 200:
+            x[1] = 65535.0
+        for predictor, sample in zip(predictors, x):
+            seen = predictor.observe(sample)
             for h in range(3):
                 for array in (seen.value, seen.low, seen.high):
-                    add(array[s, h])
-            add(seen.surprise[s])
+                    add(array[0, h])
+            for array in (seen.depth, seen.surprise, seen.recent, seen.status):
+                add(array[0])
         if t == 300:
-            predictor = ictd.Predictor.from_bytes(predictor.to_bytes())
+            predictors[0] = ictd.Predictor.from_bytes(predictors[0].to_bytes())
     expected = dict(line.split() for line in DIGESTS.read_text().splitlines())
     assert f"{digest:08x}" == expected["predictor"]
 
 
-@pytest.mark.parametrize("signals", [1, 2, 3, 4])
+@pytest.mark.parametrize("signals", [1, 2, 5])
 def test_an_array_and_a_stream_give_the_same_bits(signals):
     x = walks(signals=signals)
     x[50], x[70:80, 0] = 1e30, np.nan
     seen = ictd.Predictor([5, 10, 40], signals=signals).run(x)
-    assert [a.shape for a in arrays(seen)] == [(300, signals, 3)] * 3 + [(300, signals)]
-    assert {a.dtype for a in arrays(seen)} == {np.dtype(np.float32)}
+    assert [a.shape for a in arrays(seen)] == [(300, signals, 3)] * 4 + [(300, signals)] * 4
+    assert [a.dtype for a in arrays(seen)] == [np.float64] * 3 + [np.bool_] + [np.float32] * 3 + [np.uint8]
     stream = ictd.Predictor([5, 10, 40], signals=signals)
     rows = [stream.observe([None if np.isnan(number) else number for number in row]) for row in x.tolist()]
     assert bits(seen) == [np.array(part).tobytes() for part in zip(*map(arrays, rows))]
@@ -74,6 +79,30 @@ def test_one_signal_is_a_number_or_a_row():
     predictor.reset()
     rows = [predictor.observe(number) for number in x[:, 0]]
     assert bits(rows[-1]) == [a[-1].tobytes() for a in arrays(ictd.Predictor([10]).run(x))]
+
+
+def test_several_signals_are_predictors_side_by_side():
+    x = walks()
+    together = arrays(ictd.Predictor([5, 10], signals=2).run(x))
+    alone = [arrays(ictd.Predictor([5, 10]).run(x[:, s])) for s in range(2)]
+    assert [a.tobytes() for a in together] == [np.concatenate(part, 1).tobytes() for part in zip(*alone)]
+
+
+@pytest.mark.parametrize("level", [1e5, 8388608.0, 1e9])
+def test_a_level_changes_nothing(level):
+    x = np.round(4 * np.random.default_rng(3).normal(size=2000))
+    at_zero, seen = (ictd.Predictor([40]).run(x + of) for of in (0.0, level))
+    np.testing.assert_allclose(seen.value[100:] - level, at_zero.value[100:], atol=1e-3)
+    np.testing.assert_allclose((seen.high - seen.low)[500:], (at_zero.high - at_zero.low)[500:], rtol=1e-2)
+
+
+def test_an_event_is_an_onset_once_and_limits_hold_back():
+    x = np.random.default_rng(4).normal(size=2000)
+    x[1500:1560] = x[1500]
+    assert ictd.Predictor([10]).run(x).onset(0.999)[1500:1600].sum() == 1
+    x[700] = 4.5
+    seen = ictd.Predictor([10], limits=(-4.0, 4.0)).run(x)
+    assert seen.status[700, 0] == 2 and seen.status[699, 0] == 0
 
 
 def test_a_band_holds_what_follows():
@@ -101,8 +130,9 @@ REFUSED = [
     (lambda: ictd.Predictor([0.5]), "horizons: .* from 1 to 1,000,000"),
     (lambda: ictd.Predictor([float("nan")]), "horizons"),
     (lambda: ictd.Predictor([5, 5]), "horizons: .* different"),
-    (lambda: ictd.Predictor([5], signals=5), "signals: 5; expected 1 to 4"),
-    (lambda: ictd.Predictor([5], signals=0), "signals: 0; expected 1 to 4"),
+    (lambda: ictd.Predictor([5], signals=0), "signals: 0; expected 1 to 1024"),
+    (lambda: ictd.Predictor([5], limits=(1, 1)), r"limits: .* expected \(low, high\)"),
+    (lambda: ictd.Predictor([5], dtype="int8"), "dtype: .* expected float64 or float32"),
     (lambda: ictd.Predictor([5], signals=2).observe(1.0), r"x: shape \[\]; expected \(2,\)"),
     (lambda: ictd.Predictor([5]).observe([1.0, 2.0]), r"x: shape \[2\]; expected a number or \(1,\)"),
     (lambda: ictd.Predictor([5], signals=2).run([1.0, 2.0]), r"x: shape \[2\]; expected \(T, 2\)"),

@@ -52,7 +52,7 @@ const BLOCK: usize = 8192;
 ///   seasonal     the last --period rows come again and again
 ///   persistence  the latest value stays
 ///   zero         0
-///   predictor    the crate's Predictor, in f32 as on a chip: a prediction, a 90 % band and a surprise
+///   predictor    the crate's Predictor: a prediction, a 90 % band and a surprise
 ///
 /// The report has the fraction of scored rows whose outcome fell inside the predictor's band, and
 /// the rows whose surprise was above 0.999: about one in 1,000 of a clean signal.
@@ -62,7 +62,7 @@ const BLOCK: usize = 8192;
 ///
 /// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator,
 /// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known) and a figure of
-/// the last rows. All but the predictor is computed in f64.
+/// the last rows. All is computed in f64; the predictor, as on a chip, in f32 distances from a level.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]

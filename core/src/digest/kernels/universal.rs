@@ -85,23 +85,26 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 /// what was stored.
 pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
-        let mut predictor = Predictor::<2, 6, 3>::of_signals([1.0, 10.0, 300.0])?;
+        let mut predictors = [Predictor::new([1.0, 10.0, 300.0])?; 2];
         let (mut x, mut y) = (0.0_f32, 0.0_f32);
         for t in 0..160 {
             x = 0.75 * x + rng.normal::<f32>();
             y = 0.5 * y + x;
             let level = if t < 100 { 100.0 } else { 900.0 };
-            let seen = predictor.observe(match t {
+            let samples = match t {
                 40 => [Some(65535.0), None],
                 _ => [Some(x), Some(level + y)],
-            });
-            for p in seen.predictions.as_flattened() {
-                [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
-            }
-            seen.surprise.into_iter().for_each(|x| digest.number(x));
-            if t == 80 {
-                let mut bytes = [0; Predictor::<2, 6, 3>::SIZE];
-                predictor = Predictor::from_bytes(predictor.write(&mut bytes)?)?;
+            };
+            for (predictor, sample) in predictors.iter_mut().zip(samples) {
+                let seen = predictor.observe(sample);
+                for p in seen.predictions {
+                    [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
+                }
+                [seen.depth, seen.surprise].into_iter().for_each(|x| digest.number(x));
+                if t == 80 {
+                    let mut bytes = [0; Predictor::<3>::SIZE];
+                    *predictor = Predictor::from_bytes(predictor.write(&mut bytes)?)?;
+                }
             }
         }
         Ok(())

@@ -115,7 +115,7 @@ pub(super) struct CandidateSet {
     /// The latest state and the one before, each as features and as the same without units.
     now: [Vec<f64>; 2],
     before: [Vec<f64>; 2],
-    predictor: Predictor,
+    predictor: Predictor<1, f64>,
     values: Vec<f64>,
 }
 
@@ -130,7 +130,7 @@ impl CandidateSet {
             level: SlowAverage::new(),
             now: Default::default(),
             before: Default::default(),
-            predictor: Predictor::new([(1.0 / (1.0 - gamma)) as f32])?,
+            predictor: Predictor::new_f64([(1.0 / (1.0 - gamma)) as f32])?,
             values: Vec::new(),
         })
     }
@@ -152,9 +152,9 @@ impl CandidateSet {
             now.extend_from_slice(features);
         }
         let deviation = self.level.observe(value)?;
-        let outlook = self.predictor.observe(Some(value as f32));
-        let ([[band]], [surprise]) = (outlook.predictions, outlook.surprise);
-        let sum = |mean: f32| (f64::from(mean) / (1.0 - self.gamma)) as f32;
+        let outlook = self.predictor.observe(value);
+        let ([band], surprise) = (outlook.predictions, outlook.surprise);
+        let sum = |mean: f64| (mean / (1.0 - self.gamma)) as f32;
         for candidate in &mut self.candidates {
             predictions.push(match &mut candidate.learner {
                 Forecaster::Stream { stream, is_scaled } => {

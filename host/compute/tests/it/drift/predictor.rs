@@ -19,7 +19,7 @@ fn square(x: f64) -> f64 {
 /// What a stretch of the stream has: errors over the variance of what followed, and the share in the band.
 #[derive(Default)]
 struct Stretch {
-    seen: Vec<(f64, [f32; 3])>,
+    seen: Vec<(f64, [f64; 3])>,
 }
 
 impl Stretch {
@@ -28,7 +28,7 @@ impl Stretch {
         let (mut mean, mut judged) = (20.0, Vec::new());
         for (t, (x, band)) in self.seen.iter().enumerate().rev() {
             if t < JUDGED {
-                judged.push((mean, band.map(f64::from)));
+                judged.push((mean, *band));
             }
             mean = (1.0 - gamma) * x + gamma * mean;
         }
@@ -44,13 +44,13 @@ impl Stretch {
 #[test]
 fn a_long_stream_is_predicted_at_its_end_as_near_its_beginning() {
     let len = soak();
-    let mut predictor = Predictor::new([HORIZON as f32]).unwrap();
+    let mut predictor = Predictor::new_f64([HORIZON as f32]).unwrap();
     let (mut rng, mut stretches) = (Rng::new(3), [Stretch::default(), Stretch::default()]);
     let begins = [BEGIN, len - JUDGED - TAIL];
     for t in 0..len {
         let wave: f64 = Real::sin((t % 50) as f64 * TAU / 50.0);
         let x = 20.0 + 3.0 * wave + rng.uniform_in::<f64>(-0.5, 0.5);
-        let [[p]] = predictor.observe(x as f32).predictions;
+        let [p] = predictor.observe(x).predictions;
         for (begin, stretch) in begins.iter().zip(&mut stretches) {
             if (*begin..begin + JUDGED + TAIL).contains(&t) {
                 stretch.seen.push((x, [p.mean, p.low, p.high]));
