@@ -34,7 +34,7 @@ static float read_sensor(uint32_t *state) {
 }
 
 /* What is stored here is read from here. */
-static uint8_t page[8 * ICTD_PREDICTOR_WORDS + 64];
+static uint8_t page[8 * ICTD_CONTEXT_WORDS(4) + 64];
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
