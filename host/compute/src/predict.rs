@@ -19,6 +19,8 @@ pub const UNJUDGED: u64 = 50;
 const ROWS_IN_FIGURE: usize = 300;
 /// A surprise above this one is an alarm: in a clean signal about one in 1,000 rows.
 pub const ALARM: f32 = 0.999;
+/// Steps that differ by less than this share are the same, but for rounding.
+const COUNTING: f64 = 1e-6;
 /// Below this share of its mean square a variance is one of single precision.
 const ROUNDING: f64 = 1e-13;
 
@@ -33,6 +35,8 @@ pub struct SignalForecast {
     learners: CandidateSet,
     /// Rows that wait for what follows.
     pub returns: Returns,
+    /// The first value. Everything is computed from the distances to it, so that no result depends on the level.
+    level: Option<f64>,
     /// The last row was no gap.
     follows: bool,
     predictions: Vec<f32>,
@@ -75,6 +79,10 @@ pub struct ForecastScore {
     pub alarms: u64,
     /// The least and the largest value.
     pub range: Option<(f64, f64)>,
+    /// The last value, and by how much it differs from the one before.
+    last: Option<(f64, Option<f64>)>,
+    /// Values did not follow each other by one step.
+    has_steps: bool,
     /// The mean of what followed.
     mean: f64,
     /// sum (followed - mean)^2.
@@ -84,6 +92,23 @@ pub struct ForecastScore {
 }
 
 impl ForecastScore {
+    fn see(&mut self, value: f64) {
+        self.rows += 1;
+        let (low, high) = self.range.unwrap_or((value, value));
+        self.range = Some((low.min(value), high.max(value)));
+        let step = self.last.map(|(last, _)| value - last);
+        if let (Some((_, Some(before))), Some(step)) = (self.last, step) {
+            self.has_steps |= (step - before).abs() > COUNTING * before.abs();
+        }
+        self.last = Some((value, step));
+    }
+
+    /// Returns the step by which the values count up or down, from row to row: an index or a time, and no signal.
+    pub fn counts_by(&self) -> Option<f64> {
+        let (_, step) = self.last?;
+        step.filter(|step| *step != 0.0 && !self.has_steps && self.rows > 2 && self.gaps == 0)
+    }
+
     fn take(&mut self, settled: &Settled) {
         let Some((_, &[low, high, surprise])) = settled.predictions.split_last_chunk() else {
             return;
@@ -141,6 +166,7 @@ impl SignalForecast {
             place,
             learners,
             returns: Returns::new(gamma, count + OF_PREDICTOR.len()),
+            level: None,
             follows: false,
             predictions: Vec::new(),
             cells: cells.trim_end().to_owned(),
@@ -179,40 +205,56 @@ impl SignalForecast {
             let expected = "what single precision holds the discounted sum of (at most 3e38)";
             return Err(Error::OutOfRange { parameter: "value", expected });
         }
+        let distance = value - *self.level.get_or_insert(value);
         let follows = std::mem::replace(&mut self.follows, true);
         self.predictions.clear();
-        self.learners.step(value, follows, &mut self.predictions)?;
-        self.returns.push(row, value, follows, &self.predictions);
-        let judged = &mut self.judged;
-        judged.rows += 1;
-        let (low, high) = judged.range.unwrap_or((value, value));
-        judged.range = Some((low.min(value), high.max(value)));
+        self.learners.step(distance, follows, &mut self.predictions)?;
+        self.returns.push(row, distance, follows, &self.predictions);
+        self.judged.see(value);
         Ok(())
     }
 
     fn settle(&mut self, is_end: bool) {
-        let SignalForecast { returns, lines, judged, shown, cells, .. } = self;
+        let SignalForecast {
+            returns, lines, judged, shown, cells, level, gamma, predictions, ..
+        } = self;
+        let level = level.unwrap_or(0.0);
+        let sum = level / (1.0 - *gamma);
+        // In the signal's own unit; the last number is the surprise.
+        let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
         returns.settle(is_end, |settled| {
             judged.take(&settled);
-            put_line(lines, cells, &settled);
-            let Some(followed) = settled.followed else { return };
-            let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
-            let mut predictions = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
+            let followed = settled.followed.as_ref().map(at_level);
             predictions.clear();
-            predictions.extend_from_slice(settled.predictions);
+            if let Some((surprise, sums)) = settled.predictions.split_last() {
+                predictions.extend(sums.iter().map(at_level));
+                predictions.push(*surprise);
+            }
             let Settled { row, value, .. } = settled;
-            shown.push_back(Shown { row, value, followed, predictions });
+            put_line(lines, cells, row, followed, predictions);
+            let Some(followed) = followed else { return };
+            let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
+            let mut of_oldest = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
+            of_oldest.clone_from(predictions);
+            let value = value + level;
+            shown.push_back(Shown { row, value, followed, predictions: of_oldest });
         });
     }
 }
 
 /// Appends a line of the table of predictions; a number that is not finite is an empty cell.
-fn put_line(lines: &mut Vec<u8>, cells: &str, settled: &Settled) {
+fn put_line(
+    lines: &mut Vec<u8>,
+    cells: &str,
+    row: u64,
+    followed: Option<f32>,
+    predictions: &[f32],
+) {
     // Memory does not refuse.
-    let _ = write!(lines, "{},{cells}", settled.row);
-    let followed = settled.followed.unwrap_or(f32::NAN);
+    let _ = write!(lines, "{row},{cells}");
+    let followed = followed.unwrap_or(f32::NAN);
     let mut buffer = ryu::Buffer::new();
-    for &x in std::iter::once(&followed).chain(settled.predictions) {
+    for &x in std::iter::once(&followed).chain(predictions) {
         let text = if x.is_finite() { buffer.format_finite(x) } else { "" };
         lines.push(b',');
         lines.extend_from_slice(text.as_bytes());

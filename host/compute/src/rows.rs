@@ -1,7 +1,8 @@
 //! Rows of numbers in a CSV file, one after another: the file need not fit the memory.
 //!
-//! The first line has the columns' names; separators are `,`, `;` or tabs; empty lines and those that begin with `#`
-//! are skipped. A row may be marked as the last of its episode.
+//! The first line has the columns' names; separators are `,`, `;` or tabs. Empty lines, and those that begin with `#`, are
+//! skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each other. A row may be marked
+//! as the last of its episode.
 
 use crate::estimator::EpisodeEnd;
 use csv::ByteRecord;
@@ -15,7 +16,7 @@ const FRONT: u64 = 1 << 16;
 pub const LONGEST_ROW: usize = 1 << 20;
 /// The most bytes of a column's name, which may stand in each row of a result.
 pub const LONGEST_NAME: usize = 200;
-/// A comment that is put after the last row: if it is in a cell, a quote is open.
+/// A line that is put after the last row: if it is the end of a cell, a quote is open.
 const END: &[u8] = b"\n# the end of the file\n";
 /// The most characters of a cell that a message shows.
 const SHOWN: usize = 40;
@@ -103,6 +104,13 @@ pub struct RowReader {
     /// The record is the first row, which was read to see what the columns hold.
     is_first: bool,
     row: u64,
+    /// The lines above the header, whether lines end with CR LF, and the line of the record.
+    skipped: u64,
+    has_returns: bool,
+    line: u64,
+    /// The empty lines before the record that are not read yet; then it is not read either.
+    empty_lines: u64,
+    has_record: bool,
 }
 
 /// A source that hands out so many bytes for each row.
@@ -131,12 +139,14 @@ impl RowReader {
     pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
+        let (skipped, begin) = lines_above(&front);
+        front.drain(..begin);
         let separator = separator(&front);
+        let has_returns = front.split(|b| *b == b'\n').next().is_some_and(|l| l.ends_with(b"\r"));
         let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
         let source = Box::new(Cursor::new(front).chain(source).chain(END));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
-            .comment(Some(b'#'))
             .flexible(true)
             .buffer_capacity(1 << 16)
             .from_reader(Limited { source, left: left.clone() });
@@ -146,7 +156,8 @@ impl RowReader {
         let name = |cell: &[u8]| {
             String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').to_owned()
         };
-        let names: Vec<_> = header.iter().map(name).collect();
+        let is_empty = header.as_slice() == END.trim_ascii();
+        let names: Vec<_> = header.iter().filter(|_| !is_empty).map(name).collect();
         if header.as_slice().contains(&0) {
             return Err(Problem::new("header", "a NUL byte (UTF-16?)", "text in UTF-8"));
         }
@@ -156,16 +167,39 @@ impl RowReader {
             return Err(Problem::new(place, format!("a name of {reason} bytes"), expected));
         }
         let record = ByteRecord::new();
-        let mut rows = RowReader { reader, left, names, record, is_first: false, row: 0 };
+        let mut rows = RowReader {
+            reader,
+            left,
+            names,
+            record,
+            is_first: false,
+            row: 0,
+            skipped,
+            has_returns,
+            line: 0,
+            empty_lines: 0,
+            has_record: false,
+        };
         rows.is_first = rows.next()?;
+        // Between the header and its first row nothing is missing.
+        rows.empty_lines = 0;
         Ok(rows)
     }
 
     fn next(&mut self) -> Result<bool, Problem> {
         self.left.store(LONGEST_ROW, Ordering::Relaxed);
+        let before = self.reader.position().line();
         let is_there = self.reader.read_byte_record(&mut self.record).map_err(unreadable)?;
+        if !is_there || self.record.as_slice() == END.trim_ascii() {
+            return Ok(false);
+        }
         closed(&self.record)?;
-        Ok(is_there)
+        let inside = self.record.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
+        let after = self.reader.position().line();
+        // Of CR LF the reader has counted the second only with the next record.
+        self.line = self.skipped + after - inside - u64::from(!self.has_returns);
+        self.empty_lines = (after - before).saturating_sub(inside + 1);
+        Ok(true)
     }
 
     /// Returns the names of the columns.
@@ -190,17 +224,40 @@ impl RowReader {
         let width = layout.numbers.len();
         let mut rows = Rows { width, first: self.row + 1, ..Rows::default() };
         while rows.len() < most {
-            if !std::mem::take(&mut self.is_first) && !self.next()? {
+            // An empty line that was found is read before the record that follows it.
+            let mut is_read = std::mem::take(&mut self.is_first) || self.has_record;
+            if !is_read {
+                is_read = self.next()?;
+            }
+            if !is_read {
                 break;
             }
             self.row += 1;
-            self.read_row(layout, &mut rows)?;
+            self.has_record = self.empty_lines > 0;
+            match self.empty_lines {
+                0 => self.read_row(layout, &mut rows)?,
+                _ => self.read_empty_line(layout, &mut rows)?,
+            }
         }
         Ok(rows)
     }
 
+    /// Reads an empty line: a row of gaps.
+    fn read_empty_line(&mut self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
+        let line = self.line - self.empty_lines;
+        if layout.numbers.iter().any(|(_, gaps)| *gaps != Gaps::Any) {
+            let place = format!("row {} (line {line})", self.row);
+            return Err(Problem::new(place, "an empty line", layout.expected));
+        }
+        rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
+        rows.marks.push(EpisodeEnd::Continues);
+        rows.lines.push(line);
+        self.empty_lines -= 1;
+        Ok(())
+    }
+
     fn read_row(&self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
-        let line = self.record.position().map_or(0, csv::Position::line);
+        let line = self.line;
         let place = || format!("row {} (line {line})", self.row);
         let refuse = |column: usize, reason: String, expected: &str| {
             let name = excerpt(&self.names[column]);
@@ -259,12 +316,17 @@ fn unreadable(error: csv::Error) -> Problem {
     }
 }
 
+/// Returns how many lines stand above the header, empty ones and comments, and how many bytes those are.
+fn lines_above(front: &[u8]) -> (u64, usize) {
+    let above = front
+        .split_inclusive(|&b| b == b'\n')
+        .take_while(|line| line.trim_ascii().is_empty() || line.starts_with(b"#"));
+    above.fold((0, 0), |(lines, bytes), line| (lines + 1, bytes + line.len()))
+}
+
 /// Returns the separator that the header uses outside of quotes.
 fn separator(front: &[u8]) -> u8 {
-    let header = front
-        .split(|&b| b == b'\n')
-        .find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
-        .unwrap_or_default();
+    let header = front.split(|&b| b == b'\n').next().unwrap_or_default();
     let mut is_quoted = false;
     let mut found = b',';
     for &byte in header {

@@ -51,13 +51,12 @@ const BLOCK: usize = 8192;
 ///   average      predicts the exponential average
 ///   seasonal     the last --period rows come again and again
 ///   persistence  the latest value stays
-///   zero         0
 ///   predictor    the crate's Predictor: a prediction, a 90 % band and a surprise
 ///
 /// The report has the fraction of scored rows whose outcome fell inside the predictor's band, and
 /// the rows whose surprise was above 0.999: about one in 1,000 of a clean signal.
 ///
-/// The CSV has a header line and the separator `,`, `;` or tab; empty lines and those that begin with #
+/// The CSV has a header line and the separator `,`, `;` or tab; above it, empty lines and those that begin with #
 /// are skipped.
 ///
 /// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator,
@@ -254,7 +253,13 @@ impl Predict {
         table: &SignalTable,
     ) -> Result<(Vec<String>, Vec<String>), Error> {
         if !self.column.is_empty() {
-            return Ok((self.column.clone(), Vec::new()));
+            let mut once: Vec<String> = Vec::new();
+            for name in &self.column {
+                if !once.contains(name) {
+                    once.push(name.clone());
+                }
+            }
+            return Ok((once, Vec::new()));
         }
         let (numeric, words) = table.signals();
         if numeric.is_empty() {

@@ -68,6 +68,21 @@ impl<R: Read + Seek> Npz<R> {
         self.archive.file_names_raw().map(name).collect()
     }
 
+    /// Refuses an array of another name than those that are read.
+    ///
+    /// # Errors
+    /// [`Problem::Unusable`], with the nearest name.
+    pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), Error> {
+        let Some(unknown) = self.names().into_iter().find(|name| !known.contains(&&**name)) else {
+            return Ok(());
+        };
+        let alike = |name: &&&str| (1000.0 * strsim::jaro_winkler(&unknown, name)) as u32;
+        let nearest = known.iter().max_by_key(alike).copied().unwrap_or_default();
+        let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+        let expected = format!("{} (did you mean `{nearest}`?)", names(&known));
+        Err(Problem::array(&unknown, "unknown", expected).in_file(&self.file))
+    }
+
     /// Returns an array that must be there.
     /// Errors: [`Problem::Unusable`].
     pub fn array(&mut self, name: &str) -> Result<Array, Error> {

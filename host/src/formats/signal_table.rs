@@ -32,9 +32,13 @@ impl SignalTable {
                 false => Box::new(files::open(file)?),
             };
             let rows = RowReader::open(source)?;
-            if rows.names().iter().all(|name| name.parse::<f64>().is_ok() || name.is_empty()) {
-                let expected = "a header line with the names of the columns";
-                return Err(Problem::unusable("line 1", "no names", expected));
+            let expected = "a header line with the names of the columns, none of which is a number";
+            if rows.names().iter().all(String::is_empty) {
+                return Err(Problem::unusable("header", "no names", expected));
+            }
+            if let Some(name) = rows.names().iter().find(|name| name.parse::<f64>().is_ok()) {
+                let reason = format!("`{}` is a number", excerpt(name));
+                return Err(Problem::unusable("header", reason, expected));
             }
             if rows.first_row().is_none() {
                 let reason = "no rows below the header";

@@ -9,8 +9,8 @@
 //! | `end` | `end`, (n), optional | 1: the episode is cut here, though it could go on |
 //! | | `query`, (m, d), optional | features of states whose values are asked for |
 //!
-//! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines that begin
-//! with `#` and a first column without a name (an index) are skipped. Queries for a CSV stand in a second file
+//! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines above it that begin
+//! with `#`, and a first column without a name (an index), are skipped. Queries for a CSV stand in a second file
 //! with the `phi` columns only.
 //!
 //! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only
@@ -115,6 +115,7 @@ impl Trajectory {
     /// Reads the arrays of an `.npz` file.
     /// Errors: [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
+        npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end"])?;
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
         let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);

@@ -126,18 +126,20 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     let found = &result["cumulants"][0]["gammas"][0];
     let lines = predictions(&directory.path().join("out"), "x", 0.9);
     let mut lines = lines.iter();
-    let mut predictor = Predictor::new_f64([10.0]).unwrap();
+    let (mut predictor, first) = (Predictor::new_f64([10.0]).unwrap(), x[0]);
     let (mut in_band, mut banded, mut judged, mut surprises) = (0, 0, 0, 0);
     for (t, x) in x.iter().enumerate() {
         if is_missing(t) {
             predictor.observe(None);
             continue;
         }
-        let outlook = predictor.observe(*x);
+        // Everything is computed from the distances to the first value.
+        let outlook = predictor.observe(*x - first);
         let ([p], surprise) = (outlook.predictions, outlook.surprise);
         let (row, followed, numbers) = lines.next().unwrap();
         assert_eq!(*row, t as u64 + 1);
-        let sum = |mean: f64| (mean / (1.0 - 0.9)) as f32;
+        let level = first / (1.0 - 0.9);
+        let sum = |mean: f64| (f64::from((mean / (1.0 - 0.9)) as f32) + level) as f32;
         let of_core = [sum(p.mean), sum(p.low), sum(p.high), surprise];
         let names = ["predictor", "predictor_low", "predictor_high", "surprise"];
         for (name, want) in names.into_iter().zip(of_core) {

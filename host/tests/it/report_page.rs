@@ -260,7 +260,7 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     for s in 0..2 {
         // Judged against what followed; each horizon on its own.
         let error: f64 = browser.text(&format!("#signals-error-{s}")).parse().unwrap();
-        assert!(error > 0.0 && error < 3.0, "{error}");
+        assert!(error > 0.0 && error < 5.0, "{error}");
     }
     browser.evaluate("document.getElementById('signals').scrollIntoView()");
     browser.screenshot("signals.png", false);

@@ -94,7 +94,6 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
         ("average", Some(SeriesForecaster::Average(None))),
         ("seasonal", seasonal),
         ("persistence", Some(SeriesForecaster::Latest(0.0))),
-        ("zero", Some(SeriesForecaster::Zero)),
     ] {
         if let Some(series) = series {
             add(name, String::new(), Forecaster::SeriesForecaster(series));

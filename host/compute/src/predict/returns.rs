@@ -89,8 +89,11 @@ impl Returns {
         let mut returns = vec![None; ready];
         let (mut sum, mut seen, mut next) = (0.0, 0_usize, 0.0);
         for (i, entry) in self.entries.iter().enumerate().rev() {
-            let follows = entry.is_followed;
-            (sum, seen) = if follows { (next + self.gamma * sum, seen + 1) } else { (0.0, 0) };
+            // Where nothing follows the last value stays, so that a constant added to all adds its own return.
+            (sum, seen) = match entry.is_followed {
+                true => (next + self.gamma * sum, seen + 1),
+                false => (entry.value / (1.0 - self.gamma), 0),
+            };
             next = entry.value;
             if i < ready && seen >= self.horizon {
                 returns[i] = Some(sum as f32);

@@ -26,11 +26,7 @@ pub(super) enum SeriesForecaster {
     /// An autoregression goes on.
     Autoregression(Box<Autoregression>),
     /// The last period comes again.
-    Seasonal {
-        period: usize,
-        values: VecDeque<f64>,
-    },
-    Zero,
+    Seasonal { period: usize, values: VecDeque<f64> },
 }
 
 impl SeriesForecaster {
@@ -56,7 +52,7 @@ impl SeriesForecaster {
                 *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
             }
             SeriesForecaster::Autoregression(model) => model.observe(x),
-            SeriesForecaster::Seasonal { .. } | SeriesForecaster::Zero => {}
+            SeriesForecaster::Seasonal { .. } => {}
         }
     }
 
@@ -80,7 +76,6 @@ impl SeriesForecaster {
                 sum / (1.0 - weight)
             }
             SeriesForecaster::Seasonal { values, .. } => values.back().unwrap_or(&0.0) / horizon,
-            SeriesForecaster::Zero => 0.0,
         }
     }
 }

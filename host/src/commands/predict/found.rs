@@ -9,6 +9,10 @@ use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// Nothing is recommended from fewer horizons of judged rows than this.
+const HORIZONS: f64 = 24.0;
+/// What needs no settings is preferred to what is better by less than this factor.
+const NEARLY: f64 = 1.03;
 /// More panels than this are not drawn.
 const PANELS: usize = 12;
 
@@ -83,9 +87,10 @@ impl<'a> Found<'a> {
         names.dedup();
         let errors: Vec<Vec<_>> =
             tasks.iter().map(|task| task.judged.normalised_errors()).collect();
-        // A signal after which nothing ever changed says nothing about anyone.
+        // A signal after which nothing ever changed says nothing about anyone, nor does a column that counts the rows.
         let is_telling = |task: &SignalForecast| {
-            task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column
+            let says = task.judged.standard_deviation() > 0.0 && task.judged.counts_by().is_none();
+            says || tasks.len() == tasks_per_column
         };
         let telling: Vec<_> =
             tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
@@ -141,11 +146,12 @@ impl<'a> Found<'a> {
                 "rows": judged.rows,
                 "gaps": judged.gaps,
                 "constant": constant(judged),
+                "counts_by": judged.counts_by(),
                 "gammas": tasks.iter().zip(errors).map(gamma).collect::<Vec<_>>(),
             })
         });
         let single = self.single_settings();
-        let recommended = single.first().filter(|(_, mean)| mean.is_some());
+        let recommended = self.recommended().ok();
         let mean =
             |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
         json!({
@@ -166,7 +172,7 @@ impl<'a> Found<'a> {
              one setting for all, geometric means:\n",
             self.table()
         );
-        for name in self.names.iter().filter(|name| **name != "zero") {
+        for name in &self.names {
             if let Some((candidate, mean)) = self.best(name, &self.means) {
                 text.push_str(&format!("  {}: {}\n", candidate.column, shown(mean)));
             }
@@ -175,6 +181,11 @@ impl<'a> Found<'a> {
             let (name, judged) = (&tasks[0].name, &tasks[0].judged);
             if let Some(x) = constant(judged) {
                 text.push_str(&format!("`{name}` is {x} in every row.\n"));
+            }
+            if let Some(step) = judged.counts_by() {
+                text.push_str(&format!(
+                    "`{name}` changes by {step} in every row: it is no signal, and no part of the means.\n"
+                ));
             }
             if judged.gaps > 0 {
                 let rows = if judged.gaps == 1 { "row" } else { "rows" };
@@ -216,11 +227,33 @@ impl<'a> Found<'a> {
         table(&lines)
     }
 
-    /// Returns the candidate with the least mean error, in words.
+    /// Returns what to take, with its mean error: the candidate with the least one, or one without settings that is nearly as
+    /// good. Otherwise the reason why there is nothing to take.
+    fn recommended(&self) -> Result<(&'a Candidate, f64), String> {
+        let single = self.single_settings();
+        let Some((best, Some(least))) = single.first().copied() else {
+            return Err("what followed never changed, in single precision".into());
+        };
+        let horizons = |task: &SignalForecast| task.judged.judged as f64 * (1.0 - task.gamma);
+        if self.tasks.iter().map(horizons).fold(f64::INFINITY, f64::min) < HORIZONS {
+            return Err(format!("fewer than {HORIZONS} horizons of rows were judged"));
+        }
+        if least >= 1.0 {
+            return Err("nothing here predicts better than the mean".into());
+        }
+        let needs_no_choice = |(candidate, _): &&(&Candidate, _)| !chosen(candidate);
+        let simple = single.iter().find(needs_no_choice).copied();
+        Ok(match simple {
+            Some((candidate, Some(mean))) if mean <= NEARLY * least => (candidate, mean),
+            _ => (best, least),
+        })
+    }
+
+    /// Returns what to take, in words.
     fn recommendation(&self) -> String {
-        let Some((candidate, Some(mean))) = self.single_settings().first().copied() else {
-            return "nothing to recommend: what followed never changed, in single precision\n"
-                .into();
+        let (candidate, mean) = match self.recommended() {
+            Ok(found) => found,
+            Err(reason) => return format!("nothing to recommend: {reason}\n"),
         };
         let share = match self.means[0] {
             Some(universal) if universal > mean => {
@@ -228,12 +261,15 @@ impl<'a> Found<'a> {
             }
             _ => String::new(),
         };
-        let hindsight = match candidate.name.as_str() {
-            "td" | "lstd" => ", with settings that were chosen after the fact",
-            _ => "",
-        };
+        let hindsight =
+            if chosen(candidate) { ", with settings that were chosen after the fact" } else { "" };
         format!("recommended here: {}{share}{hindsight}\n", candidate.column)
     }
+}
+
+/// Returns true for a candidate whose settings were chosen after the fact.
+fn chosen(candidate: &Candidate) -> bool {
+    matches!(candidate.name.as_str(), "td" | "lstd")
 }
 
 /// Returns the share of returns that were in the predictor's band.

@@ -32,8 +32,8 @@ fn what_cannot_be_read_is_named() {
         read().unwrap_err().to_string()
     };
     for (text, part) in [
-        ("", "line 1: no names"),
-        ("1,2\n3,4\n", "line 1: no names"),
+        ("", "header: no names"),
+        ("1,2\n3,4\n", "header: `1` is a number"),
         ("x,y\n", "row 1 (line 2): no rows below the header"),
         ("y,z\n1,2\n", "column `x`: missing; expected one of `y`, `z`"),
         ("x,x\n1,2\n", "column `x`: there twice"),
@@ -46,5 +46,31 @@ fn what_cannot_be_read_is_named() {
     ] {
         let message = message(text);
         assert!(message.contains(part), "{text:?}: {message}");
+    }
+}
+
+#[test]
+fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
+    for end in ["\n", "\r\n"] {
+        let text = "# above\n\nx;y\n\n1;2\n\n\n#N/A;4\n5;\"6\n\"\n7;8\n\n".replace('\n', end);
+        let mut table = table(&text, true).unwrap();
+        let columns = [table.column("x").unwrap(), table.column("y").unwrap()];
+        let mut found = Vec::new();
+        loop {
+            // In pieces, one of which ends between two empty lines.
+            let rows = table.read(&columns, 2).unwrap();
+            if rows.is_empty() {
+                break;
+            }
+            found.extend((0..rows.len()).map(|i| (rows.lines[i], rows.row(i).to_vec())));
+        }
+        let shown: Vec<_> = found
+            .iter()
+            .map(|(line, row)| {
+                let cells = row.iter().map(|x| if x.is_nan() { "-".into() } else { x.to_string() });
+                format!("{line}: {}", cells.collect::<Vec<_>>().join(" "))
+            })
+            .collect();
+        assert_eq!(shown, ["5: 1 2", "6: - -", "7: - -", "8: - 4", "9: 5 6", "11: 7 8"], "{end:?}");
     }
 }

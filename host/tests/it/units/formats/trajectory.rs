@@ -169,3 +169,17 @@ fn npz_messages_name_the_array_and_the_place() {
     let bad = message(&phi(vec![0.0, 1.0]), &reward(3));
     assert!(bad.contains("array `reward`: float64 of shape (3,)"), "{bad}");
 }
+
+#[test]
+fn an_array_of_another_name_is_refused_with_the_nearest_one() {
+    let phi = Array { shape: vec![2, 1], data: Data::F64(vec![0.0, 1.0]) };
+    let reward = Array { shape: vec![2], data: Data::F64(vec![0.5; 2]) };
+    for (name, nearest) in
+        [("terminated", "terminal"), ("rewards", "reward"), ("phi_nxt", "phi_next")]
+    {
+        let bytes = npz::to_bytes(&[("phi", &phi), ("reward", &reward), (name, &reward)]).unwrap();
+        let bad = read_npz(&bytes).unwrap_err().to_string();
+        let part = format!("array `{name}`: unknown; expected");
+        assert!(bad.contains(&part) && bad.contains(&format!("did you mean `{nearest}`")), "{bad}");
+    }
+}

@@ -20,7 +20,7 @@ fn a_stream_settles_to_what_a_file_in_memory_has() {
         let (mut sum, mut seen) = (0.0, 0.0);
         for t in (0..values.len()).rev() {
             (sum, seen) = match t + 1 {
-                next if next == gap || next == values.len() => (0.0, 0.0),
+                next if next == gap || next == values.len() => (values[t] / (1.0 - gamma), 0.0),
                 next => (values[next] + gamma * sum, seen + 1.0),
             };
             let known = libm::pow(gamma, seen) <= KNOWN;
