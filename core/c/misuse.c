@@ -33,6 +33,12 @@ static int contexts(void) {
     EXPECT(ictd_context_init(context, size, 2, 0.9f, 0.99f) == ICTD_STATUS_OK);
     EXPECT(ictd_context_value_function(context, &value) == ICTD_STATUS_EMPTY);
     EXPECT(ictd_predictor_reset(context) == ICTD_STATUS_BAD_HANDLE);
+    for (int bit = 0; bit < 64; bit++) {
+        context[0] ^= (uint64_t)1 << bit;
+        EXPECT(ictd_context_observe(context, phi, 1.0f, phi) == ICTD_STATUS_BAD_HANDLE);
+        EXPECT(ictd_context_len(context) == 0);
+        context[0] ^= (uint64_t)1 << bit;
+    }
 
     EXPECT(ictd_context_observe(context, bad, 1.0f, phi) == ICTD_STATUS_NON_FINITE);
     EXPECT(ictd_context_observe(context, NULL, 1.0f, phi) == ICTD_STATUS_NULL);

@@ -99,12 +99,12 @@ pub extern "C" fn ictd_abi_version() -> u32 {
 /// The content of the caller's storage.
 #[repr(C, align(8))]
 struct Handle<T> {
-    /// [`MAGIC`], and the code of T.
+    /// The code of T, and its complement under [`MAGIC`]: one of them that was overwritten does not fit the other.
     kind: [u32; 2],
     value: T,
 }
 
-/// The first word of storage that the library has set up.
+/// Marks storage that the library has set up.
 const MAGIC: u32 = u32::from_le_bytes(*b"ictd");
 
 /// Sets up a handle in the caller's storage.
@@ -124,7 +124,7 @@ unsafe fn make<T>(
         Err(error) => error.into(),
         Ok(value) => {
             // SAFETY: `storage` is not null, is aligned and is large enough.
-            unsafe { to.write(Handle { kind: [MAGIC, kind], value }) };
+            unsafe { to.write(Handle { kind: [kind, !kind ^ MAGIC], value }) };
             ictd_status::Ok
         }
     }
@@ -138,7 +138,7 @@ unsafe fn kind(handle: *const u64) -> Result<u32, ictd_status> {
     // SAFETY: `handle` is null or points to 8 bytes, and any bits are two integers.
     match unsafe { handle.cast::<[u32; 2]>().as_ref() } {
         None => Err(ictd_status::Null),
-        Some([MAGIC, kind]) => Ok(*kind),
+        Some([kind, complement]) if *complement == !kind ^ MAGIC => Ok(*kind),
         Some(_) => Err(ictd_status::BadHandle),
     }
 }

@@ -18,7 +18,8 @@ class PredictValue(gym.Wrapper):
     """Predicts, at each step, the discounted sum of the rewards that follow, whatever policy acts.
 
     `info["value"]` of `reset` and `step` is the value of the state just reached, predicted from all transitions seen
-    so far, in this episode and those before; 0.0 before the first one, and of a state that ends an episode.
+    so far, in this episode and those before; 0.0 before the first one, and of a state that ends an episode. A step after the
+    end of an episode begins another one and is no transition, as in environments that reset themselves.
 
     env: observations must be a vector. model: the universal one by default, with `gamma`. retention: by default all
     transitions count; below 1 the past shrinks by that with each, for policies that change. features: from an
@@ -44,6 +45,7 @@ class PredictValue(gym.Wrapper):
         self._retention = retention
         self._context: Context | None = None
         self._phi: NDArray[np.float64] | None = None
+        self._has_ended = False
 
     @property
     def context(self) -> Context | None:
@@ -57,6 +59,7 @@ class PredictValue(gym.Wrapper):
             self._context = Context(len(self._phi), self._model, self._retention)
         # A reset in the middle of an episode cuts it.
         self._context.end_episode()
+        self._has_ended = False
         return observation, {**info, "value": self._value()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -64,8 +67,11 @@ class PredictValue(gym.Wrapper):
             raise gym.error.ResetNeeded("call reset before step")
         observation, reward, terminated, truncated, info = self.env.step(action)
         phi = np.asarray(self._features(observation), dtype=np.float64)
-        self._context.observe(self._phi, float(reward), None if terminated else phi)
-        self._phi = phi
+        if self._has_ended:
+            self._context.end_episode()
+        else:
+            self._context.observe(self._phi, float(reward), None if terminated else phi)
+        self._phi, self._has_ended = phi, terminated or truncated
         return observation, reward, terminated, truncated, {**info, "value": 0.0 if terminated else self._value()}
 
     def _value(self) -> float:

@@ -53,6 +53,40 @@ def test_it_is_the_context_fed_by_hand():
     assert len(env.context) == 30
 
 
+def test_environments_that_reset_themselves_give_the_same_transitions():
+    class Chain(gym.Env):
+        """0 -> 1 -> 2 -> end, with a reward of 1 on the last step."""
+
+        observation_space, action_space = gym.spaces.Box(0, 1, (3,)), gym.spaces.Discrete(1)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.at = 0
+            return np.eye(3)[0], {}
+
+        def step(self, action):
+            if self.at == 2:
+                return np.eye(3)[2], 1.0, True, False, {}
+            self.at += 1
+            return np.eye(3)[self.at], 0.0, False, False, {}
+
+    def weights(env, steps, resets):
+        env.reset()
+        for _ in range(steps):
+            _, _, terminated, truncated, _ = env.step(0)
+            if resets and (terminated or truncated):
+                env.reset()
+        context = env.get_wrapper_attr("context")
+        return context.weights().tolist(), len(context)
+
+    value = lambda env: PredictValue(env, features=lambda s: s)  # noqa: E731
+    expected = weights(value(Chain()), 300, True)
+    np.testing.assert_allclose(expected[0], [0.81, 0.9, 1.0], atol=0.02)
+    autoreset = gym.wrappers.Autoreset
+    assert weights(value(autoreset(Chain())), 400, False) == expected
+    assert weights(autoreset(value(Chain())), 400, False) == expected
+
+
 def test_a_real_environment_passes_gymnasiums_own_checks():
     from gymnasium.wrappers import PassiveEnvChecker
 

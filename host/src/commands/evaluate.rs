@@ -89,6 +89,9 @@ pub(crate) const ENTRY: Experiment = Experiment {
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
     let estimator = options.estimator(session.seed)?;
+    for input in std::iter::once(&options.data).chain(&options.queries) {
+        experiment::refuse_inside(&ENTRY, session, input)?;
+    }
     experiment::run(&ENTRY, options, session, |records| {
         options.measure(&estimator, session, records)
     })

@@ -16,6 +16,7 @@ use crate::run::session::Session;
 use figures::{Figure, NamedFigures};
 use serde::Serialize;
 use serde_json::json;
+use std::path::Path;
 
 /// The description of an experiment, known without running it.
 pub struct Experiment {
@@ -93,6 +94,20 @@ impl Experiment {
             }
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+/// Refuses a user's file that lies in the folder which a run replaces.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
+    match (input.canonicalize(), session.out.join(entry.id).canonicalize()) {
+        (Ok(inside), Ok(folder)) if inside.starts_with(&folder) => {
+            let reason = "it lies in the folder that this command writes; expected another --out";
+            Err(Error::file(input, reason))
+        }
+        _ => Ok(()),
     }
 }
 

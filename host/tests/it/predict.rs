@@ -382,3 +382,15 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
     assert!(long.contains("`year` changes by 1 in every row: it is no signal"), "{long}");
     assert!(long.contains("recommended here"), "{long}");
 }
+
+#[test]
+fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let content = csv("x", signal(300).iter().map(f64::to_string));
+    predict(&directory, &content, "");
+    let own = directory.path().join("out/predict/predictions.csv");
+    let before = fs::read(&own).unwrap();
+    let line = common::refused(directory.path(), &format!("predict {} --out out", own.display()));
+    assert!(line.contains("it lies in the folder that this command writes"), "{line}");
+    assert_eq!(fs::read(&own).unwrap(), before);
+}
