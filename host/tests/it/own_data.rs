@@ -70,6 +70,22 @@ fn layers_that_diverge_are_said_to() {
 }
 
 #[test]
+fn lstd_takes_features_in_any_units() {
+    // v / unit, whatever the units of the three features are.
+    for units in [[1.0, 1.0, 1.0], [1e6, 1e-6, 1e3], [1e-12, 1e12, 1.0]] {
+        let [a, b, c] = units;
+        let rows = format!("{a},0,0,1\n0,{b},0,0\n0,0,{c},0\n{a},0,0,\n");
+        let directory = place(format!("phi_0,phi_1,phi_2,reward\n{rows}"));
+        let line = "evaluate --data data.csv --gamma 0.5 --layers 1 --alpha 1e-30";
+        let [_, _, lstd] = weights(&object(directory.path(), 0, line));
+        for ((got, v), unit) in lstd.iter().zip([1.0, 0.25, 0.5]).zip(units) {
+            assert!((got * unit - v / 0.875).abs() < 1e-12, "{units:?}: {lstd:?}");
+        }
+        assert_eq!(lstd.len(), 3);
+    }
+}
+
+#[test]
 fn nothing_crosses_the_end_of_an_episode() {
     let evaluate = |data: &str, more: &str, count: usize, want: [f64; 2]| {
         let directory = place(data);

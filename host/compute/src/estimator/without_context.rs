@@ -96,15 +96,23 @@ fn fixed_point<const D: usize>(
     trace_decay: f64,
 ) -> Result<SVector<f64, D>, Error> {
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
+    let mut squares = SVector::<f64, D>::zeros();
     for episode in kept.episodes() {
         let mut trace = SVector::<f64, D>::zeros();
         for t in episode {
             trace = trace * trace_decay + t.phi;
             a += trace * (t.phi - t.phi_next * gamma).transpose();
             b += trace * t.reward;
+            squares += t.phi.component_mul(&t.phi);
         }
     }
-    linear_system::solve(a, b, kept.d, "the LSTD system")
+    // In units of the features, whatever those are: by powers of two, which round nothing.
+    const EXPONENT: u64 = 0x7ff << 52;
+    let unit = |x: f64| f64::from_bits(x.sqrt().to_bits() & EXPONENT);
+    let scale = squares.map(|x| if x > 0.0 { 1.0 / unit(x) } else { 1.0 });
+    let scaled = SMatrix::from_fn(|i, j| scale[i] * a[(i, j)] * scale[j]);
+    let weights = linear_system::solve(scaled, scale.component_mul(&b), kept.d, "the LSTD system")?;
+    Ok(scale.component_mul(&weights))
 }
 
 fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<Value<D>, Error> {
