@@ -8,6 +8,7 @@ pub use super::table::Measured;
 use super::table::{ExperimentOptions, ExperimentSpec};
 use super::{panels, plots};
 use crate::error::Error;
+use crate::files;
 use crate::run::config;
 use crate::run::info::RunManifest;
 use crate::run::records::{self, RunDirectory, RunFiles};
@@ -102,13 +103,11 @@ impl Experiment {
 /// # Errors
 /// [`Error::File`].
 pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
-    match (input.canonicalize(), session.out.join(entry.id).canonicalize()) {
-        (Ok(inside), Ok(folder)) if inside.starts_with(&folder) => {
-            let reason = "it lies in the folder that this command writes; expected another --out";
-            Err(Error::file(input, reason))
-        }
-        _ => Ok(()),
+    if files::is_inside(input, &session.out.join(entry.id)) {
+        let reason = "it lies in the folder that this command writes; expected another --out";
+        return Err(Error::file(input, reason));
     }
+    Ok(())
 }
 
 /// Measures, which puts the numbers behind the figures into the records, and writes the run's directory: config.toml,
