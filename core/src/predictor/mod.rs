@@ -45,6 +45,7 @@ pub use gate::SampleStatus;
 
 use crate::error::Error;
 use crate::linalg::dot_arrays as dot;
+use crate::linalg::linear_system::epsilon;
 use crate::scalar::Real;
 use crate::signal::SignalFeatures;
 use crate::value_function::clamp;
@@ -63,7 +64,7 @@ const SEEN: f32 = 10.0;
 /// The ends of a band lie outside of what they follow by this share of the recent range, and by the rounding of so many units
 /// in the last place.
 const RESOLUTION: f32 = 1.0 / 1024.0;
-const ROUNDING: f32 = 2.0;
+const ROUNDING: usize = 2;
 /// A sample that is missing or held back counts as what was predicted of it, up to so many in a row, if so many were taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
@@ -334,7 +335,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let phi = self.td.clipped();
         let (taken, follows, retention) = (self.taken, !moved, self.retention);
         let moment = Moment { value, taken, follows, retention };
-        let pad = RESOLUTION * self.gate.range + ROUNDING * epsilon::<S>() * size;
+        let pad = RESOLUTION * self.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
         let (level, autoregression) = (self.signal.level(), &self.autoregression);
         let turn = self.turn as usize;
         let observe = |h: usize, horizon: &mut Horizon| {
@@ -403,9 +404,4 @@ impl<const H: usize, S: Real> Predictor<H, S> {
 /// Returns a number in `f32`.
 fn narrow<S: Real>(x: S) -> f32 {
     x.to_f64() as f32
-}
-
-/// Returns the distance from 1 to the next number.
-fn epsilon<S: Real>() -> f32 {
-    if S::BYTES == 4 { f32::EPSILON } else { f64::EPSILON as f32 }
 }

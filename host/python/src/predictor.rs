@@ -49,6 +49,13 @@ impl AnyPredictor {
         }
     }
 
+    fn reset(&mut self) {
+        match self {
+            AnyPredictor::Single(predictor) => predictor.reset(),
+            AnyPredictor::Double(predictor) => predictor.reset(),
+        }
+    }
+
     fn bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; OfSamples::<HORIZONS, f64>::SIZE];
         let len = match self {
@@ -87,7 +94,6 @@ pub(crate) struct Predictor {
     #[pyo3(get)]
     horizons: Vec<f32>,
     predictors: Vec<AnyPredictor>,
-    new: Vec<AnyPredictor>,
 }
 
 /// What a predictor says of one sample, or of many.
@@ -186,8 +192,7 @@ impl Predictor {
         let predictor = predictor.map_err(|_| {
             refused("limits", format!("{limits:?}; expected (low, high), low < high"))
         })?;
-        let new = vec![predictor; signals];
-        Ok(Predictor { horizons, predictors: new.clone(), new })
+        Ok(Predictor { horizons, predictors: vec![predictor; signals] })
     }
 
     #[getter]
@@ -226,7 +231,7 @@ impl Predictor {
     }
 
     fn reset(&mut self) {
-        self.predictors.clone_from(&self.new);
+        self.predictors.iter_mut().for_each(AnyPredictor::reset);
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -255,14 +260,7 @@ impl Predictor {
         let mut horizons: Vec<f32> =
             (0..HORIZONS).map(|h| f32::from_le_bytes(word(12 + 4 * h))).collect();
         horizons.dedup();
-        let mut new = predictors.clone();
-        for predictor in &mut new {
-            match predictor {
-                AnyPredictor::Single(predictor) => predictor.reset(),
-                AnyPredictor::Double(predictor) => predictor.reset(),
-            }
-        }
-        Ok(Predictor { horizons, predictors, new })
+        Ok(Predictor { horizons, predictors })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
