@@ -28,6 +28,7 @@
 #![deny(unsafe_code)]
 
 pub mod capacity;
+pub mod cells;
 pub mod checkpoint;
 pub mod construction;
 pub mod digest;

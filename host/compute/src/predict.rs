@@ -1,11 +1,15 @@
 //! Predictions of signals row by row, and how good they were once it is known what followed.
 
 mod candidates;
+mod clock;
 mod returns;
+mod score;
 mod series;
 
 pub use candidates::{Candidate, OF_PREDICTOR, Settings};
+pub use clock::{Clock, Count};
 pub use returns::{KNOWN, Returns, Settled};
+pub use score::{ForecastScore, log_ratio_interval};
 
 use crate::rows::Rows;
 use candidates::CandidateSet;
@@ -19,10 +23,6 @@ pub const UNJUDGED: u64 = 50;
 const ROWS_IN_FIGURE: usize = 300;
 /// A surprise above this one is an alarm: in a clean signal about one in 1,000 rows.
 pub const ALARM: f32 = 0.999;
-/// Steps that differ by less than this share are the same, but for rounding.
-const COUNTING: f64 = 1e-6;
-/// Below this share of its mean square a variance is one of single precision.
-const ROUNDING: f64 = 1e-13;
 
 /// A sum to predict: a signal and a discount.
 pub struct SignalForecast {
@@ -37,7 +37,7 @@ pub struct SignalForecast {
     pub returns: Returns,
     /// The first value. Everything is computed from the distances to it, so that no result depends on the level.
     level: Option<f64>,
-    /// The last row was no gap.
+    /// The next row follows the last one: that was no gap, and there was one.
     follows: bool,
     predictions: Vec<f32>,
     /// The signal's and the discount's cells.
@@ -57,95 +57,10 @@ pub struct Shown {
     pub row: u64,
     /// The signal's value in it.
     pub value: f64,
-    /// The discounted sum of what followed.
-    pub followed: f32,
+    /// G_t, the discounted sum of the values that followed.
+    pub realised_return: f32,
     /// The prediction of each candidate, and [`OF_PREDICTOR`].
     pub predictions: Vec<f32>,
-}
-
-/// The record of a stream at its end.
-#[derive(Clone, Debug, Default)]
-pub struct ForecastScore {
-    /// Rows that were predicted.
-    pub rows: u64,
-    /// Rows that were skipped.
-    pub gaps: u64,
-    /// Rows whose predictions were judged.
-    pub judged: u64,
-    /// Of those, the ones in which the predictor's band had ends, and those in which it held what followed.
-    pub banded: u64,
-    pub in_band: u64,
-    /// Rows that surprised the predictor by more than [`ALARM`].
-    pub alarms: u64,
-    /// The least and the largest value.
-    pub range: Option<(f64, f64)>,
-    /// The last value, and by how much it differs from the one before.
-    last: Option<(f64, Option<f64>)>,
-    /// Values did not follow each other by one step.
-    has_steps: bool,
-    /// The mean of what followed.
-    mean: f64,
-    /// sum (followed - mean)^2.
-    squares: f64,
-    /// sum (prediction - followed)^2 of each candidate.
-    squared_errors: Vec<f64>,
-}
-
-impl ForecastScore {
-    fn see(&mut self, value: f64) {
-        self.rows += 1;
-        let (low, high) = self.range.unwrap_or((value, value));
-        self.range = Some((low.min(value), high.max(value)));
-        let step = self.last.map(|(last, _)| value - last);
-        if let (Some((_, Some(before))), Some(step)) = (self.last, step) {
-            self.has_steps |= (step - before).abs() > COUNTING * before.abs();
-        }
-        self.last = Some((value, step));
-    }
-
-    /// Returns the step by which the values count up or down, from row to row: an index or a time, and no signal.
-    pub fn counts_by(&self) -> Option<f64> {
-        let (_, step) = self.last?;
-        step.filter(|step| *step != 0.0 && !self.has_steps && self.rows > 2 && self.gaps == 0)
-    }
-
-    fn take(&mut self, settled: &Settled) {
-        let Some((_, &[low, high, surprise])) = settled.predictions.split_last_chunk() else {
-            return;
-        };
-        self.alarms += u64::from(surprise > ALARM);
-        let Some(followed) = settled.followed.filter(|_| settled.row > UNJUDGED) else { return };
-        let has_ends = low.is_finite() && high.is_finite();
-        self.banded += u64::from(has_ends);
-        self.in_band += u64::from(has_ends && (low..=high).contains(&followed));
-        let followed = f64::from(followed);
-        self.judged += 1;
-        let deviation = followed - self.mean;
-        self.mean += deviation / self.judged as f64;
-        self.squares += deviation * (followed - self.mean);
-        for (sum, prediction) in self.squared_errors.iter_mut().zip(settled.predictions) {
-            let error = f64::from(*prediction) - followed;
-            *sum += error * error;
-        }
-    }
-
-    /// Returns mean (prediction - followed)^2 / variance of what followed, of each candidate; none if that is not
-    /// finite, or what followed never changed.
-    pub fn normalised_errors(&self) -> Vec<Option<f64>> {
-        let deviation = self.standard_deviation();
-        let squares = deviation * deviation * self.judged as f64;
-        let share = |sum: &f64| Some(sum / squares).filter(|x| x.is_finite());
-        self.squared_errors.iter().map(share).collect()
-    }
-
-    /// Returns the standard deviation of what followed; 0 if it never changed.
-    pub fn standard_deviation(&self) -> f64 {
-        let variance = self.squares / self.judged as f64;
-        // The last returns of a constant signal are known only to that relative precision.
-        let is_constant = self.range.is_some_and(|(low, high)| low == high);
-        let least = if is_constant { KNOWN * KNOWN } else { ROUNDING };
-        if variance > least * self.mean * self.mean { variance.sqrt() } else { 0.0 }
-    }
 }
 
 impl SignalForecast {
@@ -171,7 +86,7 @@ impl SignalForecast {
             predictions: Vec::new(),
             cells: cells.trim_end().to_owned(),
             lines: Vec::new(),
-            judged: ForecastScore { squared_errors: vec![0.0; count], ..ForecastScore::default() },
+            judged: ForecastScore::new(count, gamma),
             shown: VecDeque::new(),
         })
     }
@@ -181,24 +96,38 @@ impl SignalForecast {
         &self.learners.candidates
     }
 
-    /// Takes rows, and appends the lines that are settled; all of them without rows, at the end of the stream.
+    /// Takes rows, and appends the lines that are settled; all of them without rows, at the end of the stream. The rows at
+    /// `breaks` do not follow the one before.
     ///
     /// # Errors
     /// The number of the row, and the core's reason, for numbers that are too large.
-    pub fn take(&mut self, rows: &Rows) -> Result<(), (u64, Error)> {
-        for i in 0..rows.len() {
-            let row = rows.first + i as u64;
+    pub fn take(&mut self, rows: &Rows, breaks: &[usize]) -> Result<(), (u64, Error)> {
+        let mut breaks = breaks.iter().peekable();
+        for (i, &row) in rows.row_numbers.iter().enumerate() {
+            if breaks.next_if_eq(&&i).is_some() {
+                self.interrupt();
+            }
             self.take_row(row, rows.row(i)[self.place]).map_err(|error| (row, error))?;
         }
         self.settle(rows.is_empty());
         Ok(())
     }
 
+    /// Gives back the memory for rows and lines, at the end of the stream.
+    pub fn release(&mut self) {
+        self.lines = Vec::new();
+        self.returns = Returns::new(self.gamma, 0);
+    }
+
+    fn interrupt(&mut self) {
+        self.follows = false;
+        self.learners.skip();
+    }
+
     fn take_row(&mut self, row: u64, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             self.judged.gaps += 1;
-            self.follows = false;
-            self.learners.skip();
+            self.interrupt();
             return Ok(());
         }
         if ((value / (1.0 - self.gamma)) as f32).is_infinite() {
@@ -210,7 +139,7 @@ impl SignalForecast {
         self.predictions.clear();
         self.learners.step(distance, follows, &mut self.predictions)?;
         self.returns.push(row, distance, follows, &self.predictions);
-        self.judged.see(value);
+        self.judged.see(value, follows);
         Ok(())
     }
 
@@ -224,20 +153,20 @@ impl SignalForecast {
         let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
         returns.settle(is_end, |settled| {
             judged.take(&settled);
-            let followed = settled.followed.as_ref().map(at_level);
+            let realised = settled.realised_return.as_ref().map(at_level);
             predictions.clear();
             if let Some((surprise, sums)) = settled.predictions.split_last() {
                 predictions.extend(sums.iter().map(at_level));
                 predictions.push(*surprise);
             }
             let Settled { row, value, .. } = settled;
-            put_line(lines, cells, row, followed, predictions);
-            let Some(followed) = followed else { return };
+            put_line(lines, cells, row, realised, predictions);
+            let Some(realised_return) = realised else { return };
             let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
             let mut of_oldest = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
             of_oldest.clone_from(predictions);
             let value = value + level;
-            shown.push_back(Shown { row, value, followed, predictions: of_oldest });
+            shown.push_back(Shown { row, value, realised_return, predictions: of_oldest });
         });
     }
 }
@@ -247,14 +176,14 @@ fn put_line(
     lines: &mut Vec<u8>,
     cells: &str,
     row: u64,
-    followed: Option<f32>,
+    realised_return: Option<f32>,
     predictions: &[f32],
 ) {
     // Memory does not refuse.
     let _ = write!(lines, "{row},{cells}");
-    let followed = followed.unwrap_or(f32::NAN);
+    let realised_return = realised_return.unwrap_or(f32::NAN);
     let mut buffer = ryu::Buffer::new();
-    for &x in std::iter::once(&followed).chain(predictions) {
+    for &x in std::iter::once(&realised_return).chain(predictions) {
         let text = if x.is_finite() { buffer.format_finite(x) } else { "" };
         lines.push(b',');
         lines.extend_from_slice(text.as_bytes());

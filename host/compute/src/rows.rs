@@ -4,8 +4,10 @@
 //! skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each other. A row may be marked
 //! as the last of its episode.
 
+use crate::cells::{excerpt, mark, number, shown, time};
 use crate::estimator::EpisodeEnd;
 use csv::ByteRecord;
+use std::collections::HashMap;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,8 +20,12 @@ pub const LONGEST_ROW: usize = 1 << 20;
 pub const LONGEST_NAME: usize = 200;
 /// A line that is put after the last row: if it is the end of a cell, a quote is open.
 const END: &[u8] = b"\n# the end of the file\n";
-/// The most characters of a cell that a message shows.
-const SHOWN: usize = 40;
+/// How packed files begin, and what they are.
+const PACKED: [(&[u8], &str); 3] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip, or a spreadsheet"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+];
 
 /// Why rows cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +61,10 @@ pub struct Layout {
     pub numbers: Vec<(usize, Gaps)>,
     /// Columns without a name, which must be empty.
     pub empty: Vec<usize>,
+    /// The column of a row's time.
+    pub time: Option<usize>,
+    /// The column that says which series a row belongs to.
+    pub series: Option<usize>,
     /// The column that marks a row after which nothing follows.
     pub terminal: Option<usize>,
     /// The column that marks a row after which the episode is cut.
@@ -68,10 +78,14 @@ pub struct Layout {
 pub struct Rows {
     /// The number of columns.
     pub width: usize,
-    /// The number of the first row, from 1 after the header.
-    pub first: u64,
+    /// The rows' numbers, from 1 after the header, (rows).
+    pub row_numbers: Vec<u64>,
     /// (rows, width); NaN is a gap.
     pub numbers: Vec<f64>,
+    /// Times in seconds, or in the unit of their column, NaN where there is none, (rows); empty without such a column.
+    pub times: Vec<f64>,
+    /// The name of each row's series, (rows); empty without such a column.
+    pub series: Vec<String>,
     /// The way each row's episode goes on, (rows).
     pub marks: Vec<EpisodeEnd>,
     /// The line of the file that each row begins on, (rows).
@@ -92,6 +106,35 @@ impl Rows {
     /// Returns the numbers of row i.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.numbers[i * self.width..(i + 1) * self.width]
+    }
+
+    /// Returns the same rows with some of the columns alone.
+    pub fn of_columns(self, places: &[usize]) -> Rows {
+        let numbers = (0..self.len()).flat_map(|i| places.iter().map(move |at| (i, *at)));
+        let numbers = numbers.map(|(i, at)| self.row(i)[at]).collect();
+        Rows { numbers, width: places.len(), ..self }
+    }
+
+    /// Returns the rows of each series, in the order in which the series begin.
+    pub fn by_series(self) -> Vec<(String, Rows)> {
+        if self.series.is_empty() {
+            return vec![(String::new(), self)];
+        }
+        let mut all: Vec<(String, Rows)> = Vec::new();
+        let mut places = HashMap::new();
+        for (i, name) in self.series.iter().enumerate() {
+            let at = *places.entry(name).or_insert_with(|| {
+                all.push((name.clone(), Rows { width: self.width, ..Rows::default() }));
+                all.len() - 1
+            });
+            let rows = &mut all[at].1;
+            rows.row_numbers.push(self.row_numbers[i]);
+            rows.numbers.extend_from_slice(self.row(i));
+            rows.times.extend(self.times.get(i));
+            rows.marks.push(self.marks[i]);
+            rows.lines.push(self.lines[i]);
+        }
+        all
     }
 }
 
@@ -139,6 +182,13 @@ impl RowReader {
     pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
+        if let Some((_, what)) = PACKED.iter().find(|(begin, _)| front.starts_with(begin)) {
+            return Err(Problem::new(
+                "line 1",
+                format!("a packed file ({what})"),
+                "CSV: unpack it",
+            ));
+        }
         let (skipped, begin) = lines_above(&front);
         front.drain(..begin);
         let separator = separator(&front);
@@ -212,6 +262,11 @@ impl RowReader {
         self.is_first.then_some(&self.record)
     }
 
+    /// Returns the line that the last row that was found begins on.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
     /// Returns the bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.reader.position().byte()
@@ -222,7 +277,7 @@ impl RowReader {
     /// none, and a gap where none is expected.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
         let width = layout.numbers.len();
-        let mut rows = Rows { width, first: self.row + 1, ..Rows::default() };
+        let mut rows = Rows { width, ..Rows::default() };
         while rows.len() < most {
             // An empty line that was found is read before the record that follows it.
             let mut is_read = std::mem::take(&mut self.is_first) || self.has_record;
@@ -250,8 +305,13 @@ impl RowReader {
             return Err(Problem::new(place, "an empty line", layout.expected));
         }
         rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
+        rows.times.extend(layout.time.map(|_| f64::NAN));
+        // An empty line belongs to the series that is interrupted, the last one.
+        let series = layout.series.map(|_| rows.series.last().cloned().unwrap_or_default());
+        rows.series.extend(series);
         rows.marks.push(EpisodeEnd::Continues);
         rows.lines.push(line);
+        rows.row_numbers.push(self.row);
         self.empty_lines -= 1;
         Ok(())
     }
@@ -280,10 +340,15 @@ impl RowReader {
         for &column in &layout.empty {
             let cell = &self.record[column];
             if !cell.trim_ascii().is_empty() {
-                let reason = format!("`{}` without a column's name", text(cell));
+                let reason = format!("`{}` without a column's name", shown(cell));
                 return Err(refuse(column, reason, "a name in the header, or an empty cell"));
             }
         }
+        if let Some(column) = layout.time {
+            let cell = &self.record[column];
+            rows.times.push(number(cell).ok().or_else(|| time(cell)).unwrap_or(f64::NAN));
+        }
+        rows.series.extend(layout.series.map(|column| shown(&self.record[column])));
         let marked = |column: Option<usize>| match column {
             Some(column) => {
                 mark(&self.record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
@@ -296,6 +361,7 @@ impl RowReader {
             (false, false) => EpisodeEnd::Continues,
         });
         rows.lines.push(line);
+        rows.row_numbers.push(self.row);
         Ok(())
     }
 }
@@ -336,47 +402,4 @@ fn separator(front: &[u8]) -> u8 {
         }
     }
     found
-}
-
-/// Returns the beginning of a text, for messages.
-pub fn excerpt(text: &str) -> String {
-    let mut out: String = text.chars().take(SHOWN).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        out.push('…');
-    }
-    out
-}
-
-fn text(cell: &[u8]) -> String {
-    excerpt(String::from_utf8_lossy(cell).trim())
-}
-
-fn number(cell: &[u8]) -> Result<f64, String> {
-    let parsed = std::str::from_utf8(cell).ok().and_then(|text| text.trim().parse::<f64>().ok());
-    match parsed.filter(|x| x.is_finite()) {
-        Some(x) => Ok(x),
-        None if cell.trim_ascii().is_empty() => Err("empty".to_owned()),
-        None if cell.contains(&b'\n') => Err("a line break (an open quote?)".to_owned()),
-        None => Err(format!("`{}`", text(cell))),
-    }
-}
-
-/// Reads a mark: 0 or 1, also as other tools write them: 1.0, True.
-fn mark(cell: &[u8]) -> Result<bool, String> {
-    let cell = cell.trim_ascii();
-    if cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false") {
-        return Ok(cell.len() == 4);
-    }
-    match number(cell)? {
-        0.0 => Ok(false),
-        1.0 => Ok(true),
-        other => Err(format!("`{other}`")),
-    }
-}
-
-/// Returns false for a cell of words or a date; true for a number, and for what stands for one that is missing.
-pub fn is_number_or_gap(cell: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(cell);
-    let missing = ["", "na", "n/a", "null", "none"];
-    text.trim().parse::<f64>().is_ok() || missing.contains(&text.trim().to_lowercase().as_str())
 }

@@ -71,6 +71,8 @@ pub struct Curve {
     pub band: Vec<(f64, f64)>,
     /// Drawn with dashes.
     pub dashed: bool,
+    /// Each point is marked, as one that was measured.
+    pub marked: bool,
 }
 
 impl Curve {
@@ -209,7 +211,11 @@ impl Curve {
             match points.as_slice() {
                 [] => {}
                 [point] => to.circle(*point, 3.0, colour),
-                points => to.polyline(points, colour, 2.0, self.dashed),
+                points => {
+                    to.polyline(points, colour, 2.0, self.dashed);
+                    let marks = points.iter().filter(|_| self.marked);
+                    marks.for_each(|point| to.circle(*point, 3.0, colour));
+                }
             }
         }
     }

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, merge, plot, predict, report,
-    reproduce, stored_model, sweep, train_run,
+    WITH_FIGURES, compare, completions, digest, evaluate, import, list, main_job, merge, plot,
+    predict, report, reproduce, stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
@@ -29,7 +29,6 @@ use std::path::PathBuf;
 #[command(
     name = "ictd",
     version,
-    args_override_self = true,
     disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input, \
@@ -75,6 +74,7 @@ pub enum Command {
     Predict(predict::Predict),
     Import(import::Import),
     Compare(compare::Compare),
+    Completions(completions::Completions),
 }
 
 /// Runs the command.
@@ -98,7 +98,8 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
         Some(Command::Predict(options)) => predict::run(options, session),
         Some(Command::Import(options)) => import::run(options, session),
-        Some(Command::Compare(options)) => compare::run(options),
+        Some(Command::Compare(options)) => compare::run(options, &catalogue),
+        Some(Command::Completions(options)) => Ok(options.run(clap_command())),
     }
 }
 

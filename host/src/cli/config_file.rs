@@ -82,19 +82,20 @@ pub fn insert_text(
             }
             given.push(id);
         }
+        // A typed option wins.
+        let option = argument.or(root.get_arguments().find(|a| is_named(a, name)));
+        let is_typed = |a: &OsString| {
+            let typed = a.to_str().and_then(|a| a.strip_prefix("--"));
+            let typed = typed.and_then(|a| a.split('=').next());
+            typed.is_some_and(|typed| typed == name || option.is_some_and(|a| is_named(a, typed)))
+        };
+        let is_typed = arguments.iter().any(is_typed);
         match value {
             Value::String(value) if argument.is_some_and(clap::Arg::is_positional) => {
                 from_file.push(value.into());
             }
-            // A typed option beside it wins, as for other options.
+            _ if is_typed => {}
             Value::Array(values) if argument.is_some_and(is_repeatable) => {
-                let is_typed = |a: &OsString| {
-                    let option = a.to_str().and_then(|a| a.strip_prefix("--"));
-                    option.is_some_and(|a| a.split('=').next() == Some(name))
-                };
-                if arguments.iter().any(is_typed) {
-                    continue;
-                }
                 for value in values {
                     from_file.extend(to_arguments(path, name, value)?);
                 }

@@ -51,7 +51,14 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let option = shown.split_whitespace().next().unwrap_or_default();
     let value = text(ContextKind::InvalidValue);
     let typed = if value.is_empty() { option.to_owned() } else { format!("{option} {value}") };
-    match error.kind() {
+    let suggested =
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let suggested = suggested.map(text).concat();
+    let suggestion = match suggested.split(", ").next() {
+        Some(name) if !name.is_empty() => format!(" (did you mean {name}?)"),
+        _ => String::new(),
+    };
+    let line = match error.kind() {
         ErrorKind::ValueValidation if !shown.is_empty() => {
             let source = std::error::Error::source(error);
             format!("{typed}: {}", source.map(ToString::to_string).unwrap_or_default())
@@ -79,7 +86,8 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
             let paragraph = rendered.split("\n\n").next().unwrap_or_default();
             paragraph.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
         }
-    }
+    };
+    line + &suggestion
 }
 
 /// Returns the options of the typed command, or of `ictd` itself.

@@ -3,14 +3,18 @@
 pub mod contents;
 
 use crate::error::Error;
+use crate::experiments::Catalogue;
 use crate::files::{
     self, Kind,
     limits::{ENTRIES, of_record},
 };
 use crate::page;
+use crate::run::config;
+use crate::run::records::{self, RunFiles};
 use crate::run::report::{self, Claim, Report, Source, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
+use figures::{Curve, Figure, Panel};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -37,6 +41,9 @@ pub struct Compare {
     pub a: PathBuf,
     /// Another
     pub b: PathBuf,
+    /// Write figures to DIR in which the curves of both runs lie over each other, those of B dashed
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
 }
 
 /// A differing file and, for the first one only, where it first differs.
@@ -44,8 +51,8 @@ type Difference = (String, Option<String>);
 
 /// Runs the command.
 /// Errors: [`Error::File`] for a path that cannot be read.
-pub fn run(options: &Compare) -> Result<Report, Error> {
-    let Compare { a, b } = options;
+pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
+    let Compare { a, b, figures } = options;
     let is_directory = |path: &Path| match files::is_folder(path) {
         true => Ok(true),
         // Says what is wrong with it, if it is no file either.
@@ -70,7 +77,63 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
     let measured = format!("{files_equal} of {files_compared} files equal");
     let verdict = Verdict::of(equal);
     report.claims.push(Claim::new("A and B are bit-equal", Source::own("—"), measured, verdict));
+    if let Some(directory) = figures {
+        report.files = overlaid(a, b, directory, catalogue)?;
+    }
     Ok(report)
+}
+
+/// Draws the curves of two runs of one command over each other.
+fn overlaid(
+    a: &Path,
+    b: &Path,
+    directory: &Path,
+    catalogue: &Catalogue,
+) -> Result<Vec<PathBuf>, Error> {
+    let command = config::command_of(a)?;
+    let entry = catalogue.entries().find(|entry| entry.id == command);
+    let Some(entry) = entry.filter(|_| config::command_of(b).is_ok_and(|of_b| of_b == command))
+    else {
+        let reason = format!("expected a run of `{command}` with figures, as A is");
+        return Err(Error::file(b, reason));
+    };
+    let drawn = |run: &Path| entry.drawn(&RunFiles::open(run)?);
+    let (mut figures, others) = (drawn(a)?, drawn(b)?);
+    let labelled = |run: &str, curve: Curve, dashed| Curve {
+        label: format!("{run}: {}", curve.label).trim_end_matches(": ").to_owned(),
+        dashed,
+        ..curve
+    };
+    figures.retain_mut(|(name, figure)| {
+        figure.subtitle = "A, and B dashed".into();
+        let other = others.iter().find(|(other, _)| other == name);
+        let panels: Vec<_> = other.into_iter().flat_map(|(_, other)| &other.panels).collect();
+        // Panels of the same title.
+        figure.panels.retain_mut(|panel| {
+            let Panel::Curves(of_a) = panel else { return false };
+            let of_b = panels.iter().find_map(|panel| match panel {
+                Panel::Curves(of_b) if of_b.title == of_a.title => Some(of_b.curves.clone()),
+                _ => None,
+            });
+            let curves = std::mem::take(&mut of_a.curves).into_iter();
+            of_a.curves = curves.map(|curve| labelled("A", curve, false)).collect();
+            let of_b = of_b.into_iter().flatten().map(|curve| labelled("B", curve, true));
+            let count = of_a.curves.len();
+            of_a.curves.extend(of_b);
+            of_a.curves.len() > count
+        });
+        !figure.panels.is_empty()
+    });
+    if figures.is_empty() {
+        return Err(Error::file(a, "no figure with curves that B has, too"));
+    }
+    files::make_folders(directory).map_err(|e| Error::write(directory, e))?;
+    let write = |(name, figure): &(String, Figure)| {
+        let path = directory.join(format!("{name}.svg"));
+        records::write_atomic(&path, figure.to_svg().as_bytes())?;
+        Ok(path)
+    };
+    figures.iter().map(write).collect()
 }
 
 /// Returns how many files there are on either side, and those that differ, in the order of their names.

@@ -72,9 +72,12 @@ pub struct Evaluate {
     /// Learning rate alpha of the construction, and of the algorithm beside it
     #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
     pub alpha: f64,
-    /// Trace decay of the construction (the paper's lambda); 0 is Theorem 1's TD(0)
-    #[arg(long, alias = "lambda", default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
+    /// Trace decay of the construction; 0 is Theorem 1's TD(0)
+    #[arg(long, default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
+    /// The lambda of TD(lambda): the same as a trace decay of gamma lambda
+    #[arg(long, conflicts_with_all = ["model", "trace_decay"], value_parser = options::real(0.0..=1.0))]
+    pub lambda: Option<f64>,
 }
 
 /// The description of its runs.
@@ -103,7 +106,8 @@ impl Evaluate {
             return self.typed.estimator(source, seed);
         }
         let (layers, gamma) = self.typed.of_construction()?;
-        let method = Method::Constructed { alpha: self.alpha, trace_decay: self.trace_decay };
+        let trace_decay = self.lambda.map_or(self.trace_decay, |lambda| gamma * lambda);
+        let method = Method::Constructed { alpha: self.alpha, trace_decay };
         Ok(Estimator { method, gamma, layers })
     }
 

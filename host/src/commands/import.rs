@@ -80,6 +80,7 @@ pub(crate) const ENTRY: Experiment = Experiment {
 
 /// Runs the command.
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
+    experiment::refuse_inside(&ENTRY, session, &options.file)?;
     experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
 

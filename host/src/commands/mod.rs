@@ -1,6 +1,7 @@
 //! The commands that are no single figure of the paper.
 
 pub mod compare;
+pub mod completions;
 pub mod digest;
 pub mod evaluate;
 pub mod import;

@@ -1,7 +1,9 @@
 //! `ictd predict`: predictions of a user's signals, and how good they are beside the classical algorithms.
 
+mod columns;
 mod found;
 
+use columns::Columns;
 use found::Found;
 
 use crate::error::{Error, WithContext};
@@ -11,14 +13,15 @@ use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::progress;
-use crate::run::records::RunFiles;
+use crate::run::records::{RunFiles, Stream};
 use crate::run::report::Report;
 use crate::run::session::Session;
 use compute::estimator::Estimator;
-use compute::predict::{OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
+use compute::predict::{Clock, OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
+use compute::rows::Rows;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
@@ -29,8 +32,12 @@ const LONGEST: f64 = 10_000.0;
 const LONGEST_PERIOD: usize = 100_000;
 /// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
-const NUMBERS_OF_TASK: usize = 1 << 14;
-/// Rows that are read at a time.
+const NUMBERS_OF_TASK: usize = 20_000;
+/// Streams that go on side by side, before their predictions are written.
+const STREAMS: usize = 64;
+/// Rows that are read at a time: as many as hold so many cells, within these bounds.
+const CELLS: usize = 1 << 20;
+const LEAST_BLOCK: usize = 256;
 const BLOCK: usize = 8192;
 
 /// Predict the signals of a CSV file as firmware would, and say how good the predictions are
@@ -38,9 +45,9 @@ const BLOCK: usize = 8192;
 /// Reads a file of any length, row by row. At each row, before reading the next, it predicts for
 /// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next 1
 /// / (1 - gamma) rows, its horizon. Afterwards each prediction is judged by what followed:
-/// normalised_error = mean (prediction - followed)^2 / variance of what followed over the rows
+/// normalised_error = mean (prediction - return)^2 / variance of the returns over the rows
 /// whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
-/// 50. 1 is the error of predicting the mean of what followed, which nobody knows beforehand.
+/// 50. 1 is the error of predicting the mean of the returns, which nobody knows beforehand.
 ///
 /// Estimators, whose settings stand in the guide's page on signals:
 ///   universal    the model that ships, on a context that forgets (--retention); and each --model
@@ -59,7 +66,10 @@ const BLOCK: usize = 8192;
 /// The CSV has a header line and the separator `,`, `;` or tab; above it, empty lines and those that begin with #
 /// are skipped.
 ///
-/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator,
+/// Columns that are no signals are left out, and named: words, dates and times, and what changes by the same step in every
+/// row. With a column of times, rows that are out of order, or missing, are named.
+///
+/// Writes predictions.csv (row, signal, gamma, return, one column for each estimator,
 /// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known) and a figure of
 /// the last rows. All is computed in f64; the predictor, as on a chip, in f32 distances from a level.
 #[derive(Clone, Debug, clap::Args, Serialize)]
@@ -73,6 +83,16 @@ pub struct Predict {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<String>,
+    /// A column that is no signal; may be given several times
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leave_out: Vec<String>,
+    /// The column of the rows' times [default: the first one with dates, or called time, date, ...]
+    #[arg(long, value_name = "NAME")]
+    pub time: Option<String>,
+    /// A column whose every value is a series of its own (a file in the long format)
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     /// Discount factor gamma; may be given several times [default: 0.9, without --horizon]
     #[arg(long, value_parser = options::real(0.0..=LARGEST_GAMMA))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -95,7 +115,7 @@ pub struct Predict {
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
-    /// Skip rows with a cell that is no finite number, and begin anew after them
+    /// Skip rows with a cell that is no finite number, and begin anew after them and where rows are missing by their time
     #[arg(long)]
     pub skip_gaps: bool,
 }
@@ -123,51 +143,30 @@ impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
         let mut table = SignalTable::open(file, self.skip_gaps)?;
-        let (signals, left_out) = self.signals(file, &table)?;
-        let places: Vec<_> =
-            signals.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?;
+        let mut columns = Columns::new(self, &table, file)?;
+        let gammas = self.gammas();
+        // Before they are made, which takes longer than to count them.
+        let too_many = |streams: usize, waiting: usize| match streams * NUMBERS_OF_TASK + waiting {
+            numbers if numbers > MOST_NUMBERS => {
+                let reason = format!(
+                    "{streams} streams (columns times discounts): expected as many as {MOST_NUMBERS} predictions wait for"
+                );
+                Err(Error::option("--gamma", reason))
+            }
+            _ => Ok(()),
+        };
+        too_many(gammas.len() * columns.names.len(), 0)?;
+        let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
+        let mut rows = table.read(&columns.places, block)?;
+        rows = columns.without_counters(rows);
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
             d: self.dim,
             period: self.period,
         };
-        let gammas = self.gammas();
-        let (mut tasks, mut waiting) = (Vec::<SignalForecast>::new(), 0);
-        for (place, name) in signals.iter().enumerate() {
-            for &gamma in &gammas {
-                let name = cell(name);
-                let task = session
-                    .on_threads(1, || SignalForecast::new(&name, place, gamma, &settings))?;
-                let task = task.context("the estimators")?;
-                let columns = task.candidates().len() + OF_PREDICTOR.len();
-                waiting +=
-                    task.returns.horizon * columns + NUMBERS_OF_TASK + self.period.unwrap_or(0);
-                if waiting > MOST_NUMBERS {
-                    let (gammas, signals) = (gammas.len(), signals.len());
-                    let reason = format!(
-                        "{gammas} discounts of {signals} columns: expected as many as {MOST_NUMBERS} \
-                         predictions wait for"
-                    );
-                    return Err(Error::option("--gamma", reason));
-                }
-                tasks.push(task);
-            }
-        }
-        let of_candidates = tasks[0].candidates().iter().map(|candidate| candidate.column.clone());
-        let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
-        let mut seen = BTreeSet::new();
-        if let Some(column) = columns.iter().find(|column| !seen.insert(*column)) {
-            let reason = format!("{column}: there already; expected another file");
-            return Err(Error::option("--model", reason));
-        }
-
+        let (mut all, mut waiting) = (Vec::<Series>::new(), 0);
         let mut stream = records.stream("predictions.csv")?;
-        let head = ["row", "cumulant", "gamma", "followed"].into_iter().map(str::to_owned);
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
-        writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
-        stream.write(&writer.into_inner().map_err(|e| refuse(&e))?)?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
             false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
@@ -178,45 +177,175 @@ impl Predict {
             if progress::interrupted() {
                 return Err(Error::Interrupted);
             }
-            let rows = table.read(&places, BLOCK)?;
             rows_read += rows.len() as u64;
-            let most_bytes = tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
-            files::room(most_bytes).map_err(|e| Error::file(file, e))?;
-            let take = |task: &mut SignalForecast| {
-                task.take(&rows).map_err(|(row, e)| {
-                    Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
-                })
-            };
-            session.on_threads(tasks.len(), || tasks.par_iter_mut().try_for_each(take))??;
-            for task in &mut tasks {
-                stream.write(&task.lines)?;
-                task.lines.clear();
+            let is_end = rows.is_empty();
+            for (name, of_series) in rows.by_series() {
+                if !is_end && !all.iter().any(|series| series.name == name) {
+                    let mut tasks = Vec::new();
+                    for (place, signal) in columns.names.iter().enumerate() {
+                        for &gamma in &gammas {
+                            let signal = cell(&named(signal, &name));
+                            let task = session.on_threads(1, || {
+                                SignalForecast::new(&signal, place, gamma, &settings)
+                            })?;
+                            let task = task.context("the estimators")?;
+                            let width = task.candidates().len() + OF_PREDICTOR.len();
+                            waiting += task.returns.horizon * width + self.period.unwrap_or(0);
+                            tasks.push(task);
+                            too_many(
+                                (all.len() + 1) * gammas.len() * columns.names.len(),
+                                waiting,
+                            )?;
+                        }
+                    }
+                    if all.is_empty() {
+                        stream.write(&head(&tasks[0])?)?;
+                    }
+                    all.push(Series {
+                        name: name.clone(),
+                        clock: Clock::new(&of_series.times),
+                        tasks,
+                    });
+                }
+                // An empty block is the end of each.
+                for series in all.iter_mut().filter(|series| is_end || series.name == name) {
+                    series.take(&of_series, self, session, &mut stream)?;
+                }
             }
             bar.set_position(table.bytes_read());
-            if rows.is_empty() {
+            if is_end {
                 break;
             }
+            rows = table.read(&columns.places, block)?;
         }
         bar.finish_and_clear();
-        check_judged(file, &tasks)?;
+        for series in &all {
+            check_judged(file, &series.tasks)?;
+        }
         records.put_stream(stream)?;
 
+        let times: String =
+            all.iter().map(|series| series.times(&columns, self.skip_gaps)).collect();
+        let tasks: Vec<_> = all.into_iter().flat_map(|series| series.tasks).collect();
         found::put_shown(&tasks, records)?;
         let found = Found::new(&tasks, gammas.len());
-        let results = found.results(rows_read, self.dim, &left_out);
-        let text = found.text(&left_out);
+        let results = found.results(rows_read, self.dim, &columns, &times);
+        let text = found.text(&(columns.said() + &times));
         Ok(Measured { results, text, claims: Vec::new() })
     }
+}
+
+/// A series: the rows of a file, or those of a value in the column --by.
+struct Series {
+    name: String,
+    clock: Clock,
+    /// A stream for each signal and discount, those of a signal side by side.
+    tasks: Vec<SignalForecast>,
+}
+
+impl Series {
+    fn take(
+        &mut self,
+        rows: &Rows,
+        options: &Predict,
+        session: &Session,
+        stream: &mut Stream,
+    ) -> Result<(), Error> {
+        let file = options.file.as_path();
+        let most_bytes = self.tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
+        files::room(most_bytes).map_err(|e| Error::file(file, e))?;
+        let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
+        let breaks =
+            times.filter_map(|(i, (&row, &time))| (!self.clock.follows(row, time)).then_some(i));
+        let mut breaks: Vec<_> = breaks.collect();
+        if !options.skip_gaps {
+            breaks.clear();
+        }
+        let take = |task: &mut SignalForecast| {
+            task.take(rows, &breaks).map_err(|(row, e)| {
+                Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
+            })
+        };
+        for tasks in self.tasks.chunks_mut(STREAMS) {
+            session.on_threads(tasks.len(), || tasks.par_iter_mut().try_for_each(take))??;
+            for task in tasks {
+                stream.write(&task.lines)?;
+                task.lines.clear();
+                if rows.is_empty() {
+                    task.release();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what is unusual about the times of the rows.
+    fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
+        let Some(name) = &columns.time else { return String::new() };
+        let clock = &self.clock;
+        let place = named(name, &self.name);
+        let counts = [
+            (clock.earlier, "earlier than the row before"),
+            (clock.equal, "of the same time as the row before"),
+            (clock.after_gap, "after missing rows"),
+            (clock.unreadable, "without a time that can be read"),
+        ];
+        let said = counts.into_iter().filter_map(|(count, what)| {
+            let (rows, first) = count?;
+            Some(format!("{rows} {what} (the first is row {first})"))
+        });
+        let mut said: Vec<_> = said.collect();
+        if clock.missing > 0.0 {
+            said.push(format!("{} missing in all", clock.missing));
+        }
+        if !clock.is_regular() {
+            said.push("steps that are not regular".to_owned());
+        }
+        let begins = if skip_gaps {
+            "the predictions began anew there"
+        } else {
+            "every row was taken to follow the one before; with --skip-gaps the predictions begin anew there"
+        };
+        match said.is_empty() {
+            true => String::new(),
+            false => format!("`{place}` has rows: {}; {begins}.\n", said.join(", ")),
+        }
+    }
+}
+
+/// Returns the name of a signal of a series.
+fn named(signal: &str, series: &str) -> String {
+    if series.is_empty() { signal.to_owned() } else { format!("{signal} of {series}") }
+}
+
+/// Returns the header line of the table of predictions.
+///
+/// # Errors
+/// [`Error::Option`] for two estimators of one name.
+fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
+    let of_candidates = task.candidates().iter().map(|candidate| candidate.column.clone());
+    let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
+    let mut seen = BTreeSet::new();
+    if let Some(column) = columns.iter().find(|column| !seen.insert(*column)) {
+        let reason = format!("{column}: there already; expected another file");
+        return Err(Error::option("--model", reason));
+    }
+    let head = ["row", "signal", "gamma", "return"].into_iter().map(str::to_owned);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
+    writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
+    writer.into_inner().map_err(|e| refuse(&e))
 }
 
 /// Refuses a stream of which nothing can be judged.
 fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
-    let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.returns.horizon);
+    let (longest, gaps, horizon) = (task.judged.longest, task.judged.gaps, task.returns.horizon);
     let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {rows} rows and {gaps} gaps, no prediction can be judged; expected at least {least} for \
-         gamma = {} (the first {UNJUDGED} are left out, and {horizon} follow the last one that is judged)",
+        "column `{}`: {gaps} gaps leave at most {longest} rows without one, and no prediction can be judged; expected at \
+         least {least} for gamma = {} (the first {UNJUDGED} of the file are left out, and {horizon} without a gap follow \
+         the last one that is judged)",
         task.name, task.gamma,
     );
     Err(Error::file(file, reason))
@@ -226,12 +355,9 @@ impl Predict {
     /// Returns the discounts, each once: those of --gamma, then of --horizon.
     fn gammas(&self) -> Vec<f64> {
         let of_horizons = self.horizon.iter().map(|samples| 1.0 - 1.0 / samples);
-        let mut all = Vec::new();
-        for gamma in self.gamma.iter().copied().chain(of_horizons) {
-            if !all.contains(&gamma) {
-                all.push(gamma);
-            }
-        }
+        let mut all: Vec<f64> = self.gamma.iter().copied().chain(of_horizons).collect();
+        let mut seen = HashSet::new();
+        all.retain(|gamma| seen.insert(gamma.to_bits()));
         if all.is_empty() { vec![0.9] } else { all }
     }
 
@@ -245,28 +371,6 @@ impl Predict {
             Ok((source.display().to_string(), estimator))
         };
         self.model.iter().map(open).collect()
-    }
-
-    /// Returns the columns that are predicted, and those that are left out.
-    fn signals(
-        &self,
-        file: &Path,
-        table: &SignalTable,
-    ) -> Result<(Vec<String>, Vec<String>), Error> {
-        if !self.column.is_empty() {
-            let mut once: Vec<String> = Vec::new();
-            for name in &self.column {
-                if !once.contains(name) {
-                    once.push(name.clone());
-                }
-            }
-            return Ok((once, Vec::new()));
-        }
-        let (numeric, words) = table.signals();
-        if numeric.is_empty() {
-            return Err(Error::file(file, "no column of numbers; expected at least one"));
-        }
-        Ok((numeric, words))
     }
 }
 

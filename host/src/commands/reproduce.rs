@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, Experiment, learning::TrainingBudget};
+use crate::formats::error::one_of;
 use crate::page;
 use crate::run::report::Report;
 use crate::run::session::Session;
@@ -66,8 +67,8 @@ pub fn choose(ids: &[String]) -> Result<Vec<&'static Experiment>, Error> {
     let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
     if let Some(unknown) = ids.iter().find(|id| !known(id)) {
         let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
-        let list = ids.join(", ");
-        return Err(Error::Usage(format!("{unknown}: expected all, {list}")));
+        let expected = one_of(unknown, &[&["all"], &ids[..]].concat());
+        return Err(Error::Usage(format!("{unknown}: expected {expected}")));
     }
     let is_wanted = |e: &&Experiment| ids.iter().any(|id| id == "all" || id == e.id);
     Ok(experiments::ALL.iter().filter(is_wanted).collect())

@@ -44,7 +44,7 @@ pub struct Export {
     #[arg(long, default_value = "0.2", value_parser = options::real(-1e6..=1e6))]
     pub alpha: f64,
     /// Trace decay of `td-lambda` (the paper's lambda)
-    #[arg(long, alias = "lambda", default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
+    #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
     /// The file to write (other commands: a directory)
     // The same name as the option of every command, which it stands in for.

@@ -5,7 +5,7 @@ use crate::experiments::experiment::{self, Experiment, Measured, Runner};
 use crate::options;
 use crate::run::report::Report;
 use crate::run::session::Session;
-use crate::sweep::collect::{self, Collected};
+use crate::sweep::collect::{self, Collected, SUMMARY};
 use crate::sweep::figure;
 use crate::sweep::plan::Plan;
 use crate::sweep::shards::Shard;
@@ -97,7 +97,8 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
         diverged = (found.diverged > 0).then(|| {
             format!("{} seeds diverged: {}", found.diverged, named(&found.diverged_seeds))
         });
-        let text = format!("{finished} of {seeds} seeds\n");
+        let table = figure::table(&records.get(SUMMARY)?, &options.metric)?;
+        let text = format!("{table}{finished} of {seeds} seeds\n");
         Ok(Measured { results: json!(found), text, claims: Vec::new() })
     })?;
     tell(missing, diverged, options.check, &mut report);

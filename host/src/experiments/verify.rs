@@ -51,7 +51,7 @@ pub struct Verify {
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
     pub gamma: f64,
     /// Trace decay of TD(lambda), the paper's lambda (the authors' code: 0.5)
-    #[arg(long, alias = "lambda", default_value = "0.5", value_parser = options::real(0.0..=1.0))]
+    #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
     /// Frobenius norm of each preconditioner C_l
     #[arg(long, default_value = "0.3", value_parser = options::real(0.0..=10.0))]

@@ -5,7 +5,7 @@
 //! allocates more than the file can back: every length field is checked against the bytes that are
 //! there before memory is asked for.
 
-mod error;
+pub(crate) mod error;
 mod npy;
 pub mod npz;
 pub mod parameters;

@@ -29,7 +29,13 @@ pub enum Data {
 }
 
 impl Array {
-    /// Returns the elements as `f64` (integers beyond 2^53 are rounded).
+    /// Returns the first integer that `f64` does not hold for certain: beyond 2^53.
+    pub fn inexact(&self) -> Option<i64> {
+        let Data::I64(x) = &self.data else { return None };
+        x.iter().copied().find(|x| x.unsigned_abs() > 1 << 53)
+    }
+
+    /// Returns the elements as `f64` (integers beyond 2^53, see [`Array::inexact`], are rounded).
     pub fn to_f64(&self) -> Vec<f64> {
         match &self.data {
             Data::F32(x) => x.iter().map(|&x| x.into()).collect(),

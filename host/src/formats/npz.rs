@@ -1,7 +1,7 @@
 //! NumPy's `.npz`: a ZIP archive of `.npy` arrays, plain or compressed.
 
 use super::Array;
-use super::error::names;
+use super::error::{names, one_of};
 use crate::error::{Error, Problem};
 use crate::files::limits::{ARRAYS, TABLE};
 use crate::files::{self, File};
@@ -76,11 +76,7 @@ impl<R: Read + Seek> Npz<R> {
         let Some(unknown) = self.names().into_iter().find(|name| !known.contains(&&**name)) else {
             return Ok(());
         };
-        let alike = |name: &&&str| (1000.0 * strsim::jaro_winkler(&unknown, name)) as u32;
-        let nearest = known.iter().max_by_key(alike).copied().unwrap_or_default();
-        let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-        let expected = format!("{} (did you mean `{nearest}`?)", names(&known));
-        Err(Problem::array(&unknown, "unknown", expected).in_file(&self.file))
+        Err(Problem::array(&unknown, "unknown", one_of(&unknown, known)).in_file(&self.file))
     }
 
     /// Returns an array that must be there.

@@ -6,7 +6,9 @@ use super::error::excerpt;
 use super::transition_table::column_problem;
 use crate::error::{Error, Problem};
 use crate::files;
-use compute::rows::{Gaps, Layout, RowReader, Rows, is_number_or_gap};
+use compute::cells;
+use compute::rows::{Gaps, Layout, RowReader, Rows};
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,30 @@ pub struct SignalTable {
     file: PathBuf,
     rows: RowReader,
     skip_gaps: bool,
+    /// The place of each name; none of a name that stands there twice.
+    places: HashMap<String, Option<usize>>,
+}
+
+/// What a column holds, by its first row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Numbers, or gaps between them.
+    Numbers,
+    /// Times.
+    Times,
+    /// Neither, for the reason given.
+    Words(String),
+}
+
+/// The places of the columns that are read.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The signals.
+    pub signals: Vec<usize>,
+    /// The rows' times.
+    pub time: Option<usize>,
+    /// The name of each row's series.
+    pub series: Option<usize>,
 }
 
 impl SignalTable {
@@ -32,33 +58,43 @@ impl SignalTable {
                 false => Box::new(files::open(file)?),
             };
             let rows = RowReader::open(source)?;
-            let expected = "a header line with the names of the columns, none of which is a number";
+            let expected =
+                "a header line with the names of the columns, none of which is a number or a date";
             if rows.names().iter().all(String::is_empty) {
                 return Err(Problem::unusable("header", "no names", expected));
             }
-            if let Some(name) = rows.names().iter().find(|name| name.parse::<f64>().is_ok()) {
-                let reason = format!("`{}` is a number", excerpt(name));
+            let is_value = |name: &&String| {
+                name.parse::<f64>().is_ok() || cells::time(name.as_bytes()).is_some()
+            };
+            if let Some(name) = rows.names().iter().find(is_value) {
+                let reason = format!("`{}` is a number or a date", excerpt(name));
                 return Err(Problem::unusable("header", reason, expected));
             }
             if rows.first_row().is_none() {
                 let reason = "no rows below the header";
                 return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
             }
-            Ok(SignalTable { file: file.to_owned(), rows, skip_gaps })
+            let mut places = HashMap::new();
+            for (at, name) in rows.names().iter().enumerate() {
+                places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
+            }
+            Ok(SignalTable { file: file.to_owned(), rows, skip_gaps, places })
         };
         open().map_err(|problem| problem.in_file(file))
     }
 
-    /// Returns the columns that hold numbers, by their first row, and those that do not.
-    pub fn signals(&self) -> (Vec<String>, Vec<String>) {
+    /// Returns the columns that have names, with their places and what they hold.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, usize, Holds)> {
         let cells = self.rows.first_row().into_iter().flatten();
-        let named = self.rows.names().iter().zip(cells).filter(|(name, _)| !name.is_empty());
-        let (numeric, words): (Vec<_>, Vec<_>) =
-            named.partition(|(_, cell)| is_number_or_gap(cell));
-        let names = |of: Vec<(&String, &[u8])>| -> Vec<String> {
-            of.into_iter().map(|(name, _)| name.clone()).collect()
+        let named = self.rows.names().iter().zip(cells).enumerate();
+        let holds = |at, name, cell| match cells::number_or_gap(cell) {
+            _ if cells::is_time(name, at == 0, cell) => Holds::Times,
+            Ok(()) => Holds::Numbers,
+            Err(reason) => Holds::Words(reason),
         };
-        (names(numeric), names(words))
+        let columns =
+            named.map(move |(at, (name, cell))| (name.as_str(), at, holds(at, name, cell)));
+        columns.filter(|(name, ..)| !name.is_empty())
     }
 
     /// Returns the place of a column.
@@ -66,13 +102,11 @@ impl SignalTable {
     /// # Errors
     /// [`Problem::Unusable`] if there is none of that name, or more than one.
     pub fn column(&self, name: &str) -> Result<usize, Error> {
-        let names = self.rows.names();
-        let mut places = (0..names.len()).filter(|at| names[*at] == name);
-        let problem = match (places.next(), places.next()) {
-            (Some(at), None) => return Ok(at),
-            (Some(_), Some(_)) => column_problem(name, "there twice", "each column once"),
-            (None, _) => {
-                let names = names.iter().take(20).map(|n| format!("`{}`", excerpt(n)));
+        let problem = match self.places.get(name) {
+            Some(Some(at)) => return Ok(*at),
+            Some(None) => column_problem(name, "there twice", "each column once"),
+            None => {
+                let names = self.rows.names().iter().take(20).map(|n| format!("`{}`", excerpt(n)));
                 let names: Vec<_> = names.collect();
                 column_problem(name, "missing", &format!("one of {}", names.join(", ")))
             }
@@ -80,15 +114,22 @@ impl SignalTable {
         Err(problem.in_file(&self.file))
     }
 
+    /// Returns the line that the first row begins on.
+    pub fn first_line(&self) -> u64 {
+        self.rows.line()
+    }
+
     /// Reads at most so many rows of the columns at these places; no rows at the end of the file.
     ///
     /// # Errors
     /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, and for a gap
     /// unless gaps are skipped.
-    pub fn read(&mut self, columns: &[usize], most: usize) -> Result<Rows, Error> {
+    pub fn read(&mut self, places: &Places, most: usize) -> Result<Rows, Error> {
         let gaps = if self.skip_gaps { Gaps::Any } else { Gaps::Refused };
         let layout = Layout {
-            numbers: columns.iter().map(|column| (*column, gaps)).collect(),
+            numbers: places.signals.iter().map(|column| (*column, gaps)).collect(),
+            time: places.time,
+            series: places.series,
             expected: "a finite number, or --skip-gaps",
             ..Layout::default()
         };

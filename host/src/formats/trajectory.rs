@@ -212,7 +212,7 @@ fn column(
     accepts: impl Fn(f64) -> bool,
     expected: &str,
 ) -> Result<Vec<f64>, Problem> {
-    let numbers = array.to_f64();
+    let numbers = numbers(name, array)?;
     if !matches!(*array.shape, [_] | [_, 1]) || !rows.contains(&numbers.len()) {
         let expected = format!("({},): one number for each row of `phi`", rows.end());
         return Err(Problem::array(name, array.describe(), expected));
@@ -221,6 +221,14 @@ fn column(
         return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), expected));
     }
     Ok(numbers)
+}
+
+/// Returns the numbers of an array, none of which is rounded.
+fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
+    match array.inexact() {
+        Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
+        None => Ok(array.to_f64()),
+    }
 }
 
 /// Returns a finite (rows, d) array with at least one row.
@@ -233,7 +241,7 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
             return Err(Problem::array(name, array.describe(), expected));
         }
     };
-    let numbers = array.to_f64();
+    let numbers = numbers(name, array)?;
     if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
         let place = format!("{} in row {}, column {}", numbers[i], i / dimension, i % dimension);
         return Err(Problem::array(name, place, "finite numbers"));

@@ -115,7 +115,7 @@ impl Table {
                 }
                 if let (Some(rewards), Some(reward)) = (&mut table.reward, rest.last()) {
                     rewards.push(*reward);
-                    let place = (rows.first + i as u64, *line);
+                    let place = (rows.row_numbers[i], *line);
                     match mark {
                         _ if !reward.is_nan() => {}
                         EpisodeEnd::End if table.phi_next.is_none() => {}

@@ -96,6 +96,9 @@ impl RunManifest {
     /// Returns the content of the file; without an outcome, that of a process that is at work.
     pub fn to_text(&self, outcome: Option<&str>) -> String {
         let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
+        // A clock may run backwards, for example in a virtual machine that moves.
+        let now = cpu_time::ProcessTime::now().as_duration();
+        let cpu = now.saturating_sub(self.cpu.as_duration());
         let value = json!({
             "format": 2,
             "command": self.command,
@@ -112,7 +115,7 @@ impl RunManifest {
             },
             "started": time_of_day(self.started),
             "seconds": ended(self.clock.elapsed().as_secs_f64()),
-            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
+            "cpu_seconds": ended(cpu.as_secs_f64()),
             "outcome": outcome.unwrap_or("running"),
             "digests": { "seeds": self.seeds, "files": self.files },
             "verdicts": self.verdicts,

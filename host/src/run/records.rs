@@ -268,7 +268,27 @@ impl RunDirectory {
         info.verdicts(claims);
         records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
         let old = info::files(&self.path, "")?;
+        self.refuse_foreign(records.files().map(|(name, _)| name), &old)?;
         transaction::commit(&self.path, records.files().collect(), streamed, &old)
+    }
+
+    /// Refuses to replace a file that no run wrote.
+    fn refuse_foreign<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+        ours: &[String],
+    ) -> Result<(), Error> {
+        let is_foreign = |name: &&str| {
+            !ours.iter().any(|ours| ours == name)
+                && files::kind(&self.path.join(name)) != Kind::Nothing
+        };
+        match names.into_iter().find(is_foreign) {
+            Some(name) => {
+                let reason = "no run wrote it, and it would be replaced; expected another folder";
+                Err(Error::file(&self.path.join(name), reason))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Writes all files, or none of them changes; where they are, `run.json` last.

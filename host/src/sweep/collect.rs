@@ -18,7 +18,7 @@ use std::path::Path;
 /// The table over all log points.
 const POINTS: &str = "sweep.csv";
 /// The table over all runs.
-pub(super) const SUMMARY: &str = "summary.csv";
+pub(crate) const SUMMARY: &str = "summary.csv";
 
 /// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];

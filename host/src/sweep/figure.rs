@@ -4,6 +4,7 @@
 use super::collect::{STATISTICS, SUMMARY, metrics};
 use crate::error::Error;
 use crate::run::records::RunFiles;
+use crate::run::report;
 use crate::train::capacity;
 use crate::train::log::METRICS;
 use compute::settings::setting;
@@ -12,6 +13,8 @@ use std::path::Path;
 
 /// How many curves are shown: as many as there are colours.
 const CURVES: usize = 7;
+/// How many runs the terminal shows.
+const ROWS: usize = 40;
 /// An axis without 0 is logarithmic if its ends have at least this ratio.
 const DECADE: f64 = 10.0;
 
@@ -61,7 +64,7 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let (low, high) = xs.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
     let curve = |(label, mut points): (String, Vec<(f64, [f64; 3])>)| {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Curve::with_quartiles(&label, points)
+        Curve { marked: true, ..Curve::with_quartiles(&label, points) }
     };
     let label = METRICS.iter().find(|m| m.name == metric).map_or(&*metric, |m| m.label);
     let curves = Curves {
@@ -81,6 +84,26 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         columns: 1,
     };
     Ok(vec![(format!("{metric}-by-{}", axes[x]), figure)])
+}
+
+/// Returns a metric of each run as a table: its value on each axis, and the quartiles over seeds.
+///
+/// # Errors
+/// [`Error::File`] for a summary that no sweep wrote.
+pub fn table(summary: &[u8], metric: &str) -> Result<String, Error> {
+    let (mut head, rows) = rows(summary, metric).map_err(|e| {
+        Error::file(Path::new(SUMMARY), format!("{e}; expected what a sweep wrote"))
+    })?;
+    let more = rows.len().saturating_sub(ROWS);
+    head.extend([format!("{metric}: lower quartile"), "median".into(), "upper".into()]);
+    let line = |(values, quartiles): &Row| {
+        let numbers = quartiles.map(|x| report::number(x, 4));
+        values.iter().cloned().chain(numbers).collect::<Vec<_>>()
+    };
+    let lines: Vec<_> = std::iter::once(head).chain(rows.iter().take(ROWS).map(line)).collect();
+    let more =
+        if more > 0 { format!("and {more} more runs in {SUMMARY}\n") } else { String::new() };
+    Ok(report::table(&lines) + &more)
 }
 
 /// Returns the axes of a summary, and the rows of a metric.

@@ -98,8 +98,9 @@ fn a_bad_config_file_is_named_with_the_option() {
         assert!(line.contains("c.toml") && line.contains(reason), "{text}: {line}");
     }
     // By its name, and by an older one.
-    std::fs::write(&file, "command = \"verify\"\nlambda = 0.5\ntrace-decay = 0.6\n").unwrap();
-    assert!(refused(&format!("--config {}", file.display())).contains("trace-decay: there twice"));
+    std::fs::write(&file, "command = \"predict\"\nfile = \"x.csv\"\nfeatures = 4\ndim = 6\n")
+        .unwrap();
+    assert!(refused(&format!("--config {}", file.display())).contains("dim: there twice"));
     assert!(refused("demo --config /nowhere.toml").contains("/nowhere.toml"));
 }
 

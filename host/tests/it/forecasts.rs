@@ -65,7 +65,7 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
     let content = csv("x", x.iter().map(f64::to_string));
     let arguments = format!("--horizon 10 --gamma 0.5 --period {PERIOD} --json");
     let result = json(&predict(&directory, &content, &arguments));
-    let gammas = &result["cumulants"][0]["gammas"];
+    let gammas = &result["signals"][0]["gammas"];
     assert_eq!([&gammas[0]["gamma"], &gammas[1]["gamma"]], [0.5, 0.9]);
     for gamma in [0.5, 0.9] {
         let lines = predictions(&directory.path().join("out"), "x", gamma);
@@ -123,7 +123,7 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     let cell = |(t, x): (usize, &f64)| if is_missing(t) { "nan".into() } else { x.to_string() };
     let content = csv("x", x.iter().enumerate().map(cell));
     let result = json(&predict(&directory, &content, "--horizon 10 --skip-gaps --json"));
-    let found = &result["cumulants"][0]["gammas"][0];
+    let found = &result["signals"][0]["gammas"][0];
     let lines = predictions(&directory.path().join("out"), "x", 0.9);
     let mut lines = lines.iter();
     let (mut predictor, first) = (Predictor::new_f64([10.0]).unwrap(), x[0]);

@@ -21,6 +21,7 @@ mod left_out;
 #[cfg(unix)]
 mod one_way_out;
 mod open_questions;
+mod ordinary_files;
 mod own_data;
 mod page_of_others;
 mod predict;

@@ -45,18 +45,17 @@ fn refused(content: &str, arguments: &str) -> String {
     line
 }
 
-/// Each line of predictions.csv that belongs to a cumulant and a discount: the row, what followed, and the rest by
-/// column.
+/// Each line of predictions.csv that belongs to a signal and a discount: the row, its return, and the rest by column.
 pub(crate) fn predictions(
     out: &Path,
-    cumulant: &str,
+    signal: &str,
     gamma: f64,
 ) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
     let mut reader = csv::Reader::from_path(out.join("predict/predictions.csv")).unwrap();
     let head = reader.headers().unwrap().clone();
-    assert_eq!(head.iter().take(4).collect::<Vec<_>>(), ["row", "cumulant", "gamma", "followed"]);
+    assert_eq!(head.iter().take(4).collect::<Vec<_>>(), ["row", "signal", "gamma", "return"]);
     let records = reader.records().map(Result::unwrap);
-    let of = records.filter(|r| &r[1] == cumulant && r[2].parse::<f64>().unwrap() == gamma);
+    let of = records.filter(|r| &r[1] == signal && r[2].parse::<f64>().unwrap() == gamma);
     of.map(|r| {
         let numbers = head.iter().zip(&r).skip(4);
         let numbers = numbers.filter_map(|(name, x)| Some((name.to_owned(), x.parse().ok()?)));
@@ -85,14 +84,14 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
     let result = json(&output);
     assert_eq!(result["rows"], 1500);
     assert_eq!(result["left_out"][0], "time");
-    let cumulants = result["cumulants"].as_array().unwrap();
-    assert_eq!(cumulants.iter().map(|c| &c["name"]).collect::<Vec<_>>(), ["x", "y"]);
-    for (cumulant, signal) in cumulants.iter().zip([x, y]) {
-        let gammas = cumulant["gammas"].as_array().unwrap();
+    let signals = result["signals"].as_array().unwrap();
+    assert_eq!(signals.iter().map(|c| &c["name"]).collect::<Vec<_>>(), ["x", "y"]);
+    for (found, signal) in signals.iter().zip([x, y]) {
+        let gammas = found["gammas"].as_array().unwrap();
         assert_eq!(gammas.len(), 2);
+        let name = found["name"].as_str().unwrap();
         for found in gammas {
             let gamma = found["gamma"].as_f64().unwrap();
-            let name = cumulant["name"].as_str().unwrap();
             let lines = predictions(&directory.path().join("out"), name, gamma);
             assert_eq!(lines.len(), signal.len());
             // What followed, from the file alone, at the end of which the last value stays.
@@ -141,7 +140,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
             }
         }
     }
-    // The single setting that is recommended has the least geometric mean.
+    // The single setting that is recommended has the least geometric mean, in doubt.
     let mean = |column: &str| {
         let of = |c: &Value| -> Vec<f64> {
             let gammas = c["gammas"].as_array().unwrap().iter();
@@ -152,7 +151,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
             };
             gammas.map(of_gamma).collect()
         };
-        let all: Vec<f64> = cumulants.iter().flat_map(of).collect();
+        let all: Vec<f64> = signals.iter().flat_map(of).collect();
         libm::exp(all.iter().map(|x| libm::log(*x)).sum::<f64>() / all.len() as f64)
     };
     let singles = result["single_settings"].as_array().unwrap();
@@ -161,7 +160,10 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
     for (single, expected) in singles.iter().zip(&means) {
         assert!(close(mean(single["column"].as_str().unwrap()), *expected));
     }
-    assert_eq!(result["recommended"], singles[0]["column"]);
+    // Otherwise one without settings is nearly as good, or cannot be told from it.
+    let recommended = &result["recommended"];
+    let has_settings = recommended.as_str().unwrap().contains('=');
+    assert!(*recommended == singles[0]["column"] || !has_settings, "{result}");
 }
 
 #[test]
@@ -198,7 +200,7 @@ fn a_stream_is_read_to_the_same_predictions_in_any_pieces() {
         assert_eq!((a.0, &a.2), (b.0, &b.2));
         assert!(b.1.is_none() || (a.1.unwrap() - b.1.unwrap()).abs() < 1e-2);
     }
-    assert_eq!(result["cumulants"][0]["gammas"][0]["judged_rows"], 20_000 - 50 - 66);
+    assert_eq!(result["signals"][0]["gammas"][0]["judged_rows"], 20_000 - 50 - 66);
 }
 
 #[test]
@@ -213,7 +215,7 @@ fn gaps_are_named_or_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let result =
         json(&predict(&directory, &rows(&cells), "--column x --skip-gaps --gamma 0.5 --json"));
-    assert_eq!(result["cumulants"][0]["gaps"], 2);
+    assert_eq!(result["signals"][0]["gaps"], 2);
     let lines = predictions(&directory.path().join("out"), "x", 0.5);
     assert_eq!(lines.len(), 398);
     assert!(lines.iter().all(|(row, ..)| ![100, 200].contains(row)));
@@ -238,23 +240,27 @@ fn what_cannot_be_predicted_is_one_line() {
         (
             &x,
             "--gamma 0.99",
-            "column `x`: 200 rows and 0 gaps, no prediction can be judged; expected at least 739",
+            "column `x`: 0 gaps leave at most 200 rows without one, and no prediction can be judged; expected at least 739",
         ),
         (
             "x\n1\n",
             "",
-            "column `x`: 1 rows and 0 gaps, no prediction can be judged; expected at least 117",
+            "column `x`: 0 gaps leave at most 1 rows without one, and no prediction can be judged; expected at least 117",
         ),
         ("x\n", "", "row 1 (line 2): no rows below the header"),
         ("1\n2\n", "", "header: `1` is a number"),
-        ("2024-01-01,-0.0518\n2024-01-02,1\n", "", "header: `-0.0518` is a number"),
+        ("2024-01-01,-0.0518\n2024-01-02,1\n", "", "header: `2024-01-01` is a number or a date"),
         ("x,y\n1,2\n#N/A,2\n", "", "row 2 (line 3), column `x`: `#N/A`"),
         ("x\n1\n\n2\n", "", "row 2 (line 3): an empty line"),
         ("# a\r\n\r\nx\r\n1\r\n2\r\nno\r\n", "", "row 3 (line 6), column `x`: `no`"),
         ("day\nMonday\n", "", "no column of numbers"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
-        (&gaps, "--skip-gaps", "171 rows and 29 gaps, no prediction can be judged"),
+        (
+            &gaps,
+            "--skip-gaps",
+            "29 gaps leave at most 6 rows without one, and no prediction can be judged",
+        ),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
@@ -268,11 +274,11 @@ fn what_cannot_be_predicted_is_one_line() {
 fn a_constant_column_has_an_answer() {
     let directory = tempfile::tempdir().unwrap();
     let result = json(&predict(&directory, &csv("x,y", (0..300).map(|_| "5,0".into())), "--json"));
-    let [five, zero] = [0, 1].map(|i| &result["cumulants"][i]);
+    let [five, zero] = [0, 1].map(|i| &result["signals"][i]);
     assert_eq!((five["constant"].as_f64(), zero["constant"].as_f64()), (Some(5.0), Some(0.0)));
-    for cumulant in [five, zero] {
-        let estimators = cumulant["gammas"][0]["estimators"].as_array().unwrap();
-        assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{cumulant}");
+    for constant in [five, zero] {
+        let estimators = constant["gammas"][0]["estimators"].as_array().unwrap();
+        assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{constant}");
     }
     let output = predict(&directory, &csv("x", (0..300).map(|_| "0".into())), "");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -282,7 +288,7 @@ fn a_constant_column_has_an_answer() {
     );
     let output = predict(&directory, &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))), "");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("what followed never changed, in single precision"), "{text}");
+    assert!(text.contains("the returns never changed, in single precision"), "{text}");
 }
 
 #[test]
@@ -299,7 +305,7 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
     let written = "config.toml predictions.csv predictions.svg results.json run.json shown.csv";
     assert_eq!(files(&run)[1..].join(" "), written);
     // The model that ships, from a file in f32: nearly the same predictions.
-    for found in result["cumulants"][0]["gammas"].as_array().unwrap() {
+    for found in result["signals"][0]["gammas"].as_array().unwrap() {
         let estimators = found["estimators"].as_array().unwrap();
         let [shipped, given] = [&estimators[0], &estimators[1]];
         assert_eq!(
@@ -342,8 +348,8 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
         let content = format!("x,y\n{}\n", cells.map(|x| x + ",1").collect::<Vec<_>>().join("\n"));
         let result =
             json(&predict(&directory, &content, "--column x --column x --skip-gaps --json"));
-        assert_eq!(result["cumulants"].as_array().unwrap().len(), 1);
-        let found = &result["cumulants"][0]["gammas"][0];
+        assert_eq!(result["signals"].as_array().unwrap().len(), 1);
+        let found = &result["signals"][0]["gammas"][0];
         let mut numbers = vec![found["coverage"].as_f64().unwrap()];
         let estimators = found["estimators"].as_array().unwrap();
         numbers.extend(estimators.iter().map(|e| e["normalised_error"].as_f64().unwrap()));
@@ -379,7 +385,7 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
     let wave = |n| rows(n, Box::new(|t| libm::sin(t as f64 / 5.0)));
     assert!(text(&wave(200)).contains("nothing to recommend: fewer than 24 horizons"));
     let long = text(&wave(2000));
-    assert!(long.contains("`year` changes by 1 in every row: it is no signal"), "{long}");
+    assert!(long.contains("`year` is left out: it changes by 1 in every row"), "{long}");
     assert!(long.contains("recommended here"), "{long}");
 }
 

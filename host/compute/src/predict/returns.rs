@@ -16,26 +16,26 @@ pub struct Returns {
     lookahead: usize,
     /// Predictions of a row.
     width: usize,
-    entries: Vec<Entry>,
-    /// (entries, width).
+    rows: Vec<PendingRow>,
+    /// (rows, width).
     predictions: Vec<f32>,
 }
 
-struct Entry {
+struct PendingRow {
     row: u64,
     value: f64,
-    /// The next entry's value follows this one's.
+    /// The next pending's value follows this one's.
     is_followed: bool,
 }
 
-/// A row and what followed it.
+/// A row and its return.
 pub struct Settled<'a> {
     /// Its number.
     pub row: u64,
     /// The signal's value in this row.
     pub value: f64,
-    /// If it is known.
-    pub followed: Option<f32>,
+    /// G_t, the discounted sum of the values that followed, if it is known.
+    pub realised_return: Option<f32>,
     /// The predictions of it.
     pub predictions: &'a [f32],
 }
@@ -57,7 +57,7 @@ impl Returns {
             horizon: steps(gamma, KNOWN),
             lookahead: steps(gamma, FINAL),
             width,
-            entries: Vec::new(),
+            rows: Vec::new(),
             predictions: Vec::new(),
         }
     }
@@ -65,43 +65,45 @@ impl Returns {
     /// Returns an upper bound, in bytes, on the memory for `rows` more rows and the pending output: they may move to a
     /// place twice as large, and a number has at most 16 characters.
     pub fn most_bytes(&self, rows: usize) -> u64 {
-        let of_row = 2 * size_of::<Entry>() + (2 * size_of::<f32>() + 16) * self.width;
-        ((self.entries.len() + rows) * of_row) as u64
+        let of_row = 2 * size_of::<PendingRow>() + (2 * size_of::<f32>() + 16) * self.width;
+        ((self.rows.len() + rows) * of_row) as u64
     }
 
     /// A row, whose value may follow that of the last one, with what is predicted of it.
     pub fn push(&mut self, row: u64, value: f64, follows: bool, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
-        if let Some(entry) = self.entries.last_mut() {
-            entry.is_followed = follows;
+        if let Some(pending) = self.rows.last_mut() {
+            pending.is_followed = follows;
         }
-        self.entries.push(Entry { row, value, is_followed: false });
+        self.rows.push(PendingRow { row, value, is_followed: false });
         self.predictions.extend_from_slice(predictions);
     }
 
     /// Shows the rows whose returns are final, if they are many; all rows at the end of the stream.
     pub fn settle(&mut self, is_end: bool, mut show: impl FnMut(Settled)) {
-        let ready = self.entries.len().saturating_sub(if is_end { 0 } else { self.lookahead });
+        let ready = self.rows.len().saturating_sub(if is_end { 0 } else { self.lookahead });
         if !is_end && ready < BLOCK.max(self.lookahead) {
             return;
         }
         // Backwards, as G_t = x_{t+1} + gamma G_{t+1}; with it the steps that are seen of it.
         let mut returns = vec![None; ready];
         let (mut sum, mut seen, mut next) = (0.0, 0_usize, 0.0);
-        for (i, entry) in self.entries.iter().enumerate().rev() {
+        for (i, pending) in self.rows.iter().enumerate().rev() {
             // Where nothing follows the last value stays, so that a constant added to all adds its own return.
-            (sum, seen) = match entry.is_followed {
+            (sum, seen) = match pending.is_followed {
                 true => (next + self.gamma * sum, seen + 1),
-                false => (entry.value / (1.0 - self.gamma), 0),
+                false => (pending.value / (1.0 - self.gamma), 0),
             };
-            next = entry.value;
+            next = pending.value;
             if i < ready && seen >= self.horizon {
                 returns[i] = Some(sum as f32);
             }
         }
-        let rows = self.entries.drain(..ready).zip(returns);
-        for ((entry, followed), predictions) in rows.zip(self.predictions.chunks(self.width)) {
-            show(Settled { row: entry.row, value: entry.value, followed, predictions });
+        let rows = self.rows.drain(..ready).zip(returns);
+        for ((pending, realised_return), predictions) in
+            rows.zip(self.predictions.chunks(self.width))
+        {
+            show(Settled { row: pending.row, value: pending.value, realised_return, predictions });
         }
         self.predictions.drain(..ready * self.width);
     }

@@ -1,10 +1,11 @@
 //! The results of `ictd predict`: errors, the best settings, what to take, and a figure.
 
+use super::columns::Columns;
 use crate::error::Error;
 use crate::program::printable;
 use crate::run::records::RunFiles;
 use crate::run::report::{number, table};
-use compute::predict::{ALARM, Candidate, ForecastScore, SignalForecast};
+use compute::predict::{ALARM, Candidate, ForecastScore, SignalForecast, log_ratio_interval};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,11 +20,11 @@ const PANELS: usize = 12;
 /// One row of `shown.csv`: what the figure shows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ShownRow {
-    cumulant: String,
+    signal: String,
     gamma: f64,
     row: u64,
     value: f64,
-    followed: f32,
+    r#return: f32,
     universal: f32,
     predictor: f32,
     predictor_low: f32,
@@ -38,11 +39,11 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
             let (rest, &[predictor, predictor_low, predictor_high, surprise]) =
                 shown.predictions.split_last_chunk()?;
             Some(ShownRow {
-                cumulant: task.name.clone(),
+                signal: task.name.clone(),
                 gamma: task.gamma,
                 row: shown.row,
                 value: shown.value,
-                followed: shown.followed,
+                r#return: shown.realised_return,
                 universal: *rest.first()?,
                 predictor,
                 predictor_low,
@@ -76,7 +77,9 @@ pub(super) struct Found<'a> {
     names: Vec<&'a str>,
     /// The normalised errors: a row for each task, a column for each candidate.
     errors: Vec<Vec<Option<f64>>>,
-    /// The geometric means over tasks of the candidates' errors.
+    /// The scores of the tasks whose returns change.
+    scores: Vec<&'a ForecastScore>,
+    /// The geometric means over those tasks of the candidates' errors.
     means: Vec<Option<f64>>,
 }
 
@@ -87,10 +90,9 @@ impl<'a> Found<'a> {
         names.dedup();
         let errors: Vec<Vec<_>> =
             tasks.iter().map(|task| task.judged.normalised_errors()).collect();
-        // A signal after which nothing ever changed says nothing about anyone, nor does a column that counts the rows.
+        // A signal whose returns never changed says nothing about anyone.
         let is_telling = |task: &SignalForecast| {
-            let says = task.judged.standard_deviation() > 0.0 && task.judged.counts_by().is_none();
-            says || tasks.len() == tasks_per_column
+            task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column
         };
         let telling: Vec<_> =
             tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
@@ -101,7 +103,8 @@ impl<'a> Found<'a> {
             Some(libm::exp(sum / errors.len() as f64)).filter(|x| x.is_finite())
         };
         let means = (0..candidates.len()).map(mean).collect();
-        Found { tasks, tasks_per_column, candidates, names, errors, means }
+        let scores = telling.iter().map(|(task, _)| &task.judged).collect();
+        Found { tasks, tasks_per_column, candidates, names, errors, scores, means }
     }
 
     /// Returns the tasks of each column with their errors.
@@ -125,7 +128,7 @@ impl<'a> Found<'a> {
     }
 
     /// Returns the results of a file of so many rows with d features.
-    pub(super) fn results(&self, rows: u64, d: usize, left_out: &[String]) -> Value {
+    pub(super) fn results(&self, rows: u64, d: usize, columns: &Columns, times: &str) -> Value {
         let gamma = |(task, errors): (&SignalForecast, &Vec<Option<f64>>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
                 json!({ "name": c.name, "column": c.column, "normalised_error": error })
@@ -139,36 +142,39 @@ impl<'a> Found<'a> {
                 "estimators": estimators.collect::<Vec<_>>(),
             })
         };
-        let cumulants = self.columns().map(|(tasks, errors)| {
+        let signals = self.columns().map(|(tasks, errors)| {
             let judged = &tasks[0].judged;
             json!({
                 "name": tasks[0].name,
                 "rows": judged.rows,
                 "gaps": judged.gaps,
                 "constant": constant(judged),
-                "counts_by": judged.counts_by(),
                 "gammas": tasks.iter().zip(errors).map(gamma).collect::<Vec<_>>(),
             })
         });
         let single = self.single_settings();
         let recommended = self.recommended().ok();
+        let left_out: Vec<_> = columns.left_out.iter().map(|(name, _)| name).collect();
         let mean =
             |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
         json!({
             "rows": rows,
             "dimension": d,
             "left_out": left_out,
-            "cumulants": cumulants.collect::<Vec<_>>(),
+            "time": columns.time,
+            "times": times.lines().collect::<Vec<_>>(),
+            "signals": signals.collect::<Vec<_>>(),
             "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
-            "recommended": recommended.map(|(candidate, _)| &candidate.column),
+            "recommended": recommended.as_ref().map(|advice| &advice.candidate.column),
+            "recommended_over_mean": recommended.as_ref().map(|advice| advice.over_mean),
         })
     }
 
     /// Returns the results as text.
-    pub(super) fn text(&self, left_out: &[String]) -> String {
+    pub(super) fn text(&self, of_columns: &str) -> String {
         let mut text = format!(
-            "normalised errors: mean (prediction - followed)^2 / variance of what followed (1: its mean);\n\
-             of the predictor also what followed in its 90 % band, and surprises above {ALARM}\n{}\n\
+            "normalised errors: mean (prediction - return)^2 / variance of the returns (1: their mean);\n\
+             of the predictor also the share of returns in its 90 % band, and surprises above {ALARM}\n{}\n\
              one setting for all, geometric means:\n",
             self.table()
         );
@@ -182,26 +188,19 @@ impl<'a> Found<'a> {
             if let Some(x) = constant(judged) {
                 text.push_str(&format!("`{name}` is {x} in every row.\n"));
             }
-            if let Some(step) = judged.counts_by() {
-                text.push_str(&format!(
-                    "`{name}` changes by {step} in every row: it is no signal, and no part of the means.\n"
-                ));
-            }
             if judged.gaps > 0 {
                 let rows = if judged.gaps == 1 { "row" } else { "rows" };
                 text.push_str(&format!("`{name}`: {} {rows} skipped.\n", judged.gaps));
             }
         }
-        for column in left_out {
-            text.push_str(&format!("`{column}` is left out: no numbers.\n"));
-        }
+        text.push_str(of_columns);
         text.push_str(&self.recommendation());
         text
     }
 
     /// Returns the table of errors: a line for each task.
     fn table(&self) -> String {
-        let mut head = ["cumulant", "gamma", "rows"].map(str::to_owned).to_vec();
+        let mut head = ["signal", "gamma", "rows"].map(str::to_owned).to_vec();
         head.extend(self.names.iter().map(|name| match *name {
             "td" | "lstd" => format!("{name}, best in hindsight"),
             name => name.to_owned(),
@@ -227,44 +226,79 @@ impl<'a> Found<'a> {
         table(&lines)
     }
 
-    /// Returns what to take, with its mean error: the candidate with the least one, or one without settings that is nearly as
-    /// good. Otherwise the reason why there is nothing to take.
-    fn recommended(&self) -> Result<(&'a Candidate, f64), String> {
-        let single = self.single_settings();
-        let Some((best, Some(least))) = single.first().copied() else {
-            return Err("what followed never changed, in single precision".into());
+    /// Returns what to take: the candidate with the least mean error, or one without settings that is nearly as good or
+    /// cannot be told from it. Otherwise the reason why there is nothing to take.
+    fn recommended(&self) -> Result<Advice<'a>, String> {
+        let mut places: Vec<_> = (0..self.candidates.len()).collect();
+        places.sort_by(|a, b| size(self.means[*a]).total_cmp(&size(self.means[*b])));
+        let best = places[0];
+        let Some(least) = self.means[best] else {
+            return Err("the returns never changed, in single precision".into());
         };
         let horizons = |task: &SignalForecast| task.judged.judged as f64 * (1.0 - task.gamma);
         if self.tasks.iter().map(horizons).fold(f64::INFINITY, f64::min) < HORIZONS {
             return Err(format!("fewer than {HORIZONS} horizons of rows were judged"));
         }
-        if least >= 1.0 {
-            return Err("nothing here predicts better than the mean".into());
+        let interval = |at, other| log_ratio_interval(&self.scores, at, other).map(libm::exp);
+        let over_mean = interval(best, None);
+        if least >= 1.0 || over_mean[1] >= 1.0 {
+            return Err(format!(
+                "nothing here predicts better than the mean for certain (the least error is {}, 90 % interval {})",
+                number(least, 2),
+                ends(over_mean)
+            ));
         }
-        let needs_no_choice = |(candidate, _): &&(&Candidate, _)| !chosen(candidate);
-        let simple = single.iter().find(needs_no_choice).copied();
-        Ok(match simple {
-            Some((candidate, Some(mean))) if mean <= NEARLY * least => (candidate, mean),
-            _ => (best, least),
-        })
+        let mut at = best;
+        let simple = places.iter().copied().find(|at| !chosen(&self.candidates[*at]));
+        let simple =
+            simple.and_then(|at| Some((at, self.means[at]?))).filter(|(at, _)| *at != best);
+        let mut over_simple = None;
+        if let Some((place, mean)) = simple {
+            let over = interval(best, Some(place));
+            if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
+                at = place;
+            } else {
+                over_simple = Some((&self.candidates[place], least / mean, over));
+            }
+        }
+        let over_mean = if at == best { over_mean } else { interval(at, None) };
+        Ok(Advice { candidate: &self.candidates[at], over_mean, over_simple })
     }
 
     /// Returns what to take, in words.
     fn recommendation(&self) -> String {
-        let (candidate, mean) = match self.recommended() {
+        let Advice { candidate, over_mean, over_simple } = match self.recommended() {
             Ok(found) => found,
             Err(reason) => return format!("nothing to recommend: {reason}\n"),
         };
-        let share = match self.means[0] {
-            Some(universal) if universal > mean => {
-                format!(": {} of the error of universal", number(mean / universal, 2))
-            }
-            _ => String::new(),
-        };
-        let hindsight =
-            if chosen(candidate) { ", with settings that were chosen after the fact" } else { "" };
-        format!("recommended here: {}{share}{hindsight}\n", candidate.column)
+        let mut text = format!(
+            "recommended here: {}; 90 % interval of its error: {}",
+            candidate.column,
+            ends(over_mean)
+        );
+        if let Some((simple, share, over)) = over_simple {
+            let share = number(share, 2);
+            text.push_str(&format!(", {share} ({}) of the error of {}", ends(over), simple.column));
+        }
+        if chosen(candidate) {
+            text.push_str("; its settings were chosen after the fact");
+        }
+        text + "\n"
     }
+}
+
+/// What to take.
+struct Advice<'a> {
+    candidate: &'a Candidate,
+    /// The 90 % interval of its mean error over that of the mean.
+    over_mean: [f64; 2],
+    /// The best candidate without settings, unless that is taken: the share of its error, and the interval of that.
+    over_simple: Option<(&'a Candidate, f64, [f64; 2])>,
+}
+
+/// Returns the ends of an interval as text.
+fn ends([low, high]: [f64; 2]) -> String {
+    format!("{} to {}", number(low, 2), number(high, 2))
 }
 
 /// Returns true for a candidate whose settings were chosen after the fact.
@@ -282,13 +316,13 @@ fn constant(judged: &ForecastScore) -> Option<f64> {
     judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
 
-/// Returns the last rows of each cumulant and discount, in the signal's units: predictions and what followed, times
-/// 1 - gamma, are means of the values ahead.
+/// Returns the last rows of each signal and discount, in the signal's units: predictions and returns, times 1 - gamma, are
+/// means of the values ahead.
 pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let rows: Vec<ShownRow> = records.csv("shown.csv")?;
-    let groups = rows.chunk_by(|a, b| a.cumulant == b.cumulant && a.gamma == b.gamma);
+    let groups = rows.chunk_by(|a, b| a.signal == b.signal && a.gamma == b.gamma);
     let panels = groups.take(PANELS).map(|rows| {
-        let ShownRow { cumulant, gamma, .. } = &rows[0];
+        let ShownRow { signal, gamma, .. } = &rows[0];
         let x: Vec<f64> = rows.iter().map(|r| r.row as f64).collect();
         let curve = |label: &str, y: &dyn Fn(&ShownRow) -> f64, dashed| {
             let y = rows.iter().map(y).collect();
@@ -311,12 +345,12 @@ pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         let label = format!("horizon, {} rows", number(horizon, 0));
         Panel::Curves(Curves {
             // An underscore would lower what follows it, and pictures are text without control characters.
-            title: format!("{}, gamma = {gamma}", printable(cumulant).replace('_', " ")),
+            title: format!("{}, gamma = {gamma}", printable(signal).replace('_', " ")),
             x: Axis::linear("row"),
             y: Axis::linear("value, and mean of the values ahead"),
             curves: vec![
                 curve("signal", &|r| r.value, true),
-                curve("what followed", &|r| mean(r.followed), false),
+                curve("return", &|r| mean(r.r#return), false),
                 predictor,
                 curve("universal", &|r| mean(r.universal), false),
                 Curve::plain(&label, vec![start, start + horizon], vec![low, low]),
@@ -325,7 +359,7 @@ pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         })
     });
     let figure = Figure {
-        title: "Predictions, and what followed".into(),
+        title: "Predictions and returns".into(),
         subtitle: "the last rows; times 1 - gamma, so that the units are the signal's".into(),
         panels: panels.collect(),
         columns: 1,

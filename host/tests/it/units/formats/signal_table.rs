@@ -1,5 +1,5 @@
 use ictd::Error;
-use ictd::formats::signal_table::SignalTable;
+use ictd::formats::signal_table::{Holds, Places, SignalTable};
 
 fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, Error> {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -7,17 +7,27 @@ fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, Error> {
     SignalTable::open(file.path(), skip_gaps)
 }
 
+fn places(names: &[&str], table: &SignalTable) -> Places {
+    let signals = names.iter().map(|name| table.column(name).unwrap()).collect();
+    Places { signals, ..Places::default() }
+}
+
 #[test]
 fn columns_are_told_apart_and_read_in_pieces() {
     let text = "\u{feff}time;x;y\r\n12:00;1;nan\r\n12:01;2;5\r\n12:02;-3e1;6\r\n";
     let mut table = table(text, true).unwrap();
-    assert_eq!(table.signals(), (vec!["x".into(), "y".into()], vec!["time".into()]));
-    let columns = [table.column("y").unwrap(), table.column("x").unwrap()];
+    let held: Vec<_> =
+        table.columns().map(|(name, at, holds)| (name.to_owned(), at, holds)).collect();
+    let names = [("time", Holds::Times), ("x", Holds::Numbers), ("y", Holds::Numbers)];
+    for (at, (found, (name, holds))) in held.into_iter().zip(names).enumerate() {
+        assert_eq!(found, (name.to_owned(), at, holds));
+    }
+    let columns = places(&["y", "x"], &table);
     let rows = table.read(&columns, 2).unwrap();
     assert!(rows.row(0)[0].is_nan());
     assert_eq!((rows.row(0)[1], rows.row(1)), (1.0, &[5.0, 2.0][..]));
     let rows = table.read(&columns, 2).unwrap();
-    assert_eq!((rows.first, rows.row(0)), (3, &[6.0, -30.0][..]));
+    assert_eq!((rows.row_numbers[0], rows.row(0)), (3, &[6.0, -30.0][..]));
     assert!(table.read(&columns, 2).unwrap().is_empty());
 }
 
@@ -26,14 +36,27 @@ fn what_cannot_be_read_is_named() {
     let message = |text: &str| {
         let read = || {
             let mut table = table(text, false)?;
-            let column = table.column("x")?;
-            table.read(&[column], 100)
+            let signals = vec![table.column("x")?];
+            table.read(&Places { signals, ..Places::default() }, 100)
         };
         read().unwrap_err().to_string()
     };
     for (text, part) in [
         ("", "header: no names"),
-        ("1,2\n3,4\n", "header: `1` is a number"),
+        ("1,2\n3,4\n", "header: `1` is a number or a date"),
+        ("2024-01-01;x\n2024-01-02;4\n", "header: `2024-01-01` is a number or a date"),
+        ("x\n0,5;\n", "row 1 (line 2): 2 cells; expected 1"),
+        ("y;x\n1;0,5\n", "column `x`: `0,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1.234,5\n", "column `x`: `1.234,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1,234,567\n", "column `x`: `1,234,567`, a separator of thousands"),
+        ("y;x\n1;1 234.5\n", "column `x`: `1 234.5`, a separator of thousands"),
+        ("y;x\n1;1,234\n", "column `x`: `1,234`, a decimal comma or a separator of thousands"),
+        ("y;x\n1;21.5 °C\n", "column `x`: `21.5 °C`, a number with a unit"),
+        ("y;x\n1;12%\n", "column `x`: `12%`, a number with a unit"),
+        ("y;x\n1;$5\n", "column `x`: `$5`, a unit with a number"),
+        ("x\n1 2 3\n", "column `x`: `1 2 3`, numbers with blanks between them"),
+        ("y;x\n1;2024-01-01\n", "column `x`: `2024-01-01`, a date or a time"),
+        ("y;x\n1;9007199254740993\n", "column `x`: `9007199254740993`, an integer of 2^53"),
         ("x,y\n", "row 1 (line 2): no rows below the header"),
         ("y,z\n1,2\n", "column `x`: missing; expected one of `y`, `z`"),
         ("x,x\n1,2\n", "column `x`: there twice"),
@@ -50,11 +73,24 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
+fn packed_files_are_named() {
+    for (begin, what) in [
+        (&b"\x1f\x8b\x08\x00"[..], "a packed file (gzip); expected CSV: unpack it"),
+        (b"PK\x03\x04aaaa", "a packed file (zip, or a spreadsheet)"),
+    ] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), begin).unwrap();
+        let error = SignalTable::open(file.path(), false).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+#[test]
 fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
     for end in ["\n", "\r\n"] {
         let text = "# above\n\nx;y\n\n1;2\n\n\n#N/A;4\n5;\"6\n\"\n7;8\n\n".replace('\n', end);
         let mut table = table(&text, true).unwrap();
-        let columns = [table.column("x").unwrap(), table.column("y").unwrap()];
+        let columns = places(&["x", "y"], &table);
         let mut found = Vec::new();
         loop {
             // In pieces, one of which ends between two empty lines.

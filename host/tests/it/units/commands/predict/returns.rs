@@ -9,7 +9,7 @@ fn a_stream_settles_to_what_a_file_in_memory_has() {
         let (mut returns, mut got) = (Returns::new(gamma, 1), Vec::new());
         let mut show = |s: Settled| {
             assert_eq!((s.row, s.predictions), (got.len() as u64, &[s.row as f32][..]));
-            got.push(s.followed);
+            got.push(s.realised_return);
         };
         for (t, x) in values.iter().enumerate() {
             returns.push(t as u64, *x, t > 0 && t != gap, &[t as f32]);

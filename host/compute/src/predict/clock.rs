@@ -1,0 +1,80 @@
+//! The times of a series' rows: which rows do not come one usual step after the last one.
+
+/// A step this many times longer than the usual one has rows missing in it.
+const LONG: f64 = 1.5;
+/// At least this share of the steps is near the usual one, or there is none.
+const REGULAR: f64 = 0.9;
+
+/// Rows of a kind: how many there are, and the number of the first.
+pub type Count = Option<(u64, u64)>;
+
+/// The times of a series.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    /// The usual step, if steps are regular.
+    step: Option<f64>,
+    last: Option<f64>,
+    latest: Option<f64>,
+    /// Rows that are earlier than the row before.
+    pub earlier: Count,
+    /// Rows of the same time as the row before.
+    pub equal: Count,
+    /// Rows before which others are missing.
+    pub after_gap: Count,
+    /// The rows that are missing.
+    pub missing: f64,
+    /// Rows whose time cannot be read.
+    pub unreadable: Count,
+}
+
+fn count(rows: &mut Count, row: u64) {
+    let (found, first) = rows.unwrap_or((0, row));
+    *rows = Some((found + 1, first));
+}
+
+impl Clock {
+    /// Finds the usual step, the median, in the first times of a series.
+    pub fn new(times: &[f64]) -> Self {
+        let mut steps: Vec<f64> = times.windows(2).map(|t| t[1] - t[0]).collect();
+        steps.retain(|step| *step > 0.0);
+        steps.sort_by(f64::total_cmp);
+        let median = steps.get(steps.len() / 2).copied();
+        let is_usual = |step: f64, median: f64| step * LONG > median && step < LONG * median;
+        let step = median.filter(|median| {
+            let usual = steps.iter().filter(|step| is_usual(**step, *median)).count();
+            usual as f64 >= REGULAR * steps.len() as f64
+        });
+        Clock { step, ..Clock::default() }
+    }
+
+    /// Returns whether a row of this time follows the row before, without a gap between them.
+    pub fn follows(&mut self, row: u64, time: f64) -> bool {
+        if time.is_nan() {
+            count(&mut self.unreadable, row);
+            return self.last.take().is_none();
+        }
+        let Some(last) = self.last.replace(time) else { return true };
+        let step = time - last;
+        // After a row that was too early the next one is compared with those before that.
+        let latest = self.latest.map_or(last, |latest| latest.max(last));
+        self.latest = Some(latest.max(time));
+        let ahead = if time > latest { time - latest } else { step };
+        let missing = self.step.map_or(0.0, |usual| ahead / usual);
+        if step < 0.0 {
+            count(&mut self.earlier, row);
+        } else if step == 0.0 {
+            count(&mut self.equal, row);
+        } else if missing > LONG {
+            count(&mut self.after_gap, row);
+            self.missing += (missing + 0.5).floor() - 1.0;
+        } else {
+            return true;
+        }
+        false
+    }
+
+    /// Returns whether the rows follow each other by a regular step.
+    pub fn is_regular(&self) -> bool {
+        self.step.is_some()
+    }
+}

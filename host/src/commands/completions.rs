@@ -1,0 +1,23 @@
+//! `ictd completions`.
+
+use crate::run::report::Report;
+use clap_complete::Shell;
+
+/// Print what a shell needs to complete the command line: `ictd completions bash > FILE`, which the shell then reads
+#[derive(Clone, Debug, clap::Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+impl Completions {
+    /// Prints it.
+    pub fn run(&self, mut command: clap::Command) -> Report {
+        let (mut script, name) = (Vec::new(), command.get_name().to_owned());
+        clap_complete::generate(self.shell, &mut command, name, &mut script);
+        let mut report = Report::new("completions");
+        report.text = String::from_utf8_lossy(&script).into_owned();
+        report
+    }
+}
