@@ -10,13 +10,24 @@ function colour(value) {
   return `rgb(${range(3).map((i) => Math.round(SCALE[below][i] + (place - below) * (SCALE[below + 1][i] - SCALE[below][i]))).join()})`;
 }
 
+/** Begins something once it is on the screen, unless the reader wants no motion. */
+function whenSeen(element, begin) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    begin();
+  }, { threshold: 0.3 });
+  observer.observe(element);
+}
+
 // A moving picture: the cells of its frames take the place of those drawn, one frame after the other or as
 // the reader moves through them.
 for (const figure of document.querySelectorAll(".moving")) {
   const frames = JSON.parse(figure.dataset.frames), last = frames.length - 1;
-  const svg = figure.querySelector("svg"), title = svg.querySelector("text");
+  const title = figure.querySelector(".title");
   // The first rectangle is the paper; after the cells comes the colour bar.
-  const cells = [...svg.querySelectorAll("rect")].slice(1, 1 + frames[0][1].length);
+  const cells = [...figure.querySelectorAll("svg")].flatMap((svg, i) => [...svg.querySelectorAll("rect")].slice(1, 1 + frames[0][1][i].length));
   const bar = document.createElement("div"), button = document.createElement("button");
   const label = document.createElement("label"), slider = document.createElement("input");
   let timer = null;
@@ -24,13 +35,12 @@ for (const figure of document.querySelectorAll(".moving")) {
   Object.assign(slider, { type: "range", min: 0, max: last, value: last, autocomplete: "off" });
   label.append("through the training ", slider);
   bar.append(button, label);
-  figure.querySelector(".scroll").after(bar);
+  figure.querySelector(".panels").after(bar);
 
   const show = () => {
     const [name, values] = frames[Number(slider.value)];
     title.textContent = name;
-    svg.setAttribute("aria-label", name);
-    cells.forEach((cell, i) => cell.setAttribute("fill", colour(values[i] === null ? NaN : values[i] / 100)));
+    values.flat().forEach((x, i) => cells[i].setAttribute("fill", colour(x === null ? NaN : x / 100)));
   };
   const stop = () => {
     clearTimeout(timer);
@@ -50,6 +60,6 @@ for (const figure of document.querySelectorAll(".moving")) {
     stop();
     show();
   });
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) stop();
-  else play();
+  stop();
+  whenSeen(figure, play);
 }

@@ -210,7 +210,7 @@
       const words = `State ${s}${here ? ", the agent is here" : ""}, reward ${decimals(core.reward(s))}`;
       out += `<g class="state${here ? " here" : ""}${s === chosen ? " chosen" : ""}" data-state="${s}" role="button" tabindex="0" aria-label="${words}" aria-pressed="${s === chosen}">` +
         `<circle cx="${n1(x)}" cy="${n1(y)}" r="${radius}"/><text class="name" x="${n1(x)}" y="${n1(y)}" text-anchor="middle" font-size="15" font-weight="600">${s}</text>` +
-        `<text class="name" x="${n1(x)}" y="${n1(y + 14)}" text-anchor="middle" font-size="11">${decimals(core.reward(s))}</text></g>`;
+        `<text class="name" x="${n1(x)}" y="${n1(y + 15)}" text-anchor="middle" font-size="14">${decimals(core.reward(s))}</text></g>`;
     });
     const focused = document.activeElement && document.activeElement.closest("#chain .state");
     const keep = focused && focused.dataset.state;
@@ -289,7 +289,7 @@
   }
 
   function drawContext() {
-    const cell = 16, wide = 5, left = 26, top = 22, gap = 34, statistic = left + COLUMNS * wide + gap;
+    const cell = 16, wide = 5, left = 32, top = 22, gap = 38, statistic = left + COLUMNS * wide + gap;
     const label = (x, y, text, anchor) => `<text class="faint" x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`;
     let out = label(left, 13, `Z, ${core.len()} column${core.len() === 1 ? "" : "s"}`, "start") + label(statistic, 13, "G", "start");
     [["φ", FEATURES / 2], ["γφ′", 1.5 * FEATURES], ["R", TOKEN - 0.5]].forEach(([name, middle]) => {
@@ -344,5 +344,6 @@
   $("story-verdict").innerHTML = equal ? '<span class="badge holds">equal to the core’s</span>' : '<span class="badge fails">NOT EQUAL to the core’s</span>';
   $("live-app").hidden = false;
   if (done(core.reset())) fresh();
+  whenSeen($("chain"), () => { if (timer === null && core.len() === 0) play(); });
   signalsPart(core);
 })();

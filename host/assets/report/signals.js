@@ -130,4 +130,5 @@ function signalsPart(core) {
   addEventListener("pointermove", (event) => { hand = [event.clientX / innerWidth, 1 - event.clientY / innerHeight]; });
   $("signals-app").hidden = false;
   reset();
+  whenSeen($("signal-0"), () => { if (timer === null && samples === 0) play(); });
 }

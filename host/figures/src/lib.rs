@@ -39,6 +39,9 @@ impl Default for Figure {
 /// Figures with their file names, without ending.
 pub type NamedFigures = Vec<(String, Figure)>;
 
+/// The width of a panel on a page, in pixels.
+const PHONE: f64 = 330.0;
+
 /// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
@@ -67,9 +70,9 @@ impl Panel {
     }
 
     /// Returns the height of title and legend, so that the axes of a row begin at the same height.
-    fn head(&self, alone: bool) -> f64 {
+    fn head(&self, width: f64) -> f64 {
         match self {
-            Panel::Curves(curves) => curves.head(self.size(alone).0),
+            Panel::Curves(curves) => curves.head(width),
             Panel::Heatmap(_) => 0.0,
         }
     }
@@ -85,17 +88,31 @@ impl Figure {
         self.draw(Drawing::document(size, &self.title), places) + "\n"
     }
 
-    /// Returns the figure as an element of a page. Its colours are the page's, by names such as
-    /// `--figure-ink`; `id`, unique on the page, begins the names inside. It has no size of its own:
-    /// [`Figure::width`] says the natural one.
-    pub fn to_element(&self, id: &str) -> String {
-        let (size, places) = self.layout();
-        self.draw(Drawing::element(size, &self.title, &format!("{id}-")), places)
-    }
-
-    /// Returns the width of the SVG, in pixels.
-    pub fn width(&self) -> f64 {
-        self.layout().0.0
+    /// Returns each panel as an element of a page, all of them as wide as a phone. Colours are the page's, by names such as
+    /// `--figure-ink`; `id`, unique on the page, begins the names inside. Title and subtitle are left to the page.
+    pub fn to_elements(&self, id: &str) -> Vec<String> {
+        let head = self.panels.iter().map(|panel| panel.head(PHONE)).fold(0.0, f64::max);
+        let element = |(i, panel): (usize, &Panel)| {
+            let id = format!("{id}-{i}-");
+            let begin = |height, title: &str| {
+                let title = if title.is_empty() { &self.title } else { title };
+                Drawing::element((PHONE, height), title, &id)
+            };
+            match panel {
+                Panel::Curves(curves) => {
+                    let height = head + 0.7 * PHONE;
+                    let mut to = begin(height, &curves.title);
+                    curves.draw(&mut to, (0.0, 0.0), (PHONE, height), head);
+                    to.end()
+                }
+                Panel::Heatmap(heatmap) => {
+                    let mut to = begin(heatmap.size().1, &heatmap.title);
+                    heatmap.draw(&mut to, (0.0, 0.0));
+                    to.end()
+                }
+            }
+        };
+        self.panels.iter().enumerate().map(element).collect()
     }
 
     fn layout(&self) -> (Size, Vec<Place<'_>>) {
@@ -114,7 +131,7 @@ impl Figure {
         for row in self.panels.chunks(columns) {
             let mut x = style::MARGIN;
             let mut height = 0.0_f64;
-            let head = row.iter().map(|panel| panel.head(alone)).fold(0.0, f64::max);
+            let head = row.iter().map(|panel| panel.head(panel.size(alone).0)).fold(0.0, f64::max);
             for panel in row {
                 let (w, h) = panel.size(alone);
                 places.push((panel, (x, y), (w, h), head));

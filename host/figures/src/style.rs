@@ -19,7 +19,7 @@ pub(crate) const TITLE: TextStyle = text(16.0, Colour::Ink, true);
 pub(crate) const SUBTITLE: TextStyle = text(12.0, Colour::FaintInk, false);
 pub(crate) const PANEL_TITLE: TextStyle = text(13.0, Colour::Ink, true);
 pub(crate) const LABEL: TextStyle = text(12.0, Colour::Ink, false);
-pub(crate) const TICK: TextStyle = text(11.0, Colour::FaintInk, false);
+pub(crate) const TICK: TextStyle = text(12.0, Colour::FaintInk, false);
 
 /// A colour by what it stands for: a page shows others in the dark.
 #[derive(Clone, Copy, Debug)]

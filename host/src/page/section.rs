@@ -68,21 +68,17 @@ fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
         frames => (
             " moving",
             format!(" data-frames=\"{}\"", text(cells(frames))),
-            tag("figcaption", "P and Q, as colours, while they train."),
+            tag("p", "P and Q, as colours, while they train."),
         ),
     };
-    let natural = figure.width();
-    // Small screens scroll a wide figure rather than shrink its text to nothing.
-    let least = (0.78 * natural).min(1000.0).round();
-    let style = format!("--natural:{natural}px;--least:{least}px");
-    let label = text(&figure.title);
-    let scroll =
-        format!("div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\"");
-    let content = tag(&scroll, tag("div", figure.to_element(id))) + &caption;
-    tag(&format!("figure class=\"plot{moving}\"{data} style=\"{style}\""), content)
+    let subtitle = tag("span", text(&figure.subtitle));
+    let title = tag("b class=\"title\"", text(&figure.title));
+    let panels = tag("div class=\"panels\"", figure.to_elements(id).concat());
+    let content = tag("figcaption", title + " " + &subtitle) + &panels + &caption;
+    tag(&format!("figure class=\"plot{moving}\"{data}"), content)
 }
 
-/// Returns each frame's title and the cells of its matrices, in hundredths and in the order in which they are drawn.
+/// Returns each frame's title and the cells of each of its matrices, in hundredths and in the order in which they are drawn.
 pub fn cells(frames: &[Figure]) -> String {
     let hundredths = |x: f64| x.is_finite().then(|| (100.0 * x).round() as i64);
     let frame = |figure: &Figure| {
@@ -90,7 +86,10 @@ pub fn cells(frames: &[Figure]) -> String {
             Panel::Heatmap(heatmap) => Some(&heatmap.rows),
             Panel::Curves(_) => None,
         });
-        let cells: Vec<_> = matrices.flatten().flatten().map(|x| hundredths(*x)).collect();
+        let of_matrix = |rows: &Vec<Vec<f64>>| -> Vec<_> {
+            rows.iter().flatten().map(|x| hundredths(*x)).collect()
+        };
+        let cells: Vec<_> = matrices.map(of_matrix).collect();
         json!([figure.title, cells])
     };
     json!(frames.iter().map(frame).collect::<Vec<_>>()).to_string()

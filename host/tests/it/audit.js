@@ -13,6 +13,12 @@
     const box = e.getBoundingClientRect();
     if (!(box.width > 50 && box.height > 50) || e.children.length === 0) wrong.push("empty " + name(e));
     if (!e.getAttribute("aria-label")) wrong.push("no label " + name(e));
+    const scale = box.width / (e.viewBox.baseVal.width || box.width);
+    for (const t of e.querySelectorAll("text")) {
+      const size = scale * parseFloat(getComputedStyle(t).fontSize), at = t.getBoundingClientRect();
+      if (t.textContent && size < 11.95) wrong.push("text of " + size.toFixed(1) + " px: " + name(e) + " " + t.textContent);
+      if (at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 2 || at.bottom > box.bottom + 2) wrong.push("cut: " + name(e) + " " + t.textContent);
+    }
   }
   for (const e of all("img")) {
     if (!e.complete || e.naturalWidth === 0 || e.naturalHeight === 0 || !e.alt) wrong.push("picture " + name(e));

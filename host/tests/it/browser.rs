@@ -29,6 +29,8 @@ pub(crate) struct Browser {
     calls: u64,
     session: Option<String>,
     problems: Vec<String>,
+    /// What moves by itself does.
+    pub(crate) moves: bool,
     _directory: tempfile::TempDir,
 }
 
@@ -68,6 +70,7 @@ impl Browser {
             calls: 0,
             session: None,
             problems: Vec::new(),
+            moves: false,
             _directory: directory,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -135,8 +138,12 @@ impl Browser {
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
         );
         let value = if dark { "dark" } else { "light" };
-        let feature = json!([{ "name": "prefers-color-scheme", "value": value }]);
-        self.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
+        let motion = if self.moves { "no-preference" } else { "reduce" };
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": value },
+            { "name": "prefers-reduced-motion", "value": motion },
+        ]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
     pub(crate) fn open(&mut self, file: &Path) {

@@ -62,26 +62,28 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
     let Some(mut browser) = browser("the report's figures, contrast and requests") else { return };
     let out = tempfile::tempdir().unwrap();
     let page = report(out.path());
+    browser.moves = true;
     for (width, height, dark) in
-        [(360, 780, false), (360, 780, true), (1280, 900, false), (1280, 900, true)]
+        [(390, 780, false), (390, 780, true), (1280, 900, false), (1280, 900, true)]
     {
         browser.set_screen(width, height, dark);
         browser.open(&page);
         browser.wait_for("!document.getElementById('live-app').hidden");
-        let figures = browser.evaluate("document.querySelectorAll('.plot .scroll svg').length");
+        let figures = browser.evaluate("document.querySelectorAll('.plot').length");
         assert_eq!(figures, 4, "demo, figure-2 and the emergence of P and Q, verify");
         // It moves by itself until it is stopped.
-        let title = "document.querySelector('.moving svg').getAttribute('aria-label')";
+        let title = "document.querySelector('.moving .title').textContent";
+        browser.evaluate("document.querySelector('.moving').scrollIntoView()");
         browser.wait_for(&format!("{title} !== 'After 40 MRPs'"));
         browser.click(".moving button");
         assert_eq!(browser.text(".moving button"), "Play");
         // Through the training by hand: its first frame, and its last as it was drawn.
         browser.evaluate("document.querySelector('.moving input').focus()");
-        let cells = "[...document.querySelectorAll('.moving svg rect')].map((e) => \
-                     getComputedStyle(e).fill.match(/\\d+/g)?.map(Number)).slice(1, 163)";
+        let cells = "[...document.querySelectorAll('.moving svg')].flatMap((svg) => \
+                     [...svg.querySelectorAll('rect')].slice(1, 82)).map((e) => \
+                     getComputedStyle(e).fill.match(/\\d+/g)?.map(Number))";
         browser.press("Home", 36);
         assert_eq!(browser.evaluate(title), "After 10 MRPs");
-        assert_eq!(browser.text(".moving svg text"), "After 10 MRPs");
         let first = browser.evaluate(cells);
         browser.press("End", 35);
         assert_eq!(browser.evaluate(title), "After 40 MRPs");
@@ -93,9 +95,17 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         assert_eq!([shown.len(), drawn.len()], [CELLS; 2]);
         let off = shown.iter().flatten().zip(drawn.iter().flatten());
         assert!(off.map(|(a, b)| a.abs_diff(*b)).all(|off| off <= 3), "{shown:?} {drawn:?}");
-        browser.click("#play");
-        browser.wait_for("Number(document.getElementById('length').textContent) >= 25");
-        browser.click("#play");
+        // So do the live parts, once they are seen.
+        for (part, length, play) in
+            [("chain", "length", "#play"), ("signal-0", "signals-length", "#signals-play")]
+        {
+            assert_eq!(browser.text(&format!("#{length}")), "0");
+            browser.evaluate(&format!("document.getElementById('{part}').scrollIntoView()"));
+            browser.wait_for(&format!(
+                "Number(document.getElementById('{length}').textContent) >= 25"
+            ));
+            browser.click(play);
+        }
         browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = true)");
         assert_eq!(browser.evaluate(AUDIT), Value::Array(vec![]), "{width} dark: {dark}");
         let theme = if dark { "dark" } else { "light" };

@@ -11,7 +11,8 @@ fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
             ..Default::default()
         }
     };
-    let of_frame = |title: &str, x: &str| format!("[\"{title}\",[{x},50,-100,0,{x},50,-100,0]]");
+    let of_frame =
+        |title: &str, x: &str| format!("[\"{title}\",[[{x},50,-100,0],[{x},50,-100,0]]]");
     let expected = format!("[{},{}]", of_frame("a", "25"), of_frame("b", "null"));
     assert_eq!(cells(&[frame("a", 0.25), frame("b", f64::NAN)]), expected);
 }
