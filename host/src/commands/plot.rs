@@ -19,6 +19,9 @@ pub struct Plot {
     /// The directory of a run, with its config.toml
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Write each figure as PDF, too (of a program that was built with `--features pdf`)
+    #[arg(long)]
+    pub pdf: bool,
 }
 
 /// Draws the run's figures, or those of the runs inside.
@@ -41,7 +44,13 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
         if let Some(made) = made? {
             changed.extend(made.changed.into_iter().map(|name| run.join(name)));
         }
-        records.draw(&drawn?);
+        let drawn = drawn?;
+        records.draw(&drawn);
+        if options.pdf {
+            for (name, figure) in &drawn {
+                records.put(&format!("{name}.pdf"), pdf(&figure.to_svg())?);
+            }
+        }
         report.files.extend(directory.write(records.files())?);
     }
     if !changed.is_empty() {
@@ -56,6 +65,26 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
         report.text.push_str(&format!("{}\n", file.display()));
     }
     Ok(report)
+}
+
+/// Returns a figure as a PDF document, with its text as text.
+#[cfg(feature = "pdf")]
+fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
+    use svg2pdf::{ConversionOptions, PageOptions, to_pdf, usvg};
+    let mut read = usvg::Options::default();
+    for font in [figures::REGULAR, figures::SEMI_BOLD] {
+        read.fontdb_mut().load_font_data(font.to_vec());
+    }
+    let refuse = |e: String| Error::option("--pdf", e);
+    let tree = usvg::Tree::from_str(svg, &read).map_err(|e| refuse(e.to_string()))?;
+    to_pdf(&tree, ConversionOptions::default(), PageOptions::default())
+        .map_err(|e| refuse(e.to_string()))
+}
+
+#[cfg(not(feature = "pdf"))]
+fn pdf(_: &str) -> Result<Vec<u8>, Error> {
+    let reason = "this program cannot: expected one that was built with `--features pdf`";
+    Err(Error::option("--pdf", reason))
 }
 
 /// Returns the directory itself if it is a run's, else the runs in it, sorted. Nothing is drawn through a link.

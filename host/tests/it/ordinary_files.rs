@@ -201,6 +201,21 @@ fn a_script_completes_the_command_line() {
 }
 
 #[test]
+fn figures_are_drawn_as_pdf_or_it_is_said_what_that_needs() {
+    let directory = tempfile::tempdir().unwrap();
+    common::run(directory.path(), "demo --tasks 3 --max-context 20");
+    if cfg!(feature = "pdf") {
+        let output = common::run(directory.path(), "plot results/demo --pdf");
+        assert!(output.status.success(), "{output:?}");
+        let pdf = fs::read(directory.path().join("results/demo/demo.pdf")).unwrap();
+        assert!(pdf.starts_with(b"%PDF-"));
+    } else {
+        let line = common::refused(directory.path(), "plot results/demo --pdf");
+        assert!(line.contains("--features pdf"), "{line}");
+    }
+}
+
+#[test]
 fn two_runs_lie_over_each_other() {
     let directory = tempfile::tempdir().unwrap();
     let demo = "demo --tasks 60 --max-context 41 --context-step 10";
