@@ -12,7 +12,7 @@
 //! | `checkpoint` | a seed's checkpoint, and the trainer's record in it |
 //! | `npz` | archives of arrays: training logs, transitions; an array in an intact archive |
 //! | `safetensors` | parameters |
-//! | `csv` | transitions, queries, and the records that figures are drawn from |
+//! | `csv` | transitions, queries, signals with times and series, and the records that figures are drawn from |
 //! | `json` | `params.json`, `run.json`, a recipe as Python gives it; the line that names a lock's holder |
 //! | `run_directory` | a directory of a run: what `report`, `plot`, `train --resume` and the next run read of it |
 //! | `report` | the records and results of every command, as the page shows them |
@@ -22,6 +22,9 @@
 pub mod bounds;
 pub mod seeds;
 
+use compute::cells;
+use compute::predict::Clock;
+use compute::rows::{Gaps, Layout, RowReader};
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, measurements, panels};
 use ictd::formats::npz::Npz;
@@ -217,6 +220,7 @@ pub fn csv(bytes: &[u8]) {
         assert_eq!(trajectory.transitions.len(), trajectory.transitions.from.len());
     }
     let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
+    signals(bytes);
     let mut numbers = RunFiles::new();
     numbers.put(measurements::FILE, bytes);
     let mut matrices = RunFiles::new();
@@ -231,6 +235,39 @@ pub fn csv(bytes: &[u8]) {
             assert!(figure.to_svg().starts_with("<svg"));
         }
     }
+}
+
+/// The first columns as signals, times and series: every row that is read is whole, and its number is above the last one's.
+fn signals(bytes: &[u8]) {
+    let Ok(mut reader) = RowReader::open(Box::new(Cursor::new(bytes.to_vec()))) else { return };
+    let count = reader.names().len();
+    let cells: Vec<_> = reader.first_row().into_iter().flatten().map(<[u8]>::to_vec).collect();
+    for (name, cell) in reader.names().iter().zip(&cells) {
+        let _ = (cells::is_time(name, true, cell), cells::number_or_gap(cell));
+    }
+    let layout = Layout {
+        numbers: (0..count.min(2)).map(|at| (at, Gaps::Any)).collect(),
+        time: (count > 2).then_some(2),
+        series: (count > 3).then_some(3),
+        ..Layout::default()
+    };
+    let mut last = 0;
+    while let Ok(rows) = reader.read(&layout, 7) {
+        if rows.is_empty() {
+            break;
+        }
+        for (name, rows) in rows.by_series() {
+            assert!(name.is_empty() || count > 3);
+            assert_eq!(rows.numbers.len(), rows.len() * rows.width);
+            assert!(rows.times.is_empty() || rows.times.len() == rows.len());
+            let mut clock = Clock::new(&rows.times);
+            for (row, time) in rows.row_numbers.iter().zip(&rows.times) {
+                clock.follows(*row, *time);
+            }
+            last = last.max(rows.row_numbers.last().copied().unwrap_or(0));
+        }
+    }
+    assert!(last <= bytes.len() as u64);
 }
 
 /// Objects; and one printable line of whatever it is.
