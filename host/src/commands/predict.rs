@@ -115,7 +115,7 @@ pub struct Predict {
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
-    /// Skip rows with a cell that is no finite number, and begin anew after them and where rows are missing by their time
+    /// In each column skip cells that are no finite number; begin anew after them, and where rows are missing by their time
     #[arg(long)]
     pub skip_gaps: bool,
 }
