@@ -88,9 +88,12 @@ fn values_of_another_policy_are_found_on_12_mdps() {
     assert!(mean(&weighted) < 0.005 && mean(&unweighted) > 0.5, "{weighted:.4?} {unweighted:.4?}");
 }
 
-/// Returns the sums of off-policy LSTD(lambda) by its definition: A and b over episodes of (phi, r, phi', rho).
+/// phi, r, phi' and rho.
+type Step = ([f64; 3], f64, [f64; 3], f64);
+
+/// Returns the sums of off-policy LSTD(lambda) by its definition: A and b over episodes.
 fn lstd(
-    episodes: &[Vec<([f64; 3], f64, [f64; 3], f64)>],
+    episodes: &[Vec<Step>],
     decay: f64,
     retention: f64,
 ) -> (SMatrix<f64, 3, 3>, SVector<f64, 3>) {
@@ -118,7 +121,7 @@ fn sums_are_those_of_per_decision_importance_sampling() {
     fn observed<M: Mask<f64>, W: Memory<f64>>(
         mask: M,
         memory: W,
-        episodes: &[Vec<([f64; 3], f64, [f64; 3], f64)>],
+        episodes: &[Vec<Step>],
     ) -> Context<3, M, W, f64> {
         let mut context = Context::<3, M, W, f64>::with_memory(mask, memory);
         for episode in episodes {

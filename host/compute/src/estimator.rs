@@ -63,7 +63,23 @@ pub trait Stream: Send + Sync {
     ///
     /// # Errors
     /// The core's, for numbers that are too large or not finite.
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error>;
+    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
+        self.observe_weighted(phi, reward, phi_next, 1.0)
+    }
+
+    /// Takes a transition of another policy than the evaluated one, with the ratio rho of their probabilities for the
+    /// action ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
+    ///
+    /// # Errors
+    /// As [`Stream::observe`]; [`Error::OutOfRange`], naming `rho`, for one below 0, and for any but 1 if the method
+    /// takes no weights ([`Estimator::takes_weights`]).
+    fn observe_weighted(
+        &mut self,
+        phi: &[f64],
+        reward: f64,
+        phi_next: Option<&[f64]>,
+        rho: f64,
+    ) -> Result<(), Error>;
 
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
@@ -140,6 +156,12 @@ impl Estimator {
             Method::Universal(_) | Method::Constructed { .. } => true,
             method => matches!(method, Method::BatchTd { .. } | Method::Lstd { .. }),
         }
+    }
+
+    /// Returns true for a method that takes importance weights: it reads a context, or is a comparison with one that does.
+    pub fn takes_weights(&self) -> bool {
+        let compared = matches!(self.method, Method::Iterated { .. } | Method::FixedPoint { .. });
+        compared || self.has_a_context()
     }
 
     /// Returns an empty stream of d features, which remembers everything, or keeps a share of the past with each

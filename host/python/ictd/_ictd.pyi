@@ -80,12 +80,13 @@ class Model:
         gamma: float | None = None,
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
     ) -> Array:
         """The values, (m,), of the states `query`, (m, d), or of all rows of `phi`, in the context of n transitions.
 
         phi: (n, d) with phi_next (n, d); or (n + 1, d) alone, a trajectory whose every row follows the one before.
         reward: (n,). terminal, end: (n,), true where the next state ends the episode (its value is 0), or where the
-        episode is cut. gamma: another discount than the model's.
+        episode is cut. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
         """
     def weights(
         self,
@@ -95,6 +96,7 @@ class Model:
         gamma: float | None = None,
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
     ) -> Array:
         """w, (d,), of the value function v(s) = <w, phi(s)> in that context."""
 
@@ -107,8 +109,12 @@ class Context:
     """
 
     def __new__(cls, d: int, model: Model | None = None, retention: float | None = None) -> Context: ...
-    def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None) -> None:
-        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows."""
+    def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None, rho: float = 1.0) -> None:
+        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows.
+
+        rho: pi(A|S) / b(A|S), if a policy b acted and the values of another one, pi, are asked for (per-decision importance
+        sampling); a model that reads a context takes it.
+        """
     def end_episode(self) -> None:
         """The next transition does not follow the last one."""
     def clear(self) -> None:

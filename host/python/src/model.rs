@@ -92,9 +92,16 @@ impl Model {
         phi_next: Option<Numbers2>,
         terminal: Option<Marks>,
         end: Option<Marks>,
+        rho: Option<Numbers1>,
     ) -> PyResult<Transitions> {
         arithmetic::check()?;
-        let data = transitions(phi, reward, phi_next, terminal, end)?;
+        let mut data = transitions(phi, reward, phi_next, terminal, end)?;
+        data.rho = rho.map(|rho| rho.as_array().iter().copied().collect());
+        if let Some(rho) = data.rho.as_ref().filter(|rho| rho.len() != data.len()) {
+            let reason =
+                format!("{} weights; expected {}, one for each reward", rho.len(), data.len());
+            return Err(refused("rho", reason));
+        }
         if let Some(own) = self.d.filter(|own| *own != data.d) {
             let reason = format!("{} features; expected {own}, those of the model", data.d);
             return Err(refused("phi", reason));
@@ -276,7 +283,7 @@ impl Model {
         format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
     }
 
-    #[pyo3(signature = (phi, reward, phi_next = None, query = None, gamma = None, terminal = None, end = None))]
+    #[pyo3(signature = (phi, reward, phi_next = None, query = None, gamma = None, terminal = None, end = None, rho = None))]
     fn values<'py>(
         &self,
         py: Python<'py>,
@@ -287,8 +294,9 @@ impl Model {
         gamma: Option<f64>,
         terminal: Option<Marks<'py>>,
         end: Option<Marks<'py>>,
+        rho: Option<Numbers1<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
+        let data = self.transitions(&phi, &reward, phi_next, terminal, end, rho)?;
         let queries = match query {
             Some(query) if query.shape()[1] != data.d => {
                 let reason = format!("shape {:?}; expected (m, {})", query.shape(), data.d);
@@ -302,7 +310,7 @@ impl Model {
         Ok(values.to_pyarray(py))
     }
 
-    #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None))]
+    #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None, rho = None))]
     fn weights<'py>(
         &self,
         py: Python<'py>,
@@ -312,8 +320,9 @@ impl Model {
         gamma: Option<f64>,
         terminal: Option<Marks<'py>>,
         end: Option<Marks<'py>>,
+        rho: Option<Numbers1<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
+        let data = self.transitions(&phi, &reward, phi_next, terminal, end, rho)?;
         let weights = py.detach(|| weights_of(&*self.read(&data, gamma)?)).map_err(python)?;
         Ok(weights.to_pyarray(py))
     }
@@ -363,7 +372,8 @@ fn transitions(
     let phi = row_major(phi);
     let phi_next = phi_next.map_or_else(|| phi[d..].to_vec(), |next| row_major(&next));
     let reward = reward.as_array().iter().copied().collect();
-    Ok(Transitions { d, from: (0..n).collect(), reward, phi_next, marks: marks.collect(), phi })
+    let (from, marks) = ((0..n).collect(), marks.collect());
+    Ok(Transitions { d, from, reward, phi_next, marks, phi, rho: None })
 }
 
 /// A model's context: the stream that it has read.
@@ -404,12 +414,19 @@ impl Context {
         Ok(Context { d, stream: model.stream(d, retention).map_err(python)? })
     }
 
-    #[pyo3(signature = (phi, reward, phi_next))]
-    fn observe(&mut self, phi: Numbers1, reward: f64, phi_next: Option<Numbers1>) -> PyResult<()> {
+    #[pyo3(signature = (phi, reward, phi_next, rho = 1.0))]
+    fn observe(
+        &mut self,
+        phi: Numbers1,
+        reward: f64,
+        phi_next: Option<Numbers1>,
+        rho: f64,
+    ) -> PyResult<()> {
         arithmetic::check()?;
         let phi = self.row("phi", &phi)?;
         let phi_next = phi_next.map(|next| self.row("phi_next", &next)).transpose()?;
-        self.stream.observe(&phi, reward, phi_next.as_deref()).context("observing").map_err(python)
+        let next = phi_next.as_deref();
+        self.stream.observe_weighted(&phi, reward, next, rho).context("observing").map_err(python)
     }
 
     fn end_episode(&mut self) {

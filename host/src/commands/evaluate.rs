@@ -8,7 +8,9 @@ use crate::options;
 use crate::run::records::RunFiles;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
-use compute::estimator::{Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Values, values_of};
+use compute::estimator::{
+    Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, Values, values_of,
+};
 use compute::recipe::AttentionKind;
 use serde::Serialize;
 use serde_json::json;
@@ -41,11 +43,12 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or
 /// CSV columns, in any order under a header line, separated by `,`, `;` or tabs: phi_0 ...
 /// phi_{d-1} features of the state, d = 1 to 32 reward the reward on leaving it phi_next_0 ...
 /// phi_next_{d-1} features of the next state terminal optional, 1: the next state ends the episode,
-/// its value is 0 end optional, 1: the episode is cut here, though it could go on Without phi_next
+/// its value is 0 end optional, 1: the episode is cut here, though it could go on rho optional: pi(A|S) / b(A|S),
+/// if a policy b acted and the values of another one, pi, are asked for. Without phi_next
 /// columns, the next row is the next state; a row marked `end`, or the last row, then only closes
 /// its episode (its reward may be empty). Lines that begin with # are skipped.
 ///
-/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
+/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n), rho (n); query (m, d) if there
 /// are states to ask for.
 ///
 /// With `--model universal`, features and rewards may have any scale, and values are available
@@ -127,7 +130,7 @@ impl Evaluate {
             }
             None => query.map_or(Vec::new(), |query| query.numbers),
         };
-        self.check(estimator, d, n)?;
+        self.check(estimator, &data)?;
         let Estimator { ref method, gamma, layers } = *estimator;
         let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
         let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
@@ -159,7 +162,8 @@ impl Evaluate {
             records.put_table("queries.csv", &head, &table(|values| &values.queries))?;
         }
 
-        let zero = (data.reward.iter().map(|r| r * r).sum::<f64>() / n as f64).sqrt();
+        let squares = data.reward.iter().enumerate().map(|(i, r)| data.weight(i) * (r * r));
+        let zero = (squares.sum::<f64>() / n as f64).sqrt();
         let td_error = transformer.td_error;
         let diverges = td_error.is_nan() || td_error > DIVERGES * zero.max(f64::MIN_POSITIVE);
         let episodes = data.episodes();
@@ -214,7 +218,8 @@ impl Evaluate {
     }
 
     /// Refuses data that the model does not take, and layers that would take minutes: a file may say any number of them.
-    fn check(&self, estimator: &Estimator, d: usize, n: usize) -> Result<(), Error> {
+    fn check(&self, estimator: &Estimator, data: &Transitions) -> Result<(), Error> {
+        let (d, n) = (data.d, data.len());
         if d > MAX_FEATURES {
             let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
             return Err(Error::file(&self.data, reason));
@@ -225,6 +230,10 @@ impl Evaluate {
                 let reason =
                     format!("d = {of_model} in the model, {d} in the data: expected the same");
                 return Err(Error::option("--model", reason));
+            }
+            if data.rho.is_some() && !estimator.takes_weights() {
+                let reason = "rho: softmax attention takes no weights; expected a model that does";
+                return Err(Error::file(&self.data, reason));
             }
             if *attention == AttentionKind::Softmax && n > SOFTMAX_CONTEXT {
                 let expected = format!("expected at most {SOFTMAX_CONTEXT} for softmax attention");
