@@ -30,6 +30,7 @@
 pub mod capacity;
 pub mod checkpoint;
 pub mod construction;
+pub mod control;
 pub mod digest;
 pub mod estimator;
 pub mod explained;
