@@ -40,6 +40,7 @@ pub mod level;
 pub mod log;
 pub mod measure;
 pub mod options;
+pub mod own_tasks;
 pub mod parameters;
 pub mod predict;
 pub mod recipe;
