@@ -27,6 +27,7 @@
 // Only the module `level` calls functions by the processor's instructions.
 #![deny(unsafe_code)]
 
+pub mod bridge;
 pub mod capacity;
 pub mod checkpoint;
 pub mod construction;

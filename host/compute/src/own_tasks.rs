@@ -73,7 +73,9 @@ impl TaskArrays {
         }
         let real = |of: &[f64], at: usize| R::from_f64(of[at]);
         let vector = |of: &[f64]| {
-            SVector::<R, OWN>::from_fn(|s, _| if s < m { real(of, number * m + s) } else { R::ZERO })
+            SVector::<R, OWN>::from_fn(
+                |s, _| if s < m { real(of, number * m + s) } else { R::ZERO },
+            )
         };
         let (mut p, mut phi) = (SMatrix::repeat(R::ZERO), SMatrix::<R, D, OWN>::repeat(R::ZERO));
         let mut terminal = [false; OWN];
@@ -109,7 +111,8 @@ impl TaskArrays {
         if self.count() == 0 {
             return refuse("p", "no tasks".into(), "at least one");
         }
-        let places = [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
+        let places =
+            [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
         for (array, numbers) in places {
             // What the trainer computes with has single precision.
             if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
@@ -157,7 +160,8 @@ impl OwnTasks {
             let digest = text.strip_prefix("own-").unwrap_or_default();
             digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
         };
-        let file = text.split_once('#').map_or(text, |(file, name)| if own(name) { file } else { "" });
+        let file =
+            text.split_once('#').map_or(text, |(file, name)| if own(name) { file } else { "" });
         let is_file = file.to_ascii_lowercase().ends_with(".npz") && !file.contains(',');
         (own(text) || is_file).then(|| OwnTasks { name: text.to_owned(), arrays: None })
     }

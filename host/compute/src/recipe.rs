@@ -267,7 +267,11 @@ impl Recipe {
             (small, &["trace-decay", "gain"], "a transformer with linear attention"),
             (!rnn, &["rnn-input"], "--network rnn"),
             (!self.task.specs().contains(&TaskSpec::RandomMdp), &["actions"], "--task mdp"),
-            (self.task.specs().iter().all(cart_pole), &["states"], "a finite task that is no file's, unlike CartPole"),
+            (
+                self.task.specs().iter().all(cart_pole),
+                &["states"],
+                "a finite task that is no file's, unlike CartPole",
+            ),
             (
                 self.task != TaskSpec::BoyanChain.into(),
                 &["fixed"],

@@ -5,9 +5,9 @@ use crate::experiments::experiment::{Experiment, Runner};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
-use crate::options::Word as _;
 use crate::files;
 use crate::formats::tasks;
+use crate::options::Word as _;
 use crate::run::config;
 use crate::run::info::RunManifest;
 use crate::run::records::RunFiles;
@@ -39,7 +39,8 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,
         None => {
-            let options = &Train { recipe: tasks::load(options.recipe.clone(), None)?, ..options.clone() };
+            let options =
+                &Train { recipe: tasks::load(options.recipe.clone(), None)?, ..options.clone() };
             options.check(session.seed)?;
             let directory = TrainDirectory::create(&session.out, options, session.seed)?;
             (options.clone(), session.seed, directory)

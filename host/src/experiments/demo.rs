@@ -90,7 +90,9 @@ fn finite_task(name: &str) -> Result<TaskMixture, String> {
     let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
     let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
     let found = finite.find(|spec| spec.name() == name);
-    found.map(TaskMixture::from).ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
+    found
+        .map(TaskMixture::from)
+        .ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
 }
 
 fn as_text<S: serde::Serializer>(task: &TaskMixture, serializer: S) -> Result<S::Ok, S::Error> {
@@ -189,7 +191,8 @@ impl Demo {
         let (own, dim) = (self.task.own().is_some(), options::parsed::<Demo>("").dim);
         // A recipe's default stands for what was not given.
         let given = if own && self.dim == dim { Recipe::default().dim } else { self.dim };
-        let recipe = Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
+        let recipe =
+            Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
         let Recipe { task, dim, gamma, .. } = tasks::load(recipe, None)?;
         Ok(Demo { task, dim, gamma, ..self.clone() })
     }

@@ -69,19 +69,22 @@ impl GivenArrays {
             let reason = format!("{count} tasks of {m} states");
             return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
         }
-        let fill = |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
-            let size: usize = own.iter().product();
-            let Some(array) = array else { return Ok((0..count * size).map(|at| otherwise(at % size)).collect()) };
-            let stack = [&[count], own].concat();
-            if array.shape == stack {
-                Ok(array.to_f64())
-            } else if array.shape == own {
-                Ok(array.to_f64().repeat(count))
-            } else {
-                let [alone, stack] = [own, &stack].map(tuple);
-                Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
-            }
-        };
+        let fill =
+            |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
+                let size: usize = own.iter().product();
+                let Some(array) = array else {
+                    return Ok((0..count * size).map(|at| otherwise(at % size)).collect());
+                };
+                let stack = [&[count], own].concat();
+                if array.shape == stack {
+                    Ok(array.to_f64())
+                } else if array.shape == own {
+                    Ok(array.to_f64().repeat(count))
+                } else {
+                    let [alone, stack] = [own, &stack].map(tuple);
+                    Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
+                }
+            };
         let none = |_| 0.0;
         let terminal = fill("terminal", self.terminal, &[m], &none)?;
         if let Some(at) = terminal.iter().position(|x| ![0.0, 1.0].contains(x)) {
@@ -111,7 +114,8 @@ impl GivenArrays {
             gamma,
         };
         if !has_starts {
-            for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1))) {
+            for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1)))
+            {
                 let share = 1.0 / end.iter().filter(|end| !**end).count() as f64;
                 start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
             }
@@ -158,7 +162,9 @@ pub fn to_bytes(tasks: &TaskArrays) -> std::io::Result<Vec<u8>> {
 /// Returns a recipe with the tasks that it names by a file, or by their digest in the folder of its run.
 /// Errors: [`Error::File`], also for other tasks than it names; [`Error::Option`] if it is not a recipe for them.
 pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
-    let Some(own) = recipe.task.own().filter(|own| own.arrays().is_none()) else { return Ok(recipe) };
+    let Some(own) = recipe.task.own().filter(|own| own.arrays().is_none()) else {
+        return Ok(recipe);
+    };
     let (named, expected) = own.source();
     let file = match (named, run) {
         (Some(file), _) => file.into(),
@@ -173,7 +179,8 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
     let bytes = reader.map_err(|e| Error::file(&file, e))?;
     let tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
     if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
-        let reason = format!("its tasks have changed: they are {}; expected {expected}", tasks.name());
+        let reason =
+            format!("its tasks have changed: they are {}; expected {expected}", tasks.name());
         return Err(Error::file(&file, reason));
     }
     Ok(recipe.with_own_tasks(tasks)?)

@@ -79,7 +79,10 @@ impl TrainDirectory {
         if let Some(own) = directory.recipe.task.own() {
             let path = directory.path.join(tasks::FILE_NAME);
             if files::kind(&path) != Kind::File {
-                write_atomic(&path, &tasks::to_bytes(own.read()?).map_err(|e| Error::write(&path, e))?)?;
+                write_atomic(
+                    &path,
+                    &tasks::to_bytes(own.read()?).map_err(|e| Error::write(&path, e))?,
+                )?;
             }
         }
         directory.write_config(&claimed, options, &seeds)?;
