@@ -10,11 +10,12 @@ mod without_context;
 
 pub use transitions::{EpisodeEnd, Transitions, Values, values_of};
 
-use crate::parameters::{Parameters, Universal};
+use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;
 use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::mask::Mask as _;
+use serde::{Deserialize, Serialize};
 use std::panic::resume_unwind;
 
 /// The most features.
@@ -28,10 +29,10 @@ pub const SOFTMAX_CONTEXT: usize = 512;
 
 /// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. `trace_decay` is
 /// the paper's lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Method {
     /// TD's fixed points and the gates between them, for any number of features.
-    Universal(Box<Universal>),
+    Universal(#[serde(with = "as_bytes")] Box<Universal>),
     /// P and Q of linear attention, which streams, or of softmax, which keeps its transitions.
     Trained { parameters: Box<Parameters>, attention: AttentionKind },
     /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
@@ -119,6 +120,24 @@ macro_rules! with_room {
     };
 }
 pub(crate) use with_room;
+
+impl Method {
+    /// Returns the method as bytes.
+    ///
+    /// # Errors
+    /// The core's, for a model that cannot be stored.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
+    }
+
+    /// Reads what [`Method::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        postcard::from_bytes(bytes).map_err(|_| Error::Mismatch { parameter: "method" })
+    }
+}
 
 impl Estimator {
     /// Returns the same for another discount.

@@ -84,10 +84,6 @@ impl TaskArrays {
             terminal[s] = self.terminal[row];
             (0..m).for_each(|next| p[(s, next)] = real(&self.p, row * m + next));
             (0..d).for_each(|i| phi[(i, s)] = real(&self.phi, row * d + i));
-            if terminal[s] {
-                // Whatever stands there, an episode's end leads to the next start.
-                (0..m).for_each(|next| p[(s, next)] = real(&self.p0, number * m + next));
-            }
         }
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
@@ -141,7 +137,15 @@ impl OwnTasks {
     ///
     /// # Errors
     /// The array that is no task's, and why.
-    pub fn new(arrays: TaskArrays) -> Result<Self, Misfit> {
+    pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
+        let (m, d) = (arrays.states, arrays.dim);
+        // Whatever stands there: an episode's end leads to the next start, without reward and features.
+        for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
+            let start = &arrays.p0[row / m * m..][..m];
+            arrays.p[row * m..][..m].copy_from_slice(start);
+            arrays.phi[row * d..][..d].fill(0.0);
+            arrays.reward[row] = 0.0;
+        }
         arrays.check()?;
         let mut digest = Digest::EMPTY;
         digest.word(arrays.states as u64);

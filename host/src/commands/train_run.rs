@@ -63,7 +63,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 
 /// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
 /// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
-pub(super) fn summarise(
+pub fn summarise(
     directory: &TrainDirectory,
     options: &Train,
     info: Option<RunManifest>,
