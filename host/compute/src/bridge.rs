@@ -2,7 +2,7 @@
 //! judge any value function.
 
 use crate::capacity::OWN;
-use crate::estimator::{Estimator, Method};
+use crate::estimator::{Estimator, Method, Stream};
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
 use crate::recipe::{InvalidSetting, LossKind, Recipe};
@@ -191,6 +191,35 @@ pub fn judge(
     }
 }
 
+impl JudgedContext {
+    /// Returns an estimator's stream that has read the first transitions.
+    fn read_by(&self, estimator: &Estimator, d: usize, len: usize) -> Result<Box<dyn Stream>, Error> {
+        let mut stream = estimator.stream(d, None)?;
+        for (k, reward) in self.rewards.iter().take(len).enumerate() {
+            let [phi, next] = [k, k + 1].map(|k| &self.features[k * d..][..d]);
+            stream.observe(phi, *reward, Some(next))?;
+        }
+        Ok(stream)
+    }
+}
+
+/// As [`judge`], of an estimator after whole contexts.
+/// Errors: as there.
+pub fn judge_estimator(
+    recipe: &Recipe,
+    contexts: &[JudgedContext],
+    estimator: &Estimator,
+) -> Result<Verdict, Error> {
+    let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
+    for context in contexts {
+        let (stream, mut values) = (context.read_by(estimator, recipe.dim, len)?, Vec::new());
+        stream.values(&context.states, &mut values)?;
+        answers.push(values);
+        gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
+    }
+    judge(recipe, contexts, len, &answers, Some(&gradients))
+}
+
 fn padded<const D: usize>(phi: &[f64]) -> SVector<f64, D> {
     SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0))
 }
@@ -259,13 +288,8 @@ fn judge_with<const D: usize>(
             ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });
         }
         let error = |values: &[f64]| states.squared_difference(&vector(values), &vector(&c.values));
-        let mut stream = lstd.stream(d, None)?;
-        for t in &read[at] {
-            let [phi, next] = [&t.phi, &t.phi_next].map(|phi| &phi.as_slice()[..d]);
-            stream.observe(phi, t.reward, Some(next))?;
-        }
         let mut of_lstd = Vec::new();
-        stream.values(&c.states, &mut of_lstd)?;
+        c.read_by(&lstd, d, len)?.values(&c.states, &mut of_lstd)?;
         let errors = [
             error(&answers[at]),
             error(&[]),
