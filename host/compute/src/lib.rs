@@ -27,6 +27,7 @@
 // Only the module `level` calls functions by the processor's instructions.
 #![deny(unsafe_code)]
 
+pub mod bridge;
 pub mod capacity;
 pub mod checkpoint;
 pub mod construction;
@@ -41,6 +42,7 @@ pub mod level;
 pub mod log;
 pub mod measure;
 pub mod options;
+pub mod own_tasks;
 pub mod parameters;
 pub mod predict;
 pub mod recipe;

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._ictd import Context, Model
 
-__all__ = ["Act", "PredictValue"]
+__all__ = ["Act", "PredictValue", "PredictValues"]
 
 Features = Callable[[Any], NDArray[np.floating[Any]]]
 
@@ -25,7 +25,7 @@ class PredictValue(gym.Wrapper):
 
     env: observations must be a vector. model: the universal one by default, with `gamma`. retention: by default all
     transitions count; below 1 the past shrinks by that with each, for policies that change. features: from an
-    observation to a vector of at most 32 features; by default 1 and the observation.
+    observation to a vector of at most 64 features; by default 1 and the observation.
     """
 
     def __init__(
@@ -36,8 +36,10 @@ class PredictValue(gym.Wrapper):
         retention: float | None = None,
         features: Features | None = None,
     ) -> None:
+        if isinstance(env, gym.vector.VectorEnv):
+            raise ValueError("env: a vector environment; expected a single one, or PredictValues for many")
         super().__init__(env)
-        self._features = features if features is not None else _features_of(env.observation_space, (gym.spaces.Box,))
+        self._features = _features_of(env.observation_space, features)
         self._model = model if model is not None else Model.universal(gamma=gamma)
         self._retention = retention
         self._context: Context | None = None
@@ -77,6 +79,78 @@ class PredictValue(gym.Wrapper):
         return float(self._context.values(self._phi))
 
 
+class PredictValues(gym.vector.VectorWrapper):
+    """`PredictValue` for a vector environment: `info["value"]` is an array, (num_envs,), of values that are each predicted
+    from that environment's own transitions.
+
+    Every mode of resetting is known (`metadata["autoreset_mode"]`): the step after an end is no transition where that step
+    resets, and the last state of an episode is `info["final_obs"]` where the same step does. env: observations must be
+    vectors; the other arguments are those of `PredictValue`.
+    """
+
+    def __init__(
+        self,
+        env: gym.vector.VectorEnv[Any, Any, Any],
+        gamma: float = 0.9,
+        model: Model | None = None,
+        retention: float | None = None,
+        features: Features | None = None,
+    ) -> None:
+        super().__init__(env)
+        self._features = _features_of(env.single_observation_space, features)
+        self._model = model if model is not None else Model.universal(gamma=gamma)
+        self._retention = retention
+        self._contexts: list[Context] = []
+        self._phi = np.zeros((0, 0))
+        self._has_ended = np.zeros(env.num_envs, dtype=bool)
+        mode = env.metadata.get("autoreset_mode", gym.vector.AutoresetMode.NEXT_STEP)
+        self._resets_at_once = mode == gym.vector.AutoresetMode.SAME_STEP
+
+    @property
+    def contexts(self) -> list[Context]:
+        """What each environment has shown so far; empty before the first `reset`."""
+        return self._contexts
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        mask = (options or {}).get("reset_mask")
+        observations, info = self.env.reset(seed=seed, options=options)
+        self._phi = self._features_of_all(observations)
+        if not self._contexts:
+            self._contexts = [Context(self._phi.shape[1], self._model, self._retention) for _ in self._phi]
+        for i, context in enumerate(self._contexts):
+            if mask is None or mask[i]:
+                context.end_episode()
+                self._has_ended[i] = False
+        return observations, {**info, "value": self._values(np.zeros(len(self._phi), dtype=bool))}
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        if not self._contexts:
+            raise gym.error.ResetNeeded("call reset before step")
+        observations, rewards, terminated, truncated, info = self.env.step(actions)
+        phi, ended = self._features_of_all(observations), np.asarray(terminated) | np.asarray(truncated)
+        for i, context in enumerate(self._contexts):
+            if self._has_ended[i]:
+                context.end_episode()
+                continue
+            following = phi[i]
+            if ended[i] and self._resets_at_once:
+                following = np.asarray(self._features(info["final_obs"][i]), dtype=np.float64)
+            context.observe(self._phi[i], float(rewards[i]), None if terminated[i] else following)
+            if ended[i] and self._resets_at_once:
+                context.end_episode()
+        self._phi, self._has_ended = phi, np.zeros_like(ended) if self._resets_at_once else ended
+        has_no_value = np.zeros_like(ended) if self._resets_at_once else np.asarray(terminated, dtype=bool)
+        return observations, rewards, terminated, truncated, {**info, "value": self._values(has_no_value)}
+
+    def _features_of_all(self, observations: Any) -> NDArray[np.float64]:
+        states = gym.vector.utils.iterate(self.env.observation_space, observations)
+        return np.stack([np.asarray(self._features(state), dtype=np.float64) for state in states])
+
+    def _values(self, has_none: NDArray[np.bool_]) -> NDArray[np.float64]:
+        read = zip(self._contexts, self._phi, has_none)
+        return np.array([0.0 if none or len(context) == 0 else context.values(phi) for context, phi, none in read])
+
+
 class Act:
     """Learns to act: SARSA, whose critic is a model's context (Sutton & Barto, 10.1, with any estimator in place of TD).
 
@@ -113,8 +187,11 @@ class Act:
             raise ValueError(f"epsilon: {epsilon}; expected a number in [0, 1]")
         if interval < 1:
             raise ValueError(f"interval: {interval}; expected at least 1")
-        spaces = (gym.spaces.Discrete, gym.spaces.Box)
-        self._features = features if features is not None else _features_of(env.observation_space, spaces)
+        states = env.observation_space
+        if features is None and isinstance(states, gym.spaces.Discrete):
+            first, each = int(states.start), np.eye(int(states.n))
+            features = lambda state: each[int(state) - first]  # noqa: E731
+        self._features = _features_of(states, features)
         self._env, self._first, self._epsilon, self._interval = env, int(actions.start), epsilon, interval
         self._actions, self._seed, self._rng = int(actions.n), seed, np.random.default_rng(seed)
         self._model = model if model is not None else Model.universal(gamma=gamma)
@@ -190,10 +267,9 @@ class Act:
         return self._best(x)
 
 
-def _features_of(space: gym.Space[Any], known: tuple[type, ...]) -> Features:
-    if isinstance(space, known) and isinstance(space, gym.spaces.Discrete):
-        first, identity = int(space.start), np.eye(int(space.n))
-        return lambda observation: identity[int(observation) - first]
+def _features_of(space: gym.Space[Any], features: Features | None) -> Features:
+    if features is not None:
+        return features
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise ValueError(f"env: observations of {space}; expected vectors, or features= makes one of each")
     return _with_bias

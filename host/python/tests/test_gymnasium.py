@@ -4,7 +4,7 @@ import gymnasium as gym
 import ictd
 import numpy as np
 import pytest
-from ictd.gymnasium import PredictValue
+from ictd.gymnasium import PredictValue, PredictValues
 
 
 class Ring(gym.Env):
@@ -108,3 +108,36 @@ def test_observations_that_are_no_vectors_are_named():
         PredictValue(gym.make("FrozenLake-v1"))
     env = PredictValue(gym.make("FrozenLake-v1"), features=lambda s: np.eye(16)[s])
     assert env.reset()[1]["value"] == 0.0
+
+
+MODES = list(gym.vector.AutoresetMode)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
+def test_each_of_many_environments_is_predicted_as_if_it_were_alone(mode):
+    lengths = (3, 5, None)
+    make = [lambda length=length: Ring(length) for length in lengths]
+    many = PredictValues(gym.vector.SyncVectorEnv(make, autoreset_mode=mode))
+    many.reset()
+    alone = [PredictValue(Ring(length)) for length in lengths]
+    for env in alone:
+        env.reset()
+    ends = np.zeros(3, dtype=bool)
+    for _ in range(40):
+        if mode == gym.vector.AutoresetMode.DISABLED and ends.any():
+            many.reset(options={"reset_mask": ends})
+        *_, terminated, _, info = many.step(np.zeros(3, dtype=int))
+        for i, env in enumerate(alone):
+            if ends[i]:
+                expected = env.reset()[1]["value"]
+                if mode == gym.vector.AutoresetMode.NEXT_STEP:
+                    assert info["value"][i] == expected
+                    continue
+            *_, ended, _, one = env.step(0)
+            assert ended == terminated[i]
+            if not (ended and mode == gym.vector.AutoresetMode.SAME_STEP):
+                assert info["value"][i] == one["value"]
+        ends = terminated
+    assert [len(context) for context in many.contexts] == [len(env.context) for env in alone]
+    with pytest.raises(ValueError, match="env: a vector environment"):
+        PredictValue(many)

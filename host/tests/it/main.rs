@@ -22,6 +22,7 @@ mod left_out;
 mod one_way_out;
 mod open_questions;
 mod own_data;
+mod own_tasks;
 mod page_of_others;
 mod predict;
 mod report;

@@ -28,8 +28,49 @@ pub(super) enum Value<const D: usize> {
     Other(OfQuery<D>),
 }
 
+/// What can be stored.
+pub(super) trait Saved {
+    fn save(&self) -> Vec<u8>;
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+}
+
+impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f64> {
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.byte_len()];
+        // There is room for all of it.
+        let written = self.write(&mut bytes).map_or(0, <[u8]>::len);
+        bytes.truncate(written);
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        *self = Self::from_bytes(bytes)?;
+        Ok(())
+    }
+}
+
+impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
+    fn save(&self) -> Vec<u8> {
+        let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
+        learner.restore(self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.len() != self.save().len() {
+            return Err(Error::Mismatch { parameter: "learner" });
+        }
+        let mut words = bytes.as_chunks().0.iter();
+        let len = words.next().map_or(0, |word| u64::from_le_bytes(*word));
+        let next =
+            &mut |x: &mut f64| *x = words.next().map_or(0.0, |word| f64::from_le_bytes(*word));
+        Learner::restore(self, len, next);
+        Ok(())
+    }
+}
+
 /// A receiver of transitions with D features.
-pub(super) trait Observer<const D: usize>: Clone + Send + Sync + 'static {
+pub(super) trait Observer<const D: usize>: Saved + Clone + Send + Sync + 'static {
     /// Takes a transition with a weight, which is 1 unless [`Estimator::takes_weights`].
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
     fn end_episode(&mut self);
@@ -120,6 +161,14 @@ impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
             }
         }
         Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.observer.save()
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.observer.restore(bytes)
     }
 
     fn copy(&self) -> Box<dyn Stream> {

@@ -1,6 +1,6 @@
 //! Methods that read transitions, as they come or all of them, without a context.
 
-use super::reader::{Dense, Observer, Value, reading, trained};
+use super::reader::{Dense, Observer, Saved, Value, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
@@ -22,6 +22,41 @@ struct TransitionLog<const D: usize> {
     rho: Vec<f64>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
+}
+
+impl<const D: usize> Saved for TransitionLog<D> {
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
+        for (t, rho) in self.transitions.iter().zip(&self.rho) {
+            let numbers = t.phi.iter().chain(&t.phi_next).chain([&t.reward, rho]);
+            numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
+        }
+        self.ends.iter().for_each(|end| bytes.extend((*end as u64).to_le_bytes()));
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
+        let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
+        let Some((numbers, n)) = numbers.filter(|_| rest.is_empty()) else {
+            return Err(Error::Mismatch { parameter: "transitions" });
+        };
+        let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
+        self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
+        self.transitions = numbers
+            .chunks_exact(2 * D + 2)
+            .map(|t| Transition {
+                phi: SVector::from_fn(|i, _| number(&t[i])),
+                phi_next: SVector::from_fn(|i, _| number(&t[D + i])),
+                reward: number(&t[2 * D]),
+            })
+            .collect();
+        let ends =
+            words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
+        self.ends = ends.collect();
+        Ok(())
+    }
 }
 
 impl<const D: usize> Observer<D> for TransitionLog<D> {
