@@ -245,34 +245,29 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// Does what [`Context::observe`] does for a transition that another policy b than the evaluated policy pi has made,
-    /// with the importance sampling ratio `rho` = pi(A|S) / b(A|S), at least 0; 1 is [`Context::observe`].
-    ///
-    /// The sums become those of off-policy TD(lambda) with per-decision importance sampling (Sutton and Barto, *Reinforcement
-    /// Learning*, 2nd edition, eq. 12.25; Precup, Sutton and Singh, 2000):
+    /// Does what [`Context::observe`] does for a transition of another policy b than the evaluated one, pi, with the importance
+    /// sampling ratio `rho` = pi(A|S) / b(A|S), at least 0. The sums become those of off-policy TD(lambda) with per-decision
+    /// importance sampling (Sutton and Barto, *Reinforcement Learning*, 2nd edition, eq. 12.25; Precup, Sutton and Singh, 2000):
     ///
     /// ```text
     /// A += e_t (phi_t - gamma phi_{t+1})^T,   b += e_t R_{t+1},   e_t = rho_t (gamma lambda e_{t-1} + phi_t)
     /// ```
     ///
-    /// So TD(0) weighs each transition by rho. The values are those of pi as far as features represent them; the states still
-    /// count as often as b visits them. The variance of a trace grows with the products of the ratios.
+    /// States still count as often as b visits them, and a trace's variance grows with the products of the ratios. It compiles
+    /// for contexts that grow or forget, under the masks [`Td0`], [`TdLambda`](crate::mask::TdLambda) and
+    /// [`TwoTraces`](crate::mask::TwoTraces).
     ///
     /// ```
     /// // b tosses a coin for a reward of 1 or 0; pi takes the first with probability 0.9.
     /// let model = ictd_core::td::Lstd::new(ictd_core::td::LstdSettings { gamma: 0.5, lambda: 0.0, ridge: 1e-6 })?;
     /// let mut context = model.context::<1>();
-    /// for _ in 0..100 {
-    ///     context.observe_weighted(&[1.0], 1.0, &[1.0], 0.9 / 0.5)?;
-    ///     context.observe_weighted(&[1.0], 0.0, &[1.0], 0.1 / 0.5)?;
+    /// for (reward, rho) in [(1.0, 0.9 / 0.5), (0.0, 0.1 / 0.5)].repeat(100) {
+    ///     context.observe_weighted(&[1.0], reward, &[1.0], rho)?;
     /// }
     /// let value = model.value_function(&context)?.at(&[1.0f32]);
     /// assert!((value - 0.9 / (1.0 - 0.5)).abs() < 1e-3);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
-    ///
-    /// It compiles for contexts that grow or forget, under the masks [`Td0`], [`TdLambda`](crate::mask::TdLambda) and
-    /// [`TwoTraces`](crate::mask::TwoTraces).
     ///
     /// # Errors
     /// As [`Context::observe`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `rho`.

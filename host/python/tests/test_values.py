@@ -286,3 +286,32 @@ def test_files_that_are_not_there_or_no_models(tmp_path):
         ictd.Model.load(tmp_path / "text.safetensors")
     with pytest.raises(ValueError, match="a folder with parameters.safetensors"):
         ictd.Model.load(tmp_path)
+
+
+def test_importance_weights_give_the_values_of_another_policy(program, tmp_path):
+    # A coin was tossed for the reward; the policy asked about takes the 1 with probability 0.9.
+    rng = np.random.default_rng(1)
+    reward = rng.integers(2, size=400).astype(float)
+    rho, ones = np.where(reward == 1, 0.9, 0.1) / 0.5, np.ones((401, 1))
+    model = ictd.Model.lstd(lambda_=0.0, ridge=1e-6, gamma=0.5)
+    expected = (rho * reward).mean() / (rho.mean() * 0.5)
+    assert abs(model.weights(ones, reward, rho=rho)[0] - expected) < 1e-4
+    for model in [ictd.Model.universal(), ictd.Model.td0(1), ictd.Model.lstd()]:
+        context = ictd.Context(1, model)
+        for r, weight in zip(reward, rho):
+            context.observe([1.0], r, [1.0], rho=weight)
+        assert context.weights().tobytes() == model.weights(ones, reward, rho=rho).tobytes()
+        assert model.weights(ones, reward, rho=np.ones(400)).tobytes() == model.weights(ones, reward).tobytes()
+    rows = "\n".join(f"1,{r!r},{weight!r}" for r, weight in zip(reward.tolist(), rho.tolist()))
+    (tmp_path / "data.csv").write_text(f"phi_0,reward,rho\n{rows}\n1,,\n")
+    arguments = ["evaluate", "--data", tmp_path / "data.csv", "--model", "universal", "--json", "--out", tmp_path / "out"]
+    found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
+    universal = ictd.Model.universal().weights(ones, reward, rho=rho)
+    assert universal.tolist() == found["estimators"][0]["weights"]
+    for model in [ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
+        with pytest.raises(ValueError, match="rho is out of range: expected 1"):
+            model.weights(ones, reward, rho=rho)
+    with pytest.raises(ValueError, match="rho is out of range: expected a finite number, at least 0"):
+        ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
+    with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
+        ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)
