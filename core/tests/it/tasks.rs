@@ -32,7 +32,8 @@ fn an_episode_ends_without_value_and_begins_again() {
         0 | 3 => f64::from(u8::from(s == t)),
         _ => 0.5 * f64::from(u8::from(s.abs_diff(t) == 1)),
     });
-    let (start, reward) = (SVector::from([0.0, 1.0, 0.0, 0.0]), SVector::from([7.0, 0.0, 0.5, 7.0]));
+    let (start, reward) =
+        (SVector::from([0.0, 1.0, 0.0, 0.0]), SVector::from([7.0, 0.0, 0.5, 7.0]));
     let phi = SMatrix::<f64, 1, 4>::repeat(1.0);
     let mrp = Mrp::<f64, 1, 4>::new(4, &start, &p, &reward, &phi).unwrap();
     let mrp = mrp.with_terminal(&[true, false, false, true]).unwrap();

@@ -193,7 +193,12 @@ pub fn judge(
 
 impl JudgedContext {
     /// Returns an estimator's stream that has read the first transitions.
-    fn read_by(&self, estimator: &Estimator, d: usize, len: usize) -> Result<Box<dyn Stream>, Error> {
+    fn read_by(
+        &self,
+        estimator: &Estimator,
+        d: usize,
+        len: usize,
+    ) -> Result<Box<dyn Stream>, Error> {
         let mut stream = estimator.stream(d, None)?;
         for (k, reward) in self.rewards.iter().take(len).enumerate() {
             let [phi, next] = [k, k + 1].map(|k| &self.features[k * d..][..d]);

@@ -107,7 +107,9 @@ pub(crate) mod as_bytes {
         (model.gamma(), universal_to_bytes(model).map_err(ser::Error::custom)?).serialize(to)
     }
 
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Box<Universal>, D::Error> {
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Box<Universal>, D::Error> {
         let (gamma, bytes) = <(f64, Vec<u8>)>::deserialize(from)?;
         universal_from_bytes(&bytes, Some(gamma)).map(Box::new).map_err(de::Error::custom)
     }

@@ -110,12 +110,10 @@ pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     for input in options.data.iter().chain(&options.task).chain(&options.queries) {
         experiment::refuse_inside(&ENTRY, session, input)?;
     }
-    experiment::run(&ENTRY, options, session, |records| {
-        match (&options.task, &options.data) {
-            (Some(file), _) => options.judge(file, &estimator, session, records),
-            (None, Some(file)) => options.measure(file, &estimator, session, records),
-            (None, None) => Err(Error::option("--data", "expected a file of transitions")),
-        }
+    experiment::run(&ENTRY, options, session, |records| match (&options.task, &options.data) {
+        (Some(file), _) => options.judge(file, &estimator, session, records),
+        (None, Some(file)) => options.measure(file, &estimator, session, records),
+        (None, None) => Err(Error::option("--data", "expected a file of transitions")),
     })
 }
 
@@ -138,7 +136,8 @@ impl Evaluate {
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let unread = OwnTasks::named(&file.to_string_lossy());
-        let unread = unread.ok_or_else(|| Error::file(file, "expected the name of an .npz file"))?;
+        let unread =
+            unread.ok_or_else(|| Error::file(file, "expected the name of an .npz file"))?;
         let default = Recipe::default();
         let recipe = Recipe {
             task: TaskMixture::Own(unread),
@@ -152,7 +151,8 @@ impl Evaluate {
             && parameters.feature_dimension() != recipe.dim
         {
             let (of_model, d) = (parameters.feature_dimension(), recipe.dim);
-            let reason = format!("d = {of_model} in the model, {d} in the tasks: expected the same");
+            let reason =
+                format!("d = {of_model} in the model, {d} in the tasks: expected the same");
             return Err(Error::option("--model", reason));
         }
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
@@ -161,9 +161,10 @@ impl Evaluate {
             judge_estimator(&recipe, &contexts, &estimator)
         })?;
         let verdict = verdict.context(BLOW_UP)?;
-        let mut numbers: Vec<(String, f64)> = [("vd", verdict.vd), ("iws", verdict.iws), ("ss", verdict.ss)]
-            .map(|(name, x)| (name.to_owned(), x))
-            .into();
+        let mut numbers: Vec<(String, f64)> =
+            [("vd", verdict.vd), ("iws", verdict.iws), ("ss", verdict.ss)]
+                .map(|(name, x)| (name.to_owned(), x))
+                .into();
         numbers.extend(verdict.explained.iter().map(|(name, share)| (explained_by(name), *share)));
         let names = ["msve", "msve of predicting 0", "msve of TD(0), tuned", "msve of LSTD"];
         numbers.extend(names.map(str::to_owned).into_iter().zip(verdict.msve));

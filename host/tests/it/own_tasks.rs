@@ -92,12 +92,28 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
     };
     for (name, array, expected) in [
         ("p", array(&[5, 4], vec![0.2; 20]), "`p`: float64 of shape (5, 4); expected (m, m)"),
-        ("p", array(&[5, 5], vec![0.3; 25]), "`p`: of task 0; expected probabilities that sum to 1"),
-        ("reward", array(&[4], vec![0.0; 4]), "`reward`: float64 of shape (4,); expected (5,) or (3, 5)"),
-        ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 0; expected finite numbers"),
-        ("p0", array(&[5], vec![0.2; 5]), "`p0`: of task 0; expected 0 for states that end an episode"),
+        (
+            "p",
+            array(&[5, 5], vec![0.3; 25]),
+            "`p`: of task 0; expected probabilities that sum to 1",
+        ),
+        (
+            "reward",
+            array(&[4], vec![0.0; 4]),
+            "`reward`: float64 of shape (4,); expected (5,) or (3, 5)",
+        ),
+        ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 1; expected finite numbers"),
+        (
+            "p0",
+            array(&[5], vec![0.2; 5]),
+            "`p0`: of task 0; expected 0 for states that end an episode",
+        ),
         ("terminal", array(&[5], vec![0.5; 5]), "`terminal`: 0.5 at 0; expected 0 or 1"),
-        ("gamma", array(&[2], vec![0.5, 0.6]), "`gamma`: float64 of shape (2,); expected one discount"),
+        (
+            "gamma",
+            array(&[2], vec![0.5, 0.6]),
+            "`gamma`: float64 of shape (2,); expected one discount",
+        ),
         ("gamma", array(&[], vec![1.0]), "`gamma`: 1; expected a number in [0, 1)"),
         ("rewards", array(&[5], vec![0.0; 5]), "did you mean `reward`?"),
     ] {
@@ -117,13 +133,16 @@ fn the_demo_and_sweeps_take_own_tasks() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
     write(&here.join("walk.npz"), &arrays());
-    let options = "demo --task walk.npz --tasks 40 --max-context 200 --context-step 100 --alpha 0.5";
+    let options =
+        "demo --task walk.npz --tasks 40 --max-context 200 --context-step 100 --alpha 0.5";
     let found = object(here, 0, &format!("{options} --out a"));
-    let errors: Vec<f64> = found["msve_mean"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    let errors: Vec<f64> =
+        found["msve_mean"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     assert!(errors[1] < errors[0], "{errors:?}");
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
-    let plan = format!("seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n");
+    let plan =
+        format!("seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n");
     fs::write(here.join("plan.toml"), plan).unwrap();
     assert!(run(here, "sweep plan.toml --out s").status.success());
     let with_tasks = fs::read_dir(here.join("s")).unwrap().flatten();
@@ -135,14 +154,19 @@ fn models_are_judged_on_own_tasks() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
     write(&here.join("walk.npz"), &arrays());
-    let judged = |options: &str| object(here, 0, &format!("evaluate --task walk.npz {options}"))["judge"].clone();
+    let judged = |options: &str| {
+        object(here, 0, &format!("evaluate --task walk.npz {options}"))["judge"].clone()
+    };
     let number = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
     // Theorem 1's layers are TD(0), and nothing else is.
     let td = judged("--layers 3 --gamma 0.8");
     assert!(number(&td, "explained by TD(0)") > 1.0 - 1e-9 && number(&td, "vd") < 1e-12, "{td}");
     assert!(number(&td, "explained by TD(0.9)") < 0.999 && number(&td, "iws") > 1.0 - 1e-9, "{td}");
     let universal = judged("--model universal --context-length 200");
-    assert!(number(&universal, "msve") < 0.5 * number(&universal, "msve of predicting 0"), "{universal}");
+    assert!(
+        number(&universal, "msve") < 0.5 * number(&universal, "msve of predicting 0"),
+        "{universal}"
+    );
     let d = refused(here, "evaluate --task walk.npz --gamma 0.5 --layers 3");
     assert!(d.contains("--gamma: 0.5: expected 0.8"), "{d}");
 }
