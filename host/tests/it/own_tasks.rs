@@ -141,8 +141,7 @@ fn the_demo_and_sweeps_take_own_tasks() {
     assert!(errors[1] < errors[0], "{errors:?}");
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
-    let plan =
-        format!("seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n");
+    let plan = "seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n";
     fs::write(here.join("plan.toml"), plan).unwrap();
     assert!(run(here, "sweep plan.toml --out s").status.success());
     let with_tasks = fs::read_dir(here.join("s")).unwrap().flatten();
