@@ -66,7 +66,7 @@ def rates(seeds, episodes):
 
 
 if __name__ == "__main__":
-    seeds, episodes = (int(x) for x in (*sys.argv[1:], "10", "3000")[:2]) if len(sys.argv) < 3 else map(int, sys.argv[1:3])
+    seeds, episodes = (int(x) for x in (*sys.argv[1:], "10", "1000")[:2]) if len(sys.argv) < 3 else map(int, sys.argv[1:3])
     for name, of in rates(seeds, episodes).items():
         low, median, high = np.quantile(of, [0.25, 0.5, 0.75])
         print(f"| {name} | {np.mean(of):.2f} | {median:.2f} [{low:.2f}, {high:.2f}] |")

@@ -65,7 +65,7 @@ def judge(
     if isinstance(function, Model):
         model, gamma = function, found.gamma
         function = lambda phi, reward, query: np.stack(  # noqa: E731
-            [model.values(*one, query=q, gamma=gamma) for *one, q in zip(phi, reward, query)]
+            [model.values(*one, query=q, gamma=gamma) for one, q in zip(zip(phi, reward), query)]
         )
 
     def values(length: int, query: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -68,7 +68,8 @@ def train(
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     seeds = list(seeds)
-    told = _Progress(int((recipe or {}).get("tasks", 4000)) * len(set(seeds)), on_log) if progress else on_log
+    each = dict(_settings(recipe)).get("tasks", "4000")
+    told = _Progress(each, len(set(seeds)), on_log) if progress else on_log
     own = list(tasks) if tasks is not None else None
     found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
     if isinstance(told, _Progress):
@@ -79,13 +80,14 @@ def train(
 class _Progress:
     """Writes to stderr how far all seeds are, at each point of a log."""
 
-    def __init__(self, total: int, on_log: Callable[[int, dict[str, float]], object] | None) -> None:
-        self._total, self._on_log, self._done, self._lock = total, on_log, dict[int, float](), threading.Lock()
+    def __init__(self, each: str, seeds: int, on_log: Callable[[int, dict[str, float]], object] | None) -> None:
+        self._of = f"of {each} tasks" if seeds == 1 else f"of {seeds} x {each} tasks"
+        self._on_log, self._done, self._lock = on_log, dict[int, float](), threading.Lock()
 
     def __call__(self, seed: int, log: dict[str, float]) -> None:
         with self._lock:
             self._done[seed] = log["tasks"]
-            print(f"\r{sum(self._done.values()):.0f} of {self._total} tasks", end="", file=sys.stderr, flush=True)
+            print(f"\r{sum(self._done.values()):.0f} {self._of}", end="", file=sys.stderr, flush=True)
         if self._on_log is not None:
             self._on_log(seed, log)
 

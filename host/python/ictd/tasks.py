@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ictd import Batches, Singles, Task
+from ._ictd import Batches, Task
 
 __all__ = ["Batch", "batch", "batches", "load", "prompts", "save"]
 
@@ -24,13 +24,13 @@ class Batch:
     number: int
     gamma: float
     #: Z_0 of windows 0 to W, (W + 1, 2 d + 1, n + 1), float32: columns (phi; gamma phi'; reward), then the query (phi; 0; 0).
-    prompts: Singles
+    prompts: NDArray[np.float32]
     #: The reward on leaving the query's state, (W,). The target of window t's value is `reward[t] + gamma * value of window t + 1`.
-    reward: Singles
+    reward: NDArray[np.float32]
     #: The true values of the queries, (W + 1,); NaN where they are not known.
-    value: Singles
+    value: NDArray[np.float32]
     #: The trajectory, (n + W + 2, d).
-    phi: Singles
+    phi: NDArray[np.float32]
 
     def __repr__(self) -> str:
         return f"<ictd.tasks.Batch {self.number}, prompts of shape {self.prompts.shape}>"

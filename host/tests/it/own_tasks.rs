@@ -102,7 +102,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
             array(&[4], vec![0.0; 4]),
             "`reward`: float64 of shape (4,); expected (5,) or (3, 5)",
         ),
-        ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 0; expected finite numbers"),
+        ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 1; expected finite numbers"),
         (
             "p0",
             array(&[5], vec![0.2; 5]),
@@ -141,8 +141,7 @@ fn the_demo_and_sweeps_take_own_tasks() {
     assert!(errors[1] < errors[0], "{errors:?}");
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
-    let plan =
-        format!("seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n");
+    let plan = "seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n";
     fs::write(here.join("plan.toml"), plan).unwrap();
     assert!(run(here, "sweep plan.toml --out s").status.success());
     let with_tasks = fs::read_dir(here.join("s")).unwrap().flatten();
