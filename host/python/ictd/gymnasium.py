@@ -164,9 +164,9 @@ class Act:
     features that `Context` takes. interval: steps between reads of the context; each episode ends with one, too.
 
         >>> import gymnasium, ictd.gymnasium
-        >>> agent = ictd.gymnasium.Act(gymnasium.make("CartPole-v1"), gamma=0.95)
-        >>> returns = agent.learn(episodes=20)
-        >>> action = agent.greedy([0.0, 0.0, 0.0, 0.0])
+        >>> agent = ictd.gymnasium.Act(gymnasium.make("FrozenLake-v1"))
+        >>> returns = agent.learn(episodes=100)
+        >>> action = agent.greedy(0)
     """
 
     def __init__(
