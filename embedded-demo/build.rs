@@ -56,6 +56,7 @@ fn main() {
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=predictor=-Tdefmt.x");
+    println!("cargo:rustc-link-arg-bin=act=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");

@@ -58,7 +58,7 @@ if [ "$board" = microbit ]; then
     build --bin predictor "${small[@]}"
 else
     build --no-default-features --bin inference --bin universal --bin short
-    build --bin embedded-demo
+    build --bin embedded-demo --bin act
     # At 3 it would not fit its flash budget.
     build --bin predictor --config 'profile.release.package.embedded-demo.opt-level=2'
 fi
@@ -73,8 +73,9 @@ runner=target/runner/debug/runner
 if [ "$board" = rp2350 ]; then
     # On the boards that QEMU has they print it themselves.
     "$runner" --occupied "$elf/predictor"
+    "$runner" --occupied "$elf/act"
     "$runner" --occupied "$elf/embedded-demo"
-    for program in inference universal short predictor embedded-demo; do
+    for program in inference universal short predictor act embedded-demo; do
         "$runner" --boot-block "$elf/$program"
     done
     exit 0
@@ -105,4 +106,4 @@ same() {
     echo "$1: every line equals the host's"
 }
 same predictor
-[ "$board" = microbit ] || same embedded-demo
+[ "$board" = microbit ] || { same act && same embedded-demo; }

@@ -32,6 +32,9 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
     const HAS_DOWNDATE: bool = false;
 
+    /// True if the outer products of transitions may have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
+    const TAKES_WEIGHTS: bool = false;
+
     /// The mask's code in stored contexts.
     const CODE: u8;
 
@@ -77,6 +80,9 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
 pub trait MaskState<S: Scalar>: Entrywise<S> {
     /// Starts a trace again at 0, as an episode has ended.
     fn end_episode(&mut self) {}
+
+    /// Multiplies a trace by a factor.
+    fn scale_trace(&mut self, _factor: S) {}
 }
 
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
@@ -90,6 +96,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     type Auxiliary<const D: usize, const C: usize> = ();
     const IS_TD0: bool = true;
     const HAS_DOWNDATE: bool = true;
+    const TAKES_WEIGHTS: bool = true;
     const CODE: u8 = 1;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -182,12 +189,17 @@ impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
     fn end_episode(&mut self) {
         *self = Self::ZERO;
     }
+
+    fn scale_trace(&mut self, factor: S) {
+        self.numbers(&mut |x| *x *= factor);
+    }
 }
 
 impl<S: Scalar> Mask<S> for TdLambda<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const HAS_DOWNDATE: bool = true;
+    const TAKES_WEIGHTS: bool = true;
     const CODE: u8 = 2;
 
     fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
@@ -352,6 +364,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const IS_TD0: bool = true;
+    const TAKES_WEIGHTS: bool = true;
     // A window's sums are recomputed: the state does not say what a trace still holds of the oldest token.
     const CODE: u8 = 4;
 

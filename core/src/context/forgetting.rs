@@ -32,6 +32,7 @@ impl<S: Scalar> Forgetting<S> {
 impl<S: Scalar> Memory<S> for Forgetting<S> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = DecayingSums<S, M, D, C>;
     const CODE: u8 = 2;
+    const TAKES_WEIGHTS: bool = true;
 
     fn retention(&self) -> S {
         self.retention
@@ -65,7 +66,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     };
 
     #[inline(always)]
-    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
         let factors = mask.rank_one_update(&mut self.state, token, retention);
         self.moments.update(&factors, token, M::IS_TD0, |g, left, right| {
             *g = retention * *g + left * right;
@@ -73,13 +74,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         for largest in &mut self.max_abs_rewards {
             *largest *= retention;
         }
-        take_largest(&mut self.max_abs_rewards, &token.rewards);
+        take_largest(&mut self.max_abs_rewards, rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
     }
 
     fn end_episode(&mut self) {
         self.state.end_episode();
+    }
+
+    fn scale_trace(&mut self, factor: S) {
+        self.state.scale_trace(factor);
     }
 
     fn transitions(&self) -> u64 {

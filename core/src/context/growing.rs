@@ -59,6 +59,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S>
 impl<S: Scalar> Memory<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
+    const TAKES_WEIGHTS: bool = true;
 
     fn from_retention(_: S) -> Result<Self, Error> {
         Ok(Growing)
@@ -84,7 +85,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     };
 
     #[inline(always)]
-    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>) {
+    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
         if self.columns_left > 0 {
             self.columns_left -= 1;
             self.close_column(usize::from(self.columns_left));
@@ -93,7 +94,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
         open.add_outer(&factors, token, M::IS_TD0);
-        take_largest(&mut self.max_abs_rewards, &token.rewards);
+        take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
@@ -106,6 +107,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
 
     fn end_episode(&mut self) {
         self.state.end_episode();
+    }
+
+    fn scale_trace(&mut self, factor: S) {
+        self.state.scale_trace(factor);
     }
 
     fn transitions(&self) -> u64 {

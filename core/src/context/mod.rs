@@ -69,7 +69,7 @@ pub(crate) use crate::auxiliary::StatisticEntry;
 use crate::auxiliary::{TokenBlock, TraceEntry};
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
-use crate::mask::{Mask, Td0};
+use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
@@ -88,6 +88,9 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     /// How many transitions it holds; 0 if it does not keep them.
     const CAPACITY: u32 = 0;
 
+    /// True if transitions may have weights ([`Context::observe_weighted`]).
+    const TAKES_WEIGHTS: bool = false;
+
     /// Returns the factor by which the past shrinks with each transition.
     fn retention(&self) -> S {
         S::ONE
@@ -104,8 +107,11 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Before the first transition.
     const EMPTY: Self;
 
-    /// Adds a token.
-    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>);
+    /// Adds a token, and notes rewards of this size.
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]);
+
+    /// Multiplies the trace by a factor, if transitions may have weights.
+    fn scale_trace(&mut self, _factor: S) {}
 
     /// Starts the trace again, as an episode has ended.
     fn end_episode(&mut self);
@@ -235,7 +241,61 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         if !token.is_accepted(self.limit) {
             return token.refuse(self.limit);
         }
-        self.sums.add(&self.mask, self.memory.retention(), &token);
+        self.sums.add(&self.mask, self.memory.retention(), &token, &token.rewards);
+        Ok(())
+    }
+
+    /// Does what [`Context::observe`] does for a transition of another policy b than the evaluated one, pi, with the importance
+    /// sampling ratio `rho` = pi(A|S) / b(A|S), at least 0. The sums become those of off-policy TD(lambda) with per-decision
+    /// importance sampling (Sutton and Barto, *Reinforcement Learning*, 2nd edition, eq. 12.25; Precup, Sutton and Singh, 2000):
+    ///
+    /// ```text
+    /// A += e_t (phi_t - gamma phi_{t+1})^T,   b += e_t R_{t+1},   e_t = rho_t (gamma lambda e_{t-1} + phi_t)
+    /// ```
+    ///
+    /// States still count as often as b visits them, and a trace's variance grows with the products of the ratios. It compiles
+    /// for contexts that grow or forget, under the masks [`Td0`], [`TdLambda`](crate::mask::TdLambda) and
+    /// [`TwoTraces`](crate::mask::TwoTraces).
+    ///
+    /// ```
+    /// // b tosses a coin for a reward of 1 or 0; pi takes the first with probability 0.9.
+    /// let model = ictd_core::td::Lstd::new(ictd_core::td::LstdSettings { gamma: 0.5, lambda: 0.0, ridge: 1e-6 })?;
+    /// let mut context = model.context::<1>();
+    /// for (reward, rho) in [(1.0, 0.9 / 0.5), (0.0, 0.1 / 0.5)].repeat(100) {
+    ///     context.observe_weighted(&[1.0], reward, &[1.0], rho)?;
+    /// }
+    /// let value = model.value_function(&context)?.at(&[1.0f32]);
+    /// assert!((value - 0.9 / (1.0 - 0.5)).abs() < 1e-3);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::observe`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `rho`.
+    pub fn observe_weighted(
+        &mut self,
+        phi: &impl FeatureVector<S, D>,
+        rewards: impl Rewards<S, C>,
+        phi_next: &impl FeatureVector<S, D>,
+        rho: S,
+    ) -> Result<(), Error> {
+        const {
+            assert!(M::TAKES_WEIGHTS && W::TAKES_WEIGHTS, "such a context takes no weights");
+        }
+        let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
+        let rewards = rewards.to_array();
+        let mut token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
+        if !token.is_accepted(self.limit) {
+            return token.refuse(self.limit);
+        }
+        // With u~ = sqrt(rho) u and e~ = e / sqrt(rho), u~ e~^T is u e^T; and e~ = gamma lambda e~' + u~, where e~' is
+        // sqrt(rho_t rho_{t-1}) times the e~ before.
+        token.numbers(&mut |x| *x *= root);
+        if !token.is_accepted(S::ZERO) {
+            return Err(Error::OutOfRange { parameter: "rho", expected: "a smaller ratio" });
+        }
+        self.sums.scale_trace(root);
+        self.sums.add(&self.mask, self.memory.retention(), &token, &rewards);
+        self.sums.scale_trace(root);
         Ok(())
     }
 

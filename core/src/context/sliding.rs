@@ -137,7 +137,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         }
     };
 
-    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>) {
+    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>, _rewards: &[S; C]) {
         if self.window.is_full() {
             self.drop_oldest(mask);
         }

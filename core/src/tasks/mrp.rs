@@ -38,6 +38,8 @@ pub struct Mrp<R: Real, const D: usize, const M: usize> {
     cumulative: [SVector<R, M>; M],
     pub(super) reward: SVector<R, M>,
     pub(super) features: [SVector<R, D>; M],
+    /// True for states that end an episode.
+    terminal: [bool; M],
 }
 
 impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
@@ -92,20 +94,32 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         }
         let mut cumulative = [zeros::<R, M, 1>(); M];
         for (cumulative, p) in cumulative.iter_mut().zip(&transition).take(states) {
-            let mut total = R::ZERO;
-            let mut last_positive = 0;
-            for i in 0..states {
-                total += p[i];
-                cumulative[i] = total;
-                if p[i] > R::ZERO {
-                    last_positive = i;
-                }
-            }
-            for sum in cumulative.iter_mut().skip(last_positive) {
-                *sum = R::from_f64(2.0);
-            }
+            *cumulative = cumulative_sums(p, states);
         }
-        Mrp { states, initial, transition, cumulative, reward, features }
+        Mrp { states, initial, transition, cumulative, reward, features, terminal: [false; M] }
+    }
+
+    /// Returns the same process with episodes: where `terminal` is true, one ends and the next begins by p_0. There
+    /// p is p_0, and r, phi and the true value are 0, so that TD learns nothing across the end.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if p_0 of such a state is positive.
+    pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self, Error> {
+        let restart = cumulative_sums(&self.initial, self.states);
+        for s in (0..self.states).filter(|s| terminal[*s]) {
+            if self.initial[s] > R::ZERO {
+                let expected = "0 for states that end an episode";
+                return Err(Error::OutOfRange { parameter: "p_0", expected });
+            }
+            (self.transition[s], self.cumulative[s]) = (self.initial, restart);
+            (self.reward[s], self.features[s], self.terminal[s]) = (R::ZERO, zeros(), true);
+        }
+        Ok(self)
+    }
+
+    /// Returns true for a state that ends an episode.
+    pub fn is_terminal(&self, s: usize) -> bool {
+        self.terminal.get(s).is_some_and(|terminal| *terminal)
     }
 
     /// Returns the same process with r = (I - gamma p) Phi w, so that the true value function is
@@ -188,13 +202,15 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         for s in 0..self.states {
             for next in 0..self.states {
                 let here = if s == next { R::ONE } else { R::ZERO };
-                a[(s, next)] = here - gamma * self.transition[s][next];
+                let follows = if self.terminal[s] { R::ZERO } else { gamma };
+                a[(s, next)] = here - follows * self.transition[s][next];
             }
         }
         linear_system::solve(a, self.reward, self.states, "the Bellman equation")
     }
 
-    /// Returns the stationary distribution d_p = d_p p, from the linear system.
+    /// Returns the stationary distribution d_p = d_p p, from the linear system; of a process with episodes, that of the
+    /// states in which none has ended.
     ///
     /// # Errors
     /// [`Error::Singular`] if it is not unique.
@@ -213,7 +229,16 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
             a[(m - 1, s)] = R::ONE;
         }
         b[m - 1] = R::ONE;
-        linear_system::solve(a, b, m, "the stationary distribution")
+        let mut d = linear_system::solve(a, b, m, "the stationary distribution")?;
+        if self.terminal.contains(&true) {
+            let mut total = R::ZERO;
+            for s in 0..m {
+                d[s] = if self.terminal[s] { R::ZERO } else { d[s] };
+                total += d[s];
+            }
+            d = d.map(|x| x / total);
+        }
+        Ok(d)
     }
 
     /// Returns the state's index, clamped to the last state.
@@ -264,6 +289,22 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     fn features(&self, state: usize) -> SVector<R, D> {
         self.features[self.own(state)]
     }
+}
+
+/// Returns the cumulative sums of a distribution, 2 from its last positive probability on.
+fn cumulative_sums<R: Real, const M: usize>(p: &SVector<R, M>, states: usize) -> SVector<R, M> {
+    let (mut sums, mut total, mut last_positive) = (zeros::<R, M, 1>(), R::ZERO, 0);
+    for i in 0..states {
+        total += p[i];
+        sums[i] = total;
+        if p[i] > R::ZERO {
+            last_positive = i;
+        }
+    }
+    for sum in sums.iter_mut().skip(last_positive) {
+        *sum = R::from_f64(2.0);
+    }
+    sums
 }
 
 fn check_distribution<R: Real, const M: usize>(

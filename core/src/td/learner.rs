@@ -26,6 +26,9 @@ pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// Ends the episode: the next transition begins another one.
     fn end_episode<const D: usize>(&self, state: &mut Self::State<D>);
 
+    /// Visits each number of the state, always in the same order; what a visitor changes is changed.
+    fn numbers<const D: usize>(&self, state: &mut Self::State<D>, visit: &mut impl FnMut(&mut S));
+
     /// Returns the weights, or [`Error::Singular`] if there are none at the moment.
     fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D], Error>;
 }
@@ -102,6 +105,13 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::new(self.algorithm);
+    }
+
+    /// Visits each number of what was learned, always in the same order: one that is given another learner's numbers and
+    /// number of transitions goes on as that one.
+    pub fn restore(&mut self, len: u64, visit: &mut impl FnMut(&mut S)) {
+        self.len = len;
+        self.algorithm.numbers(&mut self.state, visit);
     }
 
     /// Returns the algorithm.

@@ -111,6 +111,15 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
         (state.trace, state.old_value) = ([S::ZERO; D], S::ZERO);
     }
 
+    fn numbers<const D: usize>(
+        &self,
+        state: &mut OnlineTdState<S, D>,
+        visit: &mut impl FnMut(&mut S),
+    ) {
+        state.weights.iter_mut().chain(&mut state.trace).for_each(&mut *visit);
+        visit(&mut state.old_value);
+    }
+
     fn weights<const D: usize>(&self, state: &OnlineTdState<S, D>) -> Result<[S; D], Error> {
         Ok(state.weights)
     }

@@ -200,6 +200,21 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
         state.trace = [R::ZERO; D];
     }
 
+    fn numbers<const D: usize>(
+        &self,
+        state: &mut RecursiveLstdState<R, D>,
+        visit: &mut impl FnMut(&mut R),
+    ) {
+        let matrices =
+            state.a.as_flattened_mut().iter_mut().chain(state.inverse.as_flattened_mut());
+        let vectors = state.b.iter_mut().chain(&mut state.weights).chain(&mut state.trace);
+        matrices.chain(vectors).for_each(&mut *visit);
+        visit(&mut state.returned);
+        let mut counts = [R::from_f64(state.turn.into()), R::from_f64(f64::from(state.singular))];
+        counts.iter_mut().for_each(visit);
+        (state.turn, state.singular) = (counts[0].to_f64() as u32, counts[1] > R::ZERO);
+    }
+
     fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D], Error> {
         if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(state.weights) }
     }

@@ -17,4 +17,5 @@ mod tasks;
 mod td;
 mod training;
 mod universal;
+mod weights;
 mod windows;

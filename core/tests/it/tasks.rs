@@ -2,7 +2,8 @@
 
 use ictd_core::rng::Rng;
 use ictd_core::tasks::cart_pole::{CartPoleState, TileCoding};
-use ictd_core::tasks::random_signal;
+use ictd_core::tasks::{Mrp, Task as _, random_signal};
+use nalgebra::{SMatrix, SVector};
 
 #[test]
 fn signals_are_finite_and_of_many_kinds() {
@@ -22,6 +23,33 @@ fn signals_are_finite_and_of_many_kinds() {
     for (count, what) in [(smooth, "smooth"), (rough, "rough"), (centred, "centred")] {
         assert!((100..900).contains(&count), "{what}: {count}");
     }
+}
+
+#[test]
+fn an_episode_ends_without_value_and_begins_again() {
+    // 0 <- 1 <-> 2 -> 3: both ends are terminal, and leaving 2 pays 1/2.
+    let p = SMatrix::<f64, 4, 4>::from_fn(|s, t| match s {
+        0 | 3 => f64::from(u8::from(s == t)),
+        _ => 0.5 * f64::from(u8::from(s.abs_diff(t) == 1)),
+    });
+    let (start, reward) =
+        (SVector::from([0.0, 1.0, 0.0, 0.0]), SVector::from([7.0, 0.0, 0.5, 7.0]));
+    let phi = SMatrix::<f64, 1, 4>::repeat(1.0);
+    let mrp = Mrp::<f64, 1, 4>::new(4, &start, &p, &reward, &phi).unwrap();
+    let mrp = mrp.with_terminal(&[true, false, false, true]).unwrap();
+    // v_1 = v_2 g / 2 and v_2 = 1/2 + v_1 g / 2.
+    let (v, g) = (mrp.true_value(0.9).unwrap(), 0.45);
+    let expected = 0.5 / (1.0 - g * g);
+    assert!((v - SVector::from([0.0, g * expected, expected, 0.0])).amax() < 1e-12, "{v}");
+    // Two visits of 1 for one of 2: half of the walks go on from 1, and half of these come back.
+    let d = mrp.stationary_distribution().unwrap();
+    assert!((d - SVector::from([0.0, 2.0 / 3.0, 1.0 / 3.0, 0.0])).amax() < 1e-12, "{d}");
+    let mut rng = Rng::new(1);
+    for s in [0, 3] {
+        assert!(mrp.is_terminal(s));
+        assert_eq!((mrp.step(s, &mut rng), mrp.features(s)[0]), ((0.0, 1), 0.0));
+    }
+    assert!(mrp.with_terminal(&[false, true, false, false]).is_err());
 }
 
 #[test]

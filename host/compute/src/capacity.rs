@@ -10,6 +10,8 @@ pub const LAYERS: usize = 16;
 pub const SOFTMAX_LAYERS: usize = 4;
 /// The states of a finite task.
 pub const STATES: usize = 32;
+/// The states, and the features, of a task that is given as data.
+pub const OWN: usize = 64;
 /// CartPole's tiles.
 pub const TILES: usize = 324;
 /// A trajectory: n + windows + 2 feature vectors.

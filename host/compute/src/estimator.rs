@@ -1,7 +1,7 @@
 //! Everything that predicts values from transitions, by one name each: models, constructions of the paper, classical
 //! algorithms. Each reads a stream of transitions as it comes, all in `f64`.
 //!
-//! The number of features is a value; there is room for 8 or for 32 (and for 4, where a context forgets), the others
+//! The number of features is a value; there is room for 8, for 32 or for 64 (and for 4, where a context forgets), the others
 //! of which are 0 and change no bit.
 
 mod reader;
@@ -10,24 +10,29 @@ mod without_context;
 
 pub use transitions::{EpisodeEnd, Transitions, Values, values_of};
 
-use crate::parameters::{Parameters, Universal};
+use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;
 use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::mask::Mask as _;
+use serde::{Deserialize, Serialize};
+use std::panic::resume_unwind;
 
 /// The most features.
-pub const MAX_FEATURES: usize = 32;
+pub const MAX_FEATURES: usize = 64;
+
+/// Room on the stack for layers of the most features; reserved, not used, memory.
+const STACK: usize = 64 << 20;
 
 /// The most transitions that a softmax transformer takes: its cost grows with their square.
 pub const SOFTMAX_CONTEXT: usize = 512;
 
 /// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. `trace_decay` is
 /// the paper's lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Method {
     /// TD's fixed points and the gates between them, for any number of features.
-    Universal(Box<Universal>),
+    Universal(#[serde(with = "as_bytes")] Box<Universal>),
     /// P and Q of linear attention, which streams, or of softmax, which keeps its transitions.
     Trained { parameters: Box<Parameters>, attention: AttentionKind },
     /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
@@ -63,7 +68,23 @@ pub trait Stream: Send + Sync {
     ///
     /// # Errors
     /// The core's, for numbers that are too large or not finite.
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error>;
+    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
+        self.observe_weighted(phi, reward, phi_next, 1.0)
+    }
+
+    /// Takes a transition of another policy than the evaluated one, with the ratio rho of their probabilities for the
+    /// action ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
+    ///
+    /// # Errors
+    /// As [`Stream::observe`]; [`Error::OutOfRange`], naming `rho`, for one below 0, and for any but 1 if the method
+    /// takes no weights ([`Estimator::takes_weights`]).
+    fn observe_weighted(
+        &mut self,
+        phi: &[f64],
+        reward: f64,
+        phi_next: Option<&[f64]>,
+        rho: f64,
+    ) -> Result<(), Error>;
 
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
@@ -91,6 +112,15 @@ pub trait Stream: Send + Sync {
     /// As [`Stream::weights`].
     fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error>;
 
+    /// Returns its state, for [`Stream::restore`] of a stream of the same estimator and number of features.
+    fn save(&self) -> Vec<u8>;
+
+    /// Takes up a saved state.
+    ///
+    /// # Errors
+    /// The core's, for bytes that are none.
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+
     /// Returns a copy.
     fn copy(&self) -> Box<dyn Stream>;
 }
@@ -100,15 +130,30 @@ macro_rules! with_room {
     ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
         match $d {
             1..=8 => $f::<8, 17 $(, $window)?>($($argument),*),
-            9..=$crate::estimator::MAX_FEATURES => $f::<32, 65 $(, $window)?>($($argument),*),
-            _ => Err(ictd_core::Error::CapacityExceeded {
-                parameter: "features",
-                capacity: $crate::estimator::MAX_FEATURES,
-            }),
+            9..=32 => $f::<32, 65 $(, $window)?>($($argument),*),
+            _ => Err(ictd_core::Error::CapacityExceeded { parameter: "features", capacity: 32 }),
         }
     };
 }
 pub(crate) use with_room;
+
+impl Method {
+    /// Returns the method as bytes.
+    ///
+    /// # Errors
+    /// The core's, for a model that cannot be stored.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
+    }
+
+    /// Reads what [`Method::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        postcard::from_bytes(bytes).map_err(|_| Error::Mismatch { parameter: "method" })
+    }
+}
 
 impl Estimator {
     /// Returns the same for another discount.
@@ -142,15 +187,45 @@ impl Estimator {
         }
     }
 
+    /// Returns true for a method that takes importance weights: it reads a context, or is a comparison with one that does.
+    pub fn takes_weights(&self) -> bool {
+        let compared = matches!(self.method, Method::Iterated { .. } | Method::FixedPoint { .. });
+        compared || self.has_a_context()
+    }
+
     /// Returns an empty stream of d features, which remembers everything, or keeps a share of the past with each
     /// transition (if the method reads a context).
     ///
     /// # Errors
     /// The core's, naming the parameter, for settings that no such method has and for a d beyond [`MAX_FEATURES`].
     pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+        if d <= 32 {
+            return self.stream_here(d, retention);
+        }
+        // Made on a stack with room for the layers of so many features.
+        let expected = "memory for a thread";
+        let refused = Err(Error::OutOfRange { parameter: "features", expected });
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let made = thread.spawn_scoped(scope, || self.stream_here(d, retention));
+            made.map_or(refused, |made| made.join().unwrap_or_else(|e| resume_unwind(e)))
+        })
+    }
+
+    fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         use reader::on_context;
         use without_context::on_transitions;
+        const D: usize = MAX_FEATURES;
+        const K: usize = 2 * D + 1;
+        if d > D {
+            return Err(Error::CapacityExceeded { parameter: "features", capacity: D });
+        }
         match retention {
+            _ if !self.has_a_context() && d > 32 => on_transitions::<D, K>(self, d),
+            None if d > 32 => on_context::<D, K, _>(self, d, Growing),
+            Some(retention) if d > 32 => {
+                on_context::<D, K, _>(self, d, Forgetting::new(retention)?)
+            }
             _ if !self.has_a_context() => with_room!(d, on_transitions(self, d)),
             None => with_room!(d, on_context[_](self, d, Growing)),
             Some(retention) => {

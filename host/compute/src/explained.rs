@@ -75,7 +75,8 @@ impl<const D: usize> Target<D> {
         add_outer(&mut self.moment, &(phi * weight), phi);
     }
 
-    fn residual(&self, w: &SVector<f64, D>) -> f64 {
+    /// Returns sum_s d(s) (v(s) - <w, phi(s)>)^2.
+    pub fn residual(&self, w: &SVector<f64, D>) -> f64 {
         self.energy - 2.0 * dot(w, &self.cross) + dot(w, &mul_vector(&self.moment, w))
     }
 }
@@ -91,10 +92,20 @@ pub fn explained<const D: usize>(
     layers: usize,
 ) -> f64 {
     let contexts: Vec<_> = iterations.iter().zip(targets).collect();
-    let (to_fit, to_judge) = contexts.split_at(contexts.len() / 2);
-    let step_sizes = fit(to_fit, layers.min(LAYERS));
+    let (_, to_judge) = contexts.split_at(contexts.len() / 2);
+    let step_sizes = fitted(iterations, targets, layers);
     let energy: f64 = to_judge.iter().map(|(_, target)| target.energy).sum();
     1.0 - residual(to_judge, &step_sizes) / energy
+}
+
+/// Returns the step sizes of so many iterations that fit the values in the first half of the contexts best.
+pub fn fitted<const D: usize>(
+    iterations: &[AlgorithmStep<D>],
+    targets: &[Target<D>],
+    layers: usize,
+) -> Vec<f64> {
+    let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
+    fit(&contexts, layers.min(LAYERS))
 }
 
 fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {

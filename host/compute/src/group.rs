@@ -1,6 +1,6 @@
 //! Seeds that train side by side, one in each lane of a register.
 
-use crate::capacity::{LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
+use crate::capacity::{LAYERS, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{Matrices, Point};
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
@@ -61,11 +61,11 @@ where
 }
 
 /// A lane and the learning rate of batch TD beside it, a context, and the states of its task.
-pub struct Place<'a, const D: usize> {
+pub struct Place<'a, const D: usize, const M: usize> {
     lane: usize,
     alpha: f32,
     context: Window<'a, f32>,
-    states: EvaluationStates<f32, D, STATES>,
+    states: EvaluationStates<f32, D, M>,
 }
 
 /// A network whose learning can be measured, for tasks with room for D features.
@@ -79,7 +79,10 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
 
     /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
     /// Errors: if the parameters blew up, or the task has no such metric.
-    fn comparison(&self, _at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(
+        &self,
+        _at: &Place<D, M>,
+    ) -> Result<BatchTdComparison<f32>, Error> {
         Ok(NOT_COMPARED)
     }
 }
@@ -103,11 +106,20 @@ where
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64), Error> {
-        let network = self.trainer.network();
-        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else {
-            return Ok((NOT_COMPARED, f64::NAN));
-        };
-        let settings = self.trainer.settings();
+        match self.trainer.task(lane) {
+            Some(AnyTask::Finite(task)) => self.evaluate_on(lane, alpha, task),
+            Some(AnyTask::Own(task)) => self.evaluate_on(lane, alpha, task),
+            Some(AnyTask::CartPole(_)) | None => Ok((NOT_COMPARED, f64::NAN)),
+        }
+    }
+
+    fn evaluate_on<const M: usize>(
+        &self,
+        lane: usize,
+        alpha: f32,
+        task: &Mrp<f32, D, M>,
+    ) -> Result<(BatchTdComparison<f32>, f64), Error> {
+        let (network, settings) = (self.trainer.network(), self.trainer.settings());
         let trajectory = self.trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::from_mrp(task)?);
@@ -171,13 +183,13 @@ fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
 }
 
 /// Returns the mean squared value error of a lane's network on the states of a task.
-fn msve<S: Scalar<Element = f32>, const D: usize>(
+fn msve<S: Scalar<Element = f32>, const D: usize, const M: usize>(
     network: &mut impl Network<S>,
-    Place { lane, context, states, .. }: &Place<D>,
-    task: &Mrp<f32, D, STATES>,
+    Place { lane, context, states, .. }: &Place<D, M>,
+    task: &Mrp<f32, D, M>,
 ) -> Result<f64, Error> {
     let v = task.true_value(context.gamma())?;
-    let (mut v_hat, dim) = (SVector::<f32, STATES>::zeros(), context.dim());
+    let (mut v_hat, dim) = (SVector::<f32, M>::zeros(), context.dim());
     let features: Vec<f32> =
         (0..=context.context_len()).flat_map(|j| context.phi(j)).copied().collect();
     for (to, phi) in v_hat.iter_mut().zip(states.features()) {
@@ -221,7 +233,10 @@ where
         (0..self.shape().stored).map(of_layer).collect()
     }
 
-    fn comparison(&self, at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(
+        &self,
+        at: &Place<D, M>,
+    ) -> Result<BatchTdComparison<f32>, Error> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer::<K, LAYERS>(*lane)?;
         let mask = TdLambda::new(f64::from(self.shape().trace_decay))?;
@@ -246,7 +261,10 @@ where
         all.chunks_exact(2).map(|m| matrices_of_columns(K, &m[0], &m[1])).collect()
     }
 
-    fn comparison(&self, at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(
+        &self,
+        at: &Place<D, M>,
+    ) -> Result<BatchTdComparison<f32>, Error> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer(*lane)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;

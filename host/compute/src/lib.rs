@@ -27,10 +27,12 @@
 // Only the module `level` calls functions by the processor's instructions.
 #![deny(unsafe_code)]
 
+pub mod bridge;
 pub mod capacity;
 pub mod cells;
 pub mod checkpoint;
 pub mod construction;
+pub mod control;
 pub mod digest;
 pub mod estimator;
 pub mod explained;
@@ -41,6 +43,7 @@ pub mod level;
 pub mod log;
 pub mod measure;
 pub mod options;
+pub mod own_tasks;
 pub mod parameters;
 pub mod predict;
 pub mod recipe;

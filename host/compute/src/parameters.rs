@@ -7,6 +7,7 @@ use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, UniversalModel};
 use nalgebra::SMatrix;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 /// The most layers with parameters of their own.
 pub const MAX_STORED_LAYERS: usize = 16;
@@ -15,7 +16,7 @@ pub const MAX_STORED_LAYERS: usize = 16;
 pub type Universal = UniversalModel<f64>;
 
 /// The parameters of one layer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerParameters {
     /// P, (K, K), row-major.
     pub p: Vec<f32>,
@@ -24,7 +25,7 @@ pub struct LayerParameters {
 }
 
 /// The parameters of a transformer, and what is known about it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// K = 2d + 1.
     pub token_size: usize,
@@ -96,6 +97,22 @@ pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universa
     let numbers = stored.parameters().map(f64::from);
     let model = UniversalModel::new(stored.gamma().into(), TwoTraces::new(low, high)?, numbers)?;
     gamma.map_or(Ok(model), |gamma| model.with_gamma(gamma))
+}
+
+/// Serialises a model without a feature dimension: its discount, and its bytes, which hold all else of it.
+pub(crate) mod as_bytes {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(model: &Universal, to: S) -> Result<S::Ok, S::Error> {
+        (model.gamma(), universal_to_bytes(model).map_err(ser::Error::custom)?).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Box<Universal>, D::Error> {
+        let (gamma, bytes) = <(f64, Vec<u8>)>::deserialize(from)?;
+        universal_from_bytes(&bytes, Some(gamma)).map(Box::new).map_err(de::Error::custom)
+    }
 }
 
 /// Returns the bytes of a model in the precision of a chip.

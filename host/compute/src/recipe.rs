@@ -2,6 +2,7 @@
 
 use crate::capacity;
 use crate::options::NumberRange;
+use crate::own_tasks::OwnTasks;
 use crate::settings::{SETTINGS, SettingSpec, SettingValue, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
@@ -118,19 +119,47 @@ pub enum LossKind {
     ResidualGradient,
 }
 
-/// Task distributions, used in turn; as text their names, separated by commas.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskMixture(pub Vec<TaskSpec>);
+/// The tasks of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TaskMixture {
+    /// Named distributions, used in turn; as text their names, separated by commas.
+    Named(Vec<TaskSpec>),
+    /// Tasks given as data.
+    Own(OwnTasks),
+}
+
+impl TaskMixture {
+    /// Returns the named distributions; none of tasks given as data.
+    pub fn specs(&self) -> &[TaskSpec] {
+        match self {
+            TaskMixture::Named(specs) => specs,
+            TaskMixture::Own(_) => &[],
+        }
+    }
+
+    /// Returns the tasks given as data.
+    pub fn own(&self) -> Option<&OwnTasks> {
+        match self {
+            TaskMixture::Named(_) => None,
+            TaskMixture::Own(own) => Some(own),
+        }
+    }
+}
 
 impl From<TaskSpec> for TaskMixture {
     fn from(spec: TaskSpec) -> Self {
-        TaskMixture(vec![spec])
+        TaskMixture::Named(vec![spec])
     }
 }
 
 impl fmt::Display for TaskMixture {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0.iter().map(|spec| spec.name()).collect::<Vec<_>>().join(","))
+        match self {
+            TaskMixture::Named(specs) => {
+                f.write_str(&specs.iter().map(|spec| spec.name()).collect::<Vec<_>>().join(","))
+            }
+            TaskMixture::Own(own) => f.write_str(own.name()),
+        }
     }
 }
 
@@ -237,8 +266,12 @@ impl Recipe {
             (rnn, &["layer-sharing", "attention"], "--network transformer"),
             (small, &["trace-decay", "gain"], "a transformer with linear attention"),
             (!rnn, &["rnn-input"], "--network rnn"),
-            (!self.task.0.contains(&TaskSpec::RandomMdp), &["actions"], "--task mdp"),
-            (self.task.0.iter().all(cart_pole), &["states"], "a finite task, unlike CartPole"),
+            (!self.task.specs().contains(&TaskSpec::RandomMdp), &["actions"], "--task mdp"),
+            (
+                self.task.specs().iter().all(cart_pole),
+                &["states"],
+                "a finite task that is no file's, unlike CartPole",
+            ),
             (
                 self.task != TaskSpec::BoyanChain.into(),
                 &["fixed"],
@@ -249,6 +282,16 @@ impl Recipe {
         for (applies, names, needs) in conflicts {
             if let Some(name) = names.iter().filter(|_| applies).find(|name| !is_default(name)) {
                 return invalid(name, format!("{}: it needs {needs}", text(name)));
+            }
+        }
+        if let Some(own) = self.task.own() {
+            let arrays = own.read()?;
+            let gamma = arrays.gamma.unwrap_or(self.gamma);
+            if arrays.dim != self.dim {
+                return invalid("dim", format!("{}: the tasks have {}", self.dim, arrays.dim));
+            }
+            if gamma != self.gamma || arrays.gamma.is_some() && self.gamma_range.is_some() {
+                return invalid("gamma", format!("{}: the tasks have {gamma}", self.gamma));
             }
         }
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
@@ -275,10 +318,29 @@ impl Recipe {
                 return invalid(name, format!("{before}{value}: expected {range} here"));
             }
         }
-        if self.loss == LossKind::TrueValue && self.task.0.iter().any(cart_pole) {
+        if self.loss == LossKind::TrueValue && self.task.specs().iter().any(cart_pole) {
             return invalid("loss", "true-value: CartPole's true values are not known".into());
         }
         Ok(())
+    }
+
+    /// Returns this recipe for tasks given as data, which decide the features and may decide the discount.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for a setting that was given and says otherwise.
+    pub fn with_own_tasks(self, own: OwnTasks) -> Result<Self, InvalidSetting> {
+        let (dim, gamma) = {
+            let arrays = own.read()?;
+            (arrays.dim, arrays.gamma.unwrap_or(self.gamma))
+        };
+        let given = Recipe::default();
+        if ![dim, given.dim].contains(&self.dim) {
+            return invalid("dim", format!("{}: expected {dim}, as the tasks have", self.dim));
+        }
+        if ![gamma, given.gamma].contains(&self.gamma) {
+            return invalid("gamma", format!("{}: expected {gamma}, the tasks' own", self.gamma));
+        }
+        Ok(Recipe { dim, gamma, task: TaskMixture::Own(own), ..self })
     }
 
     /// Returns the core's settings.

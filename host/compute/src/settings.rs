@@ -3,6 +3,7 @@
 
 use crate::capacity;
 use crate::options::{NumberRange, integer, real, span};
+use crate::own_tasks::OwnTasks;
 use crate::recipe::{Fixed, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
@@ -140,9 +141,13 @@ const MAX_MIXTURE: usize = 1000;
 
 impl Field for TaskMixture {
     fn parse(_: Values, text: &str) -> Result<Self, String> {
+        if let Some(own) = OwnTasks::named(text) {
+            return Ok(TaskMixture::Own(own));
+        }
         let specs = text.split(',').map(str::parse).collect::<Result<Vec<TaskSpec>, _>>();
-        let expected = || format!("expected a list of {}", TaskSpec::NAMES.join(", "));
-        specs.ok().filter(|specs| specs.len() <= MAX_MIXTURE).map(TaskMixture).ok_or_else(expected)
+        let expected = || format!("expected a list of {}, or FILE.npz", TaskSpec::NAMES.join(", "));
+        let specs = specs.ok().filter(|specs| specs.len() <= MAX_MIXTURE);
+        specs.map(TaskMixture::Named).ok_or_else(expected)
     }
 
     fn value(&self) -> Option<SettingValue> {
@@ -277,7 +282,8 @@ pub const SETTINGS: &[SettingSpec] = table! {
         "Distribution of tasks: Boyan's chain (Algorithm 2), also with a representable value function (Algorithm 3); a random \
          MDP under a random policy, and the Loop MRP of the authors' code, both representable; CartPole with tile coding \
          (Algorithm 4), as in the authors' code (one grid of 16 cells, reward of the next state), or with one tiling of 256 \
-         tiles, so that features and rewards are uniform in (-1, 1). Several tasks, separated by commas, are used in turn";
+         tiles, so that features and rewards are uniform in (-1, 1). Several tasks, separated by commas, are used in turn. \
+         FILE.npz: tasks of your own (p, reward, phi; p0, terminal, gamma), drawn with equal probability";
     states "states": Integer(2, capacity::STATES), "Number of states of a finite task";
     fixed "fixed": Values::Word(Fixed::WORDS),
         "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \

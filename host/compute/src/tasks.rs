@@ -1,7 +1,7 @@
 //! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
 
-use crate::capacity::{STATES, TILES};
-use crate::recipe::{Fixed, Recipe};
+use crate::capacity::{OWN, STATES, TILES};
+use crate::recipe::{Fixed, Recipe, TaskMixture};
 use ictd_core::Error;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
@@ -16,11 +16,12 @@ pub struct RecipeTasks(pub Recipe);
 
 /// A task of [`RecipeTasks`].
 #[derive(Clone, Debug)]
-// Both are kilobytes; one lives in each lane.
+// Two are kilobytes; one lives in each lane.
 #[allow(clippy::large_enum_variant)]
 pub enum AnyTask<const D: usize> {
     Finite(Mrp<f32, D, STATES>),
     CartPole(CartPole<f32, D, TILES>),
+    Own(Box<Mrp<f32, D, OWN>>),
 }
 
 /// A state of [`AnyTask`].
@@ -38,7 +39,15 @@ impl RecipeTasks {
         rng: &mut Rng,
     ) -> Result<AnyTask<D>, Error> {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
-        let Some(spec) = task.0.get((number % task.0.len().max(1) as u64) as usize) else {
+        let specs = match task {
+            TaskMixture::Named(specs) => specs,
+            TaskMixture::Own(own) => {
+                let arrays = own.arrays().ok_or(Error::Empty { parameter: "task" })?;
+                let one = rng.below(arrays.count() as u32) as usize;
+                return arrays.task(one).map(|task| AnyTask::Own(Box::new(task)));
+            }
+        };
+        let Some(spec) = specs.get((number % specs.len().max(1) as u64) as usize) else {
             return Err(Error::Empty { parameter: "task" });
         };
         let kind = match spec.kind(actions) {
@@ -92,13 +101,8 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         values: &mut [f32],
     ) -> Result<(), Error> {
         match self {
-            AnyTask::Finite(task) => {
-                let states = states.iter().map(|state| match state {
-                    AnyState::Finite(s) => *s,
-                    AnyState::CartPole(_) => 0,
-                });
-                task.true_values(gamma, &states.collect::<Vec<_>>(), values)
-            }
+            AnyTask::Finite(task) => task.true_values(gamma, &indices(states), values),
+            AnyTask::Own(task) => task.true_values(gamma, &indices(states), values),
             AnyTask::CartPole(task) => task.true_values(gamma, &[], values),
         }
     }
@@ -106,6 +110,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
     fn initial_state(&self, rng: &mut Rng) -> AnyState {
         match self {
             AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
+            AnyTask::Own(task) => AnyState::Finite(task.initial_state(rng)),
             AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
         }
     }
@@ -114,6 +119,10 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
     fn step(&self, state: AnyState, rng: &mut Rng) -> (f32, AnyState) {
         match (self, state) {
             (AnyTask::Finite(task), AnyState::Finite(s)) => {
+                let (reward, next) = task.step(s, rng);
+                (reward, AnyState::Finite(next))
+            }
+            (AnyTask::Own(task), AnyState::Finite(s)) => {
                 let (reward, next) = task.step(s, rng);
                 (reward, AnyState::Finite(next))
             }
@@ -130,8 +139,17 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
     fn features(&self, state: AnyState) -> SVector<f32, D> {
         match (self, state) {
             (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
+            (AnyTask::Own(task), AnyState::Finite(s)) => task.features(s),
             (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
             _ => SVector::zeros(),
         }
     }
+}
+
+fn indices(states: &[AnyState]) -> Vec<usize> {
+    let index = |state: &AnyState| match state {
+        AnyState::Finite(s) => *s,
+        AnyState::CartPole(_) => 0,
+    };
+    states.iter().map(index).collect()
 }

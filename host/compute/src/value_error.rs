@@ -1,13 +1,13 @@
 //! Figure 1: the value error of an estimator, or of an RNN, on a fresh task, as its context grows.
 
-use crate::capacity::{FEW, STATES};
+use crate::capacity::{FEW, OWN, STATES};
 use crate::estimator::Estimator;
-use crate::recipe::RnnInput;
+use crate::recipe::{RnnInput, TaskMixture};
 use crate::shapes::rnn_value;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{
-    FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _, TaskSpec,
+    FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _,
 };
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
@@ -18,9 +18,9 @@ const ACTIONS: usize = 3;
 /// The tasks, and the contexts in them.
 #[derive(Clone, Debug)]
 pub struct ContextSweep {
-    /// The distribution; a finite one.
-    pub task: TaskSpec,
-    /// d, at most [`FEW`].
+    /// One finite distribution, or tasks given as data.
+    pub task: TaskMixture,
+    /// d, at most [`FEW`] of a named distribution.
     pub dim: usize,
     /// The fewest and the most states, at most [`STATES`].
     pub states: [usize; 2],
@@ -52,10 +52,10 @@ pub enum ValuePredictor<'a> {
 
 impl ValuePredictor<'_> {
     /// Returns the values of states, whose features are given row by row, after a trajectory.
-    fn values(
+    fn values<const D: usize>(
         &self,
         sweep: &ContextSweep,
-        trajectory: &[Transition<f64, FEW>],
+        trajectory: &[Transition<f64, D>],
         states: &[f64],
     ) -> Result<Vec<f64>, Error> {
         let ContextSweep { dim, gamma, .. } = *sweep;
@@ -98,8 +98,14 @@ pub fn errors(
 ) -> Result<ValueErrors, Error> {
     let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let mut rng = Rng::new(seed);
+    if let Some(own) = sweep.task.own() {
+        let arrays = own.arrays().ok_or(Error::Empty { parameter: "task" })?;
+        let one = rng.below(arrays.count() as u32) as usize;
+        return errors_on::<OWN, OWN>(sweep, predictor, &arrays.task(one)?, &mut rng);
+    }
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
-    let kind = match sweep.task.finite(ACTIONS) {
+    let spec = sweep.task.specs().first();
+    let kind = match spec.and_then(|spec| spec.finite(ACTIONS)) {
         // As in the authors' code.
         Some(FiniteTaskKind::Loop { .. }) => {
             FiniteTaskKind::Loop { threshold: rng.uniform_in(0.1, 0.9) }
@@ -109,17 +115,27 @@ pub fn errors(
     };
     let task: Mrp<f64, FEW, STATES> =
         FiniteTaskDistribution { kind, states, dim }.draw(gamma, &mut rng)?;
+    errors_on(sweep, predictor, &task, &mut rng)
+}
+
+fn errors_on<const D: usize, const M: usize>(
+    sweep: &ContextSweep,
+    predictor: &ValuePredictor,
+    task: &Mrp<f64, D, M>,
+    rng: &mut Rng,
+) -> Result<ValueErrors, Error> {
+    let (dim, gamma, states) = (sweep.dim, sweep.gamma, task.states());
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
     let features: Vec<f64> =
         task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
-    let error = |v_hat: SVector<f64, STATES>| task.msve(&d, &v_hat, &v);
+    let error = |v_hat: SVector<f64, M>| task.msve(&d, &v_hat, &v);
     let mut errors = ValueErrors { zero: error(SVector::zeros()), ..Default::default() };
     // An unused start, which keeps the order of the random numbers.
-    task.initial_state(&mut rng);
+    task.initial_state(rng);
     for n in &sweep.lengths {
         // A trajectory of its own, as in the authors' code.
-        let mut state = task.initial_state(&mut rng);
-        let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, &mut rng)).collect();
+        let mut state = task.initial_state(rng);
+        let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, rng)).collect();
         let values = predictor.values(sweep, &trajectory, &features)?;
         errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
         let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);

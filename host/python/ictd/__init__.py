@@ -9,7 +9,23 @@
 The same numbers, to the bit, as the command line's on every machine.
 """
 
-from ._ictd import Context, Model, Predictions, Predictor, Task
+from . import tasks
+from ._ictd import Context, Model, Predictions, Predictor, Task, __version__
+from .judging import Verdict, judge
 from .runs import SeedRun, load_run, table, train
 
-__all__ = ["Context", "Model", "Predictions", "Predictor", "SeedRun", "Task", "load_run", "table", "train"]
+__all__ = [
+    "Context",
+    "Model",
+    "Predictions",
+    "Predictor",
+    "SeedRun",
+    "Task",
+    "Verdict",
+    "__version__",
+    "judge",
+    "load_run",
+    "table",
+    "tasks",
+    "train",
+]

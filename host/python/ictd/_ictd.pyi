@@ -12,7 +12,7 @@ Singles = NDArray[np.float32]
 class Model:
     """A transformer with fixed weights, or a classical algorithm in its place.
 
-    It takes 1 to 32 features. Errors are `ValueError`, naming the argument, and `FloatingPointError` in a thread
+    It takes 1 to 64 features. It can be pickled and copied. Errors are `ValueError`, naming the argument, and `FloatingPointError` in a thread
     whose arithmetic is not IEEE 754's (a library has set flush-to-zero).
     """
 
@@ -80,12 +80,13 @@ class Model:
         gamma: float | None = None,
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
     ) -> Array:
         """The values, (m,), of the states `query`, (m, d), or of all rows of `phi`, in the context of n transitions.
 
         phi: (n, d) with phi_next (n, d); or (n + 1, d) alone, a trajectory whose every row follows the one before.
-        reward: (n,). terminal, end: (n,), true where the next state ends the episode (its value is 0), or where the
-        episode is cut. gamma: another discount than the model's.
+        reward: (n,) or (n, 1). terminal, end: (n,), true where the next state ends the episode (its value is 0), or where the
+        episode is cut. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
         """
     def weights(
         self,
@@ -95,6 +96,7 @@ class Model:
         gamma: float | None = None,
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
     ) -> Array:
         """w, (d,), of the value function v(s) = <w, phi(s)> in that context."""
 
@@ -102,13 +104,18 @@ class Model:
 class Context:
     """The state of a model on a stream of transitions, in constant memory.
 
-    d: the number of features, 1 to 32. model: the universal one, with gamma = 0.9, by default. retention: in (0, 1),
-    the past shrinks by that with each transition; by default all is remembered.
+    d: the number of features, 1 to 64. model: the universal one, with gamma = 0.9, by default. retention: in (0, 1),
+    the past shrinks by that with each transition; by default all is remembered. It can be pickled and copied; threads that share
+    it wait for each other.
     """
 
     def __new__(cls, d: int, model: Model | None = None, retention: float | None = None) -> Context: ...
-    def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None) -> None:
-        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows."""
+    def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None, rho: float = 1.0) -> None:
+        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows.
+
+        rho: pi(A|S) / b(A|S), if a policy b acted and the values of another one, pi, are asked for (per-decision importance
+        sampling); a model that reads a context takes it.
+        """
     def end_episode(self) -> None:
         """The next transition does not follow the last one."""
     def clear(self) -> None:
@@ -122,7 +129,8 @@ class Context:
     @overload
     def values(self, query: list[float]) -> float: ...
     @overload
-    def values(self, query: ArrayLike) -> Array: ...
+    def values(self, query: ArrayLike) -> Array:
+        """The values of states: a number for (d,), and (m,) for (m, d). `ValueError` before the first transition."""
 
 @final
 class Predictor:
@@ -131,7 +139,8 @@ class Predictor:
     horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: a predictor is made for each, and none knows
     of the others. limits: (low, high) of what the sensor can measure; samples outside of them are never learned from.
     dtype: the type that samples and answers are rounded to; with "float32" the answers are the C library's (`core/c`), bit
-    for bit, and each reads the state that the other stores. It can be pickled and copied.
+    for bit, and each reads the state that the other stores. It can be pickled and copied; threads that share it
+    wait for each other.
     """
 
     def __new__(
@@ -144,11 +153,13 @@ class Predictor:
     @property
     def horizons(self) -> list[float]: ...
     @property
-    def signals(self) -> int: ...
+    def signals(self) -> int:
+        """The number of signals."""
     def observe(self, x: ArrayLike | None) -> Predictions:
-        """Takes the next sample of each signal, (signals,), or one number; None or NaN where it is missing."""
+        """Takes the next sample of each signal, (signals,), or one number; None, NaN or masked where it is missing."""
     def run(self, x: ArrayLike) -> Predictions:
-        """Takes T samples, (T, signals), or (T,) of one signal, as `observe` does one after the other."""
+        """Takes T samples, (T, signals), or (T,) of one signal, as `observe` does one after the other; masked or NaN where one
+        is missing."""
     def reset(self) -> None:
         """Forgets all that was observed."""
     def to_bytes(self) -> bytes:
@@ -190,10 +201,15 @@ class Predictions:
 
 @final
 class Task:
-    """A random policy evaluation task of the paper: a Markov reward process with features.
+    """A policy evaluation task: a Markov reward process with features, drawn at random, or your own.
 
-    kind: "boyan" (Boyan's chain, random features and rewards), "boyan-representable" (values linear in the features),
-    "mdp" (a random MDP under a random policy) or "loop". d: features, 1 to 32. states: up to 64.
+    Drawn: kind is "boyan" (Boyan's chain, random features and rewards), "boyan-representable" (values linear in the
+    features), "mdp" (a random MDP under a random policy) or "loop". d: features; states: states; both up to 64.
+
+    Your own: p, (m, m), the probability of going from row to column; reward, (m,), the (expected) reward on leaving a state;
+    phi, (m, d), its features, one-hot states by default; p0, (m,), the initial distribution, uniform by default; terminal,
+    (m,), true for states that end an episode: their value, features and reward are 0, and the next episode starts by p0.
+    gamma: the discount. `ictd.train(tasks=[...])` trains on tasks. It can be pickled and copied.
     """
 
     def __new__(
@@ -204,7 +220,15 @@ class Task:
         states: int = 10,
         gamma: float = 0.9,
         actions: int = 3,
+        *,
+        p: ArrayLike | None = None,
+        reward: ArrayLike | None = None,
+        phi: ArrayLike | None = None,
+        p0: ArrayLike | None = None,
+        terminal: ArrayLike | None = None,
     ) -> Task: ...
+    @property
+    def gamma(self) -> float: ...
     @property
     def phi(self) -> Array:
         """Features, (states, d)."""
@@ -218,20 +242,49 @@ class Task:
     def reward(self) -> Array:
         """The reward on leaving a state, (states,)."""
     @property
+    def terminal(self) -> NDArray[np.bool_]:
+        """True for states that end an episode, (states,)."""
+    @property
     def value(self) -> Array:
         """True values, (states,)."""
     @property
     def distribution(self) -> Array:
-        """The stationary distribution, (states,)."""
+        """The stationary distribution, (states,); 0 where an episode has ended."""
     def sample(self, n: int, seed: int = 0) -> tuple[Array, Array]:
-        """A trajectory of n transitions: features (n + 1, d), rewards (n,)."""
+        """A trajectory of n transitions: features (n + 1, d), rewards (n,).
+
+        A state that ends an episode is a row of zeros, and the row after it the next start. Ctrl-C interrupts it.
+        """
+
+@final
+class Batches:
+    def __new__(cls, settings: list[tuple[str, str]], tasks: list[Task] | None, seed: int) -> Batches: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def context_length(self) -> int: ...
+    @property
+    def gamma(self) -> float: ...
+    def batch(self, number: int) -> tuple[Singles, Singles, Singles]: ...
+
+@final
+class Contexts:
+    def __new__(cls, settings: list[tuple[str, str]], tasks: list[Task] | None, count: int, seed: int) -> Contexts: ...
+    @property
+    def gamma(self) -> float: ...
+    def arrays(self) -> tuple[Array, Array, Array]: ...
+    def judge(self, length: int, values: ArrayLike, gradients: ArrayLike | None) -> dict[str, Any]: ...
 
 def train(
     settings: list[tuple[str, str]],
     seeds: list[int],
     threads: int,
     on_log: Callable[[int, dict[str, float]], object] | None,
+    tasks: list[Task] | None,
+    folder: str | PathLike[str] | None,
 ) -> list[dict[str, Any]]: ...
 
 def main() -> NoReturn:
     """The command line `ictd`, of the arguments in `sys.argv`; ends the process with its exit code."""
+
+__version__: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _ictd
+from .tasks import settings as _settings
 
 __all__ = ["SeedRun", "load_run", "table", "train"]
 
@@ -32,6 +35,11 @@ class SeedRun:
     #: Q, of the same shape.
     q: NDArray[np.float32]
 
+    def __repr__(self) -> str:
+        logged = len(self.metrics["tasks"])
+        tasks = self.metrics["tasks"][-1] if logged else 0
+        return f"<ictd.SeedRun seed={self.seed}, digest={self.digest}, {tasks} tasks, {logged} log points>"
+
     def model(self, gamma: float = 0.9, layers: int | None = None, trace_decay: float = 0.0) -> _ictd.Model:
         """The transformer with linear attention that was trained. layers: L, where all share one layer."""
         return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, trace_decay=trace_decay)
@@ -41,19 +49,50 @@ def train(
     recipe: Mapping[str, Any] | None = None,
     seeds: Iterable[int] = (0,),
     *,
+    tasks: Sequence[_ictd.Task] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool = False,
     threads: int | None = None,
     on_log: Callable[[int, dict[str, float]], object] | None = None,
 ) -> list[SeedRun]:
     """Trains by multi-task TD (Algorithm 1): one result for each seed, in ascending order.
 
-    recipe: the options of the command line's `train` by name (`{"layers": 1, "batch_size": 32}`); what is left out is
-    the paper's main experiment. threads: by default one for each processor; no bit depends on it. on_log: called with
-    a seed and its metrics at each point of its log, from other threads; an exception in it ends the run, and so does
-    Ctrl-C, with `KeyboardInterrupt`. `ValueError` names the setting that cannot be used.
+    recipe: the options of the command line's `train` by name (`{"layers": 1, "batch_size": 32}`; a range is a pair, several
+    tasks are a list); what is left out is the paper's main experiment. tasks: your own, each drawn with the same probability,
+    which decide `dim` and `gamma`; `{"task": "FILE.npz"}` reads them from a file. folder: where the run is kept, in a folder
+    named after its recipe, as the command line's `--out` does it; what is there goes on, and finished seeds are read. progress:
+    a line on stderr. threads: by default one for each processor; no bit depends on it. on_log: called with a seed and its
+    metrics at each point of its log, from other threads; an exception in it ends the run, and so does Ctrl-C, with
+    `KeyboardInterrupt`. `ValueError` names the setting that cannot be used.
     """
-    settings = [(name.replace("_", "-"), str(value)) for name, value in (recipe or {}).items()]
-    threads = threads if threads is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return [SeedRun(**run) for run in _ictd.train(settings, list(seeds), threads, on_log)]
+    if threads is None:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    seeds = list(seeds)
+    each = dict(_settings(recipe)).get("tasks", "4000")
+    told = _Progress(each, len(set(seeds)), on_log) if progress else on_log
+    own = list(tasks) if tasks is not None else None
+    found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
+    if isinstance(told, _Progress):
+        told.finish()
+    return [SeedRun(**run) for run in found]
+
+
+class _Progress:
+    """Writes to stderr how far all seeds are, at each point of a log."""
+
+    def __init__(self, each: str, seeds: int, on_log: Callable[[int, dict[str, float]], object] | None) -> None:
+        self._of = f"of {each} tasks" if seeds == 1 else f"of {seeds} x {each} tasks"
+        self._on_log, self._done, self._lock = on_log, dict[int, float](), threading.Lock()
+
+    def __call__(self, seed: int, log: dict[str, float]) -> None:
+        with self._lock:
+            self._done[seed] = log["tasks"]
+            print(f"\r{sum(self._done.values()):.0f} {self._of}", end="", file=sys.stderr, flush=True)
+        if self._on_log is not None:
+            self._on_log(seed, log)
+
+    def finish(self) -> None:
+        print(file=sys.stderr, flush=True)
 
 
 def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
@@ -62,10 +101,14 @@ def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
     Raises `FileNotFoundError` if the folder or a seed's log is not there, `ValueError` if it is no run's.
     """
     folder = Path(path)
-    digests = json.loads((folder / "run.json").read_text()).get("digests", {}).get("seeds", {})
+    manifest = (folder / "run.json").read_text()
     seeds = sorted(int(f.name.removeprefix("seed_")) for f in folder.glob("seed_*") if f.name[5:].isdigit())
     if not seeds:
         raise ValueError(f"path: {folder} has no folder seed_N; expected the folder of a run of `train`")
+    try:
+        digests = json.loads(manifest)["digests"]["seeds"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"path: {folder / 'run.json'} is damaged; expected the folder of a run of `train`") from None
     runs = []
     for seed in seeds:
         inside = folder / f"seed_{seed}"

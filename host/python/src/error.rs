@@ -7,6 +7,16 @@ use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
 };
 
+/// Returns the problem of an array as that of the argument of its name.
+pub(crate) fn argument(problem: Problem) -> PyErr {
+    let text = problem.to_string();
+    let name = text.strip_prefix("array `").and_then(|text| text.split_once('`'));
+    PyValueError::new_err(name.map_or(text.clone(), |(name, reason)| match reason {
+        " is missing" => format!("{name}: missing; expected an array"),
+        reason => format!("{name}{reason}"),
+    }))
+}
+
 /// `ValueError` naming the argument or file, `OSError` for what the system refused.
 pub(crate) fn python(error: Error) -> PyErr {
     match &error {

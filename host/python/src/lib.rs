@@ -1,6 +1,8 @@
 //! In-context temporal-difference learning for Python: what `ictd/_ictd.pyi` documents.
 
 mod arithmetic;
+mod array;
+mod bridge;
 mod command_line;
 mod error;
 mod model;
@@ -10,8 +12,20 @@ mod train;
 
 use pyo3::prelude::*;
 
+/// The docstring of a name in `ictd/_ictd.pyi`.
+macro_rules! docstring {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+pub(crate) use docstring;
+
 #[pymodule(gil_used = false)]
 mod _ictd {
+    use super::*;
+
+    #[pymodule_export]
+    use crate::bridge::{Batches, Contexts};
     #[pymodule_export]
     use crate::command_line::main;
     #[pymodule_export]
@@ -22,4 +36,9 @@ mod _ictd {
     use crate::task::Task;
     #[pymodule_export]
     use crate::train::train;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -1,49 +1,45 @@
 //! Models and contexts.
 
 use crate::arithmetic;
+use crate::array::{Numbers, marks, numbers, refused, tuple};
 use crate::error::python;
 use compute::estimator::{EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions};
 use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
 use ictd::error::{Error, WithContext as _};
 use ictd::model_file::{self, AnyModel};
-use numpy::{
-    AllowTypeChange, PyArray1, PyArrayLike1, PyArrayLike2, PyArrayLikeDyn,
-    PyUntypedArrayMethods as _, ToPyArray,
-};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt as _;
+use pyo3::types::{PyBytes, PyType};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-type Numbers1<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
-type Numbers2<'py> = PyArrayLike2<'py, f64, AllowTypeChange>;
-type Numbers<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
-type Matrices<'py> = PyArrayLikeDyn<'py, f32, AllowTypeChange>;
-type Marks<'py> = PyArrayLike1<'py, bool, AllowTypeChange>;
+type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The number of the layers of a construction, unless said otherwise.
 const LAYERS: usize = 15;
 
-/// A transformer or a classical algorithm.
+#[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
 pub(crate) struct Model {
-    estimator: Estimator,
+    pub(crate) estimator: Estimator,
     /// The number of features that it takes, if that is not any.
     d: Option<usize>,
     name: String,
 }
 
-pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(format!("{argument}: {reason}"))
-}
-
 /// Refuses a number of features beyond what there is room for.
-fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
+pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
     match d {
         1..=MAX_FEATURES => Ok(()),
         _ => Err(refused(argument, format!("{d}{what}; expected 1 to {MAX_FEATURES}"))),
     }
 }
+
+/// How Python pickles a model: what makes it, and its arguments.
+type ReducedModel<'py> =
+    (Bound<'py, PyAny>, (String, Option<usize>, f64, usize, Bound<'py, PyBytes>));
 
 impl Model {
     /// Judges the settings once, with one feature or as many as it takes: every other number of features is alike.
@@ -87,14 +83,24 @@ impl Model {
     /// Transitions that it can read, in a thread that computes the same bits as the command line.
     fn transitions(
         &self,
-        phi: &Numbers2,
-        reward: &Numbers1,
-        phi_next: Option<Numbers2>,
-        terminal: Option<Marks>,
-        end: Option<Marks>,
+        phi: &Numbers,
+        reward: Given,
+        phi_next: Option<Given>,
+        terminal: Option<Given>,
+        end: Option<Given>,
+        rho: Option<Given>,
     ) -> PyResult<Transitions> {
         arithmetic::check()?;
-        let data = transitions(phi, reward, phi_next, terminal, end)?;
+        let mut data = transitions(phi, reward, phi_next, terminal, end)?;
+        if let Some(rho) = rho {
+            let rho = numbers("rho", rho, false)?.finite("rho")?;
+            data.rho = Some(rho.column("rho", "(n,)")?);
+        }
+        if let Some(rho) = data.rho.as_ref().filter(|rho| rho.len() != data.len()) {
+            let reason =
+                format!("{} weights; expected {}, one for each reward", rho.len(), data.len());
+            return Err(refused("rho", reason));
+        }
         if let Some(own) = self.d.filter(|own| *own != data.d) {
             let reason = format!("{} features; expected {own}, those of the model", data.d);
             return Err(refused("phi", reason));
@@ -120,6 +126,7 @@ fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
 
 #[pymethods]
 impl Model {
+    #[doc = crate::docstring!("Model.universal")]
     #[staticmethod]
     #[pyo3(signature = (d = None, gamma = 0.9))]
     fn universal(d: Option<usize>, gamma: f64) -> PyResult<Self> {
@@ -130,12 +137,14 @@ impl Model {
         Self::new("universal", None, Method::Universal(model), gamma, 1)
     }
 
+    #[doc = crate::docstring!("Model.td0")]
     #[staticmethod]
     #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td0(d: usize, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
         Self::new("td0", Some(d), Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
     }
 
+    #[doc = crate::docstring!("Model.td_lambda")]
     #[staticmethod]
     #[pyo3(signature = (d, trace_decay = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td_lambda(
@@ -149,6 +158,7 @@ impl Model {
         Self::new("td_lambda", Some(d), method, gamma, layers)
     }
 
+    #[doc = crate::docstring!("Model.online_td")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.9, alpha = 0.1, gamma = 0.9, true_online = true))]
     fn online_td(lambda_: f64, alpha: f64, gamma: f64, true_online: bool) -> PyResult<Self> {
@@ -156,6 +166,7 @@ impl Model {
         Self::new("online_td", None, method, gamma, 0)
     }
 
+    #[doc = crate::docstring!("Model.recursive_lstd")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, retention = 0.9998, gamma = 0.9))]
     fn recursive_lstd(lambda_: f64, ridge: f64, retention: f64, gamma: f64) -> PyResult<Self> {
@@ -163,6 +174,7 @@ impl Model {
         Self::new("recursive_lstd", None, method, gamma, 0)
     }
 
+    #[doc = crate::docstring!("Model.batch_td")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.0, alpha = 0.2, iterations = LAYERS, gamma = 0.9))]
     fn batch_td(lambda_: f64, alpha: f64, iterations: usize, gamma: f64) -> PyResult<Self> {
@@ -170,22 +182,26 @@ impl Model {
         Self::new("batch_td", None, method, gamma, iterations)
     }
 
+    #[doc = crate::docstring!("Model.lstd")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, gamma = 0.9))]
     fn lstd(lambda_: f64, ridge: f64, gamma: f64) -> PyResult<Self> {
         Self::new("lstd", None, Method::Lstd { lambda: lambda_, ridge }, gamma, 0)
     }
 
+    #[doc = crate::docstring!("Model.linear")]
     #[staticmethod]
     #[pyo3(signature = (p, q, gamma = 0.9, layers = None, trace_decay = 0.0))]
     fn linear(
-        p: Matrices,
-        q: Matrices,
+        p: Given,
+        q: Given,
         gamma: f64,
         layers: Option<usize>,
         trace_decay: f64,
     ) -> PyResult<Self> {
-        let shape = p.shape().to_vec();
+        let [p, q] = [("p", p), ("q", q)].map(|(name, m)| numbers(name, m, false)?.finite(name));
+        let (p, q) = (p?, q?);
+        let shape = &p.shape;
         let (count, k) = match shape[..] {
             [k, also] if k == also => (1, k),
             [count, k, also] if k == also => (count, k),
@@ -193,10 +209,11 @@ impl Model {
         };
         if k < 3 || k.is_multiple_of(2) || count == 0 {
             let expected = "(2 d + 1, 2 d + 1) or (L, 2 d + 1, 2 d + 1)";
-            return Err(refused("p", format!("shape {shape:?}; expected {expected}")));
+            return Err(refused("p", format!("shape {}; expected {expected}", tuple(shape))));
         }
-        if q.shape() != shape {
-            let reason = format!("shape {:?}; expected that of p, {shape:?}", q.shape());
+        if q.shape != *shape {
+            let (shape, of_p) = (tuple(&q.shape), tuple(shape));
+            let reason = format!("shape {shape}; expected that of p, {of_p}");
             return Err(refused("q", reason));
         }
         let depth = match layers {
@@ -208,8 +225,8 @@ impl Model {
             }
             layers => layers.unwrap_or(count),
         };
-        let numbers = |m: &Matrices| m.as_array().iter().copied().collect::<Vec<f32>>();
-        let (p, q) = (numbers(&p), numbers(&q));
+        let single = |m: &Numbers| m.data.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+        let (p, q) = (single(&p), single(&q));
         let layers = p.chunks(k * k).zip(q.chunks(k * k));
         let layers = layers.map(|(p, q)| LayerParameters { p: p.to_vec(), q: q.to_vec() });
         let parameters = Box::new(Parameters {
@@ -230,6 +247,7 @@ impl Model {
         Self::new("linear", Some((k - 1) / 2), method, gamma, depth)
     }
 
+    #[doc = crate::docstring!("Model.load")]
     #[staticmethod]
     #[pyo3(signature = (path, gamma = None, layers = None, seed = 0))]
     fn load(path: PathBuf, gamma: Option<f64>, layers: Option<usize>, seed: u64) -> PyResult<Self> {
@@ -256,16 +274,40 @@ impl Model {
         Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }
 
+    /// Makes the model that [`Model::__reduce__`] took apart.
+    #[staticmethod]
+    #[pyo3(name = "_restore")]
+    fn restore(
+        name: &str,
+        d: Option<usize>,
+        gamma: f64,
+        layers: usize,
+        method: &[u8],
+    ) -> PyResult<Self> {
+        let method = Method::from_bytes(method).context("the model").map_err(python)?;
+        Self::new(name, d, method, gamma, layers)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedModel<'py>> {
+        let Estimator { method, gamma, layers } = &self.estimator;
+        let state = PyBytes::new(py, &method.to_bytes().context("the model").map_err(python)?);
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (self.name.clone(), self.d, *gamma, *layers, state)))
+    }
+
+    #[doc = crate::docstring!("Model.gamma")]
     #[getter]
     fn gamma(&self) -> f64 {
         self.estimator.gamma
     }
 
+    #[doc = crate::docstring!("Model.layers")]
     #[getter]
     fn layers(&self) -> Option<usize> {
         Some(self.estimator.layers).filter(|layers| *layers > 0)
     }
 
+    #[doc = crate::docstring!("Model.d")]
     #[getter]
     fn d(&self) -> Option<usize> {
         self.d
@@ -276,111 +318,127 @@ impl Model {
         format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
     }
 
-    #[pyo3(signature = (phi, reward, phi_next = None, query = None, gamma = None, terminal = None, end = None))]
+    #[doc = crate::docstring!("Model.values")]
+    #[pyo3(signature = (phi, reward, phi_next = None, query = None, gamma = None, terminal = None, end = None, rho = None))]
     fn values<'py>(
         &self,
         py: Python<'py>,
-        phi: Numbers2<'py>,
-        reward: Numbers1<'py>,
-        phi_next: Option<Numbers2<'py>>,
-        query: Option<Numbers2<'py>>,
+        phi: Given<'_, 'py>,
+        reward: Given<'_, 'py>,
+        phi_next: Option<Given<'_, 'py>>,
+        query: Option<Given<'_, 'py>>,
         gamma: Option<f64>,
-        terminal: Option<Marks<'py>>,
-        end: Option<Marks<'py>>,
+        terminal: Option<Given<'_, 'py>>,
+        end: Option<Given<'_, 'py>>,
+        rho: Option<Given<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
+        let phi = features(phi)?;
+        let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
         let queries = match query {
-            Some(query) if query.shape()[1] != data.d => {
-                let reason = format!("shape {:?}; expected (m, {})", query.shape(), data.d);
-                return Err(refused("query", reason));
+            Some(query) => {
+                let (query, expected) =
+                    (numbers("query", query, false)?, format!("(m, {})", data.d));
+                if query.table("query", &expected)?[1] != data.d {
+                    let shape = tuple(&query.shape);
+                    return Err(refused("query", format!("shape {shape}; expected {expected}")));
+                }
+                query.finite("query")?.data
             }
-            Some(query) => row_major(&query),
-            None => row_major(&phi),
+            None => phi.data,
         };
         let values =
             py.detach(|| values_of(&*self.read(&data, gamma)?, &queries)).map_err(python)?;
         Ok(values.to_pyarray(py))
     }
 
-    #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None))]
+    #[doc = crate::docstring!("Model.weights")]
+    #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None, rho = None))]
     fn weights<'py>(
         &self,
         py: Python<'py>,
-        phi: Numbers2<'py>,
-        reward: Numbers1<'py>,
-        phi_next: Option<Numbers2<'py>>,
+        phi: Given<'_, 'py>,
+        reward: Given<'_, 'py>,
+        phi_next: Option<Given<'_, 'py>>,
         gamma: Option<f64>,
-        terminal: Option<Marks<'py>>,
-        end: Option<Marks<'py>>,
+        terminal: Option<Given<'_, 'py>>,
+        end: Option<Given<'_, 'py>>,
+        rho: Option<Given<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
+        let data = self.transitions(&features(phi)?, reward, phi_next, terminal, end, rho)?;
         let weights = py.detach(|| weights_of(&*self.read(&data, gamma)?)).map_err(python)?;
         Ok(weights.to_pyarray(py))
     }
 }
 
-/// Returns the numbers of an array, row by row.
-fn row_major(array: &Numbers2) -> Vec<f64> {
-    array.as_array().iter().copied().collect()
+/// Returns finite features, (rows, d).
+fn features(phi: Given) -> PyResult<Numbers> {
+    let phi = numbers("phi", phi, false)?;
+    phi.table("phi", "(n + 1, d), or (n, d) with phi_next")?;
+    phi.finite("phi")
 }
 
 fn transitions(
-    phi: &Numbers2,
-    reward: &Numbers1,
-    phi_next: Option<Numbers2>,
-    terminal: Option<Marks>,
-    end: Option<Marks>,
+    phi: &Numbers,
+    reward: Given,
+    phi_next: Option<Given>,
+    terminal: Option<Given>,
+    end: Option<Given>,
 ) -> PyResult<Transitions> {
-    let (n, d) = (reward.len(), phi.shape()[1]);
+    let reward = numbers("reward", reward, false)?.finite("reward")?.column("reward", "(n,)")?;
+    let (n, d) = (reward.len(), phi.shape[1]);
     let rows = if phi_next.is_some() { n } else { n + 1 };
-    if phi.shape()[0] != rows {
+    let shape = tuple(&phi.shape);
+    if phi.shape[0] != rows {
         let without = match phi_next {
             Some(_) => "",
             None => " (without phi_next the last row is a next state)",
         };
-        let shape = phi.shape();
-        let reason = format!("shape {shape:?} with {n} rewards; expected ({rows}, d){without}");
+        let reason = format!("shape {shape} with {n} rewards; expected ({rows}, d){without}");
         return Err(refused("phi", reason));
     }
-    if let Some(next) = phi_next.as_ref().filter(|next| next.shape() != phi.shape()) {
-        let reason = format!("shape {:?}; expected that of phi, {:?}", next.shape(), phi.shape());
+    let phi_next = phi_next.map(|next| numbers("phi_next", next, false)?.finite("phi_next"));
+    let phi_next = phi_next.transpose()?;
+    if let Some(next) = phi_next.as_ref().filter(|next| next.shape != phi.shape) {
+        let reason = format!("shape {}; expected that of phi, {shape}", tuple(&next.shape));
         return Err(refused("phi_next", reason));
     }
-    let marked = |name, marks: Option<Marks>| match marks {
-        Some(marks) if marks.len() != n => {
-            let reason = format!("{} marks; expected {n}, one for each reward", marks.len());
-            Err(refused(name, reason))
-        }
-        Some(marks) => Ok(marks.as_array().iter().copied().collect()),
-        None => Ok(vec![false; n]),
-    };
-    let marks = marked("terminal", terminal)?.into_iter().zip(marked("end", end)?);
+    let marks = marks("terminal", terminal, n)?.into_iter().zip(marks("end", end, n)?);
     let marks = marks.map(|marked| match marked {
         (true, _) => EpisodeEnd::Terminal,
         (false, true) => EpisodeEnd::End,
         (false, false) => EpisodeEnd::Continues,
     });
-    let phi = row_major(phi);
-    let phi_next = phi_next.map_or_else(|| phi[d..].to_vec(), |next| row_major(&next));
-    let reward = reward.as_array().iter().copied().collect();
-    Ok(Transitions { d, from: (0..n).collect(), reward, phi_next, marks: marks.collect(), phi })
+    let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
+    let (from, marks, phi) = ((0..n).collect(), marks.collect(), phi.data.clone());
+    Ok(Transitions { d, from, reward, phi_next, marks, phi, rho: None })
 }
 
-/// A model's context: the stream that it has read.
-#[pyclass(module = "ictd")]
+#[doc = crate::docstring!("Context")]
+#[pyclass(frozen, module = "ictd")]
 pub(crate) struct Context {
     d: usize,
-    stream: Box<dyn Stream>,
+    model: Py<Model>,
+    retention: Option<f64>,
+    stream: Mutex<Box<dyn Stream>>,
 }
 
+/// How Python pickles a context: its class, its arguments, and its state.
+type ReducedContext<'py> =
+    (Bound<'py, PyType>, (usize, Py<Model>, Option<f64>), Bound<'py, PyBytes>);
+
 impl Context {
-    fn row(&self, name: &str, phi: &Numbers1) -> PyResult<Vec<f64>> {
-        let row: Vec<f64> = phi.as_array().iter().copied().collect();
-        if row.len() != self.d {
-            let reason = format!("{} features; expected {}", row.len(), self.d);
-            return Err(refused(name, reason));
+    fn row(&self, name: &str, phi: Given) -> PyResult<Vec<f64>> {
+        let row = numbers(name, phi, false)?;
+        if row.shape != [self.d] {
+            let (shape, d) = (tuple(&row.shape), self.d);
+            return Err(refused(name, format!("shape {shape}; expected ({d},)")));
         }
-        Ok(row)
+        Ok(row.finite(name)?.data)
+    }
+
+    /// Waits until no other thread uses the stream.
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
+        self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -388,61 +446,107 @@ impl Context {
 impl Context {
     #[new]
     #[pyo3(signature = (d, model = None, retention = None))]
-    fn new(d: usize, model: Option<&Model>, retention: Option<f64>) -> PyResult<Self> {
-        let universal;
+    fn new(
+        py: Python<'_>,
+        d: usize,
+        model: Option<Py<Model>>,
+        retention: Option<f64>,
+    ) -> PyResult<Self> {
         let model = match model {
             Some(model) => model,
-            None => {
-                universal = Model::universal(Some(d), 0.9)?;
-                &universal
-            }
+            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
         };
-        if let Some(own) = model.d.filter(|own| *own != d) {
+        if let Some(own) = model.get().d.filter(|own| *own != d) {
             return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
         }
         check_features("d", d, "")?;
-        Ok(Context { d, stream: model.stream(d, retention).map_err(python)? })
+        let stream = model.get().stream(d, retention).map_err(python)?;
+        Ok(Context { d, model, retention, stream: Mutex::new(stream) })
     }
 
-    #[pyo3(signature = (phi, reward, phi_next))]
-    fn observe(&mut self, phi: Numbers1, reward: f64, phi_next: Option<Numbers1>) -> PyResult<()> {
+    #[doc = crate::docstring!("Context.observe")]
+    #[pyo3(signature = (phi, reward, phi_next, rho = 1.0))]
+    fn observe(
+        &self,
+        py: Python<'_>,
+        phi: Given,
+        reward: Given,
+        phi_next: Option<Given>,
+        rho: f64,
+    ) -> PyResult<()> {
         arithmetic::check()?;
-        let phi = self.row("phi", &phi)?;
-        let phi_next = phi_next.map(|next| self.row("phi_next", &next)).transpose()?;
-        self.stream.observe(&phi, reward, phi_next.as_deref()).context("observing").map_err(python)
+        let phi = self.row("phi", phi)?;
+        let phi_next = phi_next.map(|next| self.row("phi_next", next)).transpose()?;
+        let reward = match numbers("reward", reward, false)?.finite("reward")?.data[..] {
+            [reward] => reward,
+            _ => return Err(refused("reward", "expected one number")),
+        };
+        let seen = self.locked(py).observe_weighted(&phi, reward, phi_next.as_deref(), rho);
+        seen.context("observing").map_err(python)
     }
 
-    fn end_episode(&mut self) {
-        self.stream.end_episode();
+    #[doc = crate::docstring!("Context.end_episode")]
+    fn end_episode(&self, py: Python<'_>) {
+        self.locked(py).end_episode();
     }
 
-    fn clear(&mut self) {
-        self.stream.clear();
+    #[doc = crate::docstring!("Context.clear")]
+    fn clear(&self, py: Python<'_>) {
+        self.locked(py).clear();
     }
 
-    fn __len__(&self) -> usize {
-        self.stream.len() as usize
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.locked(py).len() as usize
     }
 
-    fn copy(&self) -> Self {
-        Context { d: self.d, stream: self.stream.copy() }
+    #[doc = crate::docstring!("Context.copy")]
+    fn copy(&self, py: Python<'_>) -> Self {
+        let (model, stream) = (self.model.clone_ref(py), self.locked(py).copy());
+        Context { d: self.d, model, retention: self.retention, stream: Mutex::new(stream) }
     }
 
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> Self {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
+        let state = PyBytes::new(py, &self.locked(py).save());
+        (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
+    }
+
+    fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        self.locked(py).restore(state).context("the state").map_err(python)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (model, len) = (self.model.get().__repr__(), self.locked(py).len());
+        let retention = self.retention.map_or(String::new(), |x| format!(", retention={x}"));
+        format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
+    }
+
+    #[doc = crate::docstring!("Context.weights")]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         arithmetic::check()?;
-        Ok(py.detach(|| weights_of(&*self.stream)).map_err(python)?.to_pyarray(py))
+        let stream = self.locked(py);
+        Ok(py.detach(|| weights_of(&**stream)).map_err(python)?.to_pyarray(py))
     }
 
-    fn values<'py>(&self, py: Python<'py>, query: Numbers<'py>) -> PyResult<Bound<'py, PyAny>> {
+    #[doc = crate::docstring!("Context.values")]
+    fn values<'py>(&self, py: Python<'py>, query: Given) -> PyResult<Bound<'py, PyAny>> {
         arithmetic::check()?;
-        let shape = query.shape().to_vec();
-        if !(1..=2).contains(&shape.len()) || shape.last() != Some(&self.d) {
-            let reason = format!("shape {shape:?}; expected ({0},) or (m, {0})", self.d);
-            return Err(refused("query", reason));
+        let query = numbers("query", query, false)?;
+        if !(1..=2).contains(&query.shape.len()) || query.shape.last() != Some(&self.d) {
+            let (shape, d) = (tuple(&query.shape), self.d);
+            return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
         }
-        let queries: Vec<f64> = query.as_array().iter().copied().collect();
-        let values = py.detach(|| values_of(&*self.stream, &queries)).map_err(python)?;
-        Ok(match shape.len() {
+        let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
+        let stream = self.locked(py);
+        let values = py.detach(|| values_of(&**stream, &queries)).map_err(python)?;
+        Ok(match axes {
             1 => values[0].into_pyobject(py)?.into_any(),
             _ => values.to_pyarray(py).into_any(),
         })

@@ -1,19 +1,16 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::model::refused;
+use crate::array::{Numbers, numbers, refused, tuple};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::ndarray::{Array, Dimension, IntoDimension};
-use numpy::{
-    AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyArrayMethods as _,
-    PyUntypedArrayMethods as _, ToPyArray,
-};
+use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt as _;
 use pyo3::types::{PyBytes, PyType};
 use std::array::from_fn;
-
-type Samples<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How Python pickles: a class, its arguments, and a state.
 type Reduced<'py> = (Bound<'py, PyType>, (Vec<f32>, usize), Bound<'py, PyBytes>);
@@ -88,15 +85,16 @@ impl Said {
     }
 }
 
-/// Predictions of signals, with their bands, and surprises: a predictor for each signal.
-#[pyclass(module = "ictd")]
+#[doc = crate::docstring!("Predictor")]
+#[pyclass(frozen, module = "ictd")]
 pub(crate) struct Predictor {
     #[pyo3(get)]
     horizons: Vec<f32>,
-    predictors: Vec<AnyPredictor>,
+    signals: usize,
+    predictors: Mutex<Vec<AnyPredictor>>,
 }
 
-/// What a predictor says of one sample, or of many.
+#[doc = crate::docstring!("Predictions")]
 #[pyclass(frozen, get_all, module = "ictd")]
 pub(crate) struct Predictions {
     value: Py<PyArrayDyn<f64>>,
@@ -109,8 +107,44 @@ pub(crate) struct Predictions {
     status: Py<PyArrayDyn<u8>>,
 }
 
+/// How Python pickles predictions: what makes them, and their arrays.
+type ReducedPredictions<'py> = (Bound<'py, PyAny>, Arrays);
+
+type Arrays = (
+    Py<PyArrayDyn<f64>>,
+    Py<PyArrayDyn<f64>>,
+    Py<PyArrayDyn<f64>>,
+    Py<PyArrayDyn<bool>>,
+    Py<PyArrayDyn<f32>>,
+    Py<PyArrayDyn<f32>>,
+    Py<PyArrayDyn<f32>>,
+    Py<PyArrayDyn<u8>>,
+);
+
 #[pymethods]
 impl Predictions {
+    /// Makes the predictions that [`Predictions::__reduce__`] took apart.
+    #[staticmethod]
+    #[pyo3(name = "_restore", signature = (*arrays))]
+    fn restore(arrays: Arrays) -> Self {
+        let (value, low, high, known, depth, surprise, recent, status) = arrays;
+        Predictions { value, low, high, known, depth, surprise, recent, status }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedPredictions<'py>> {
+        let [value, low, high] = [&self.value, &self.low, &self.high].map(|x| x.clone_ref(py));
+        let [depth, surprise, recent] =
+            [&self.depth, &self.surprise, &self.recent].map(|x| x.clone_ref(py));
+        let (known, status) = (self.known.clone_ref(py), self.status.clone_ref(py));
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (value, low, high, known, depth, surprise, recent, status)))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<ictd.Predictions, value of shape {}>", tuple(self.value.bind(py).shape()))
+    }
+
+    #[doc = crate::docstring!("Predictions.onset")]
     fn onset<'py>(&self, py: Python<'py>, threshold: f32) -> Bound<'py, PyArrayDyn<bool>> {
         let (surprise, recent) = (self.surprise.bind(py), self.recent.bind(py));
         let (surprise, recent) = (surprise.readonly(), recent.readonly());
@@ -122,15 +156,21 @@ impl Predictions {
 }
 
 impl Predictor {
+    /// Waits until no other thread uses the predictors.
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Vec<AnyPredictor>> {
+        self.predictors.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes rows of samples. `before`: the shape of what is returned, but for signals and horizons.
-    fn take(&mut self, py: Python<'_>, x: &Samples, before: &[usize]) -> PyResult<Predictions> {
+    fn take(&self, py: Python<'_>, x: &Numbers, before: &[usize]) -> PyResult<Predictions> {
         arithmetic::check()?;
-        let samples: Vec<f64> = x.as_array().iter().copied().collect();
-        let (signals, horizons) = (self.predictors.len(), self.horizons.len());
+        let (signals, horizons) = (self.signals, self.horizons.len());
+        let mut locked = self.locked(py);
+        let predictors = &mut *locked;
         let said = py.detach(|| {
             let mut said = Said::default();
-            for row in samples.chunks(signals) {
-                for (predictor, sample) in self.predictors.iter_mut().zip(row) {
+            for row in x.data.chunks(signals) {
+                for (predictor, sample) in predictors.iter_mut().zip(row) {
                     predictor.observe(*sample, horizons, &mut said);
                 }
             }
@@ -192,56 +232,64 @@ impl Predictor {
         let predictor = predictor.map_err(|_| {
             refused("limits", format!("{limits:?}; expected (low, high), low < high"))
         })?;
-        Ok(Predictor { horizons, predictors: vec![predictor; signals] })
+        Ok(Predictor { horizons, signals, predictors: Mutex::new(vec![predictor; signals]) })
     }
 
+    #[doc = crate::docstring!("Predictor.signals")]
     #[getter]
     fn signals(&self) -> usize {
-        self.predictors.len()
+        self.signals
     }
 
-    fn observe(&mut self, py: Python<'_>, x: Samples) -> PyResult<Predictions> {
-        let (shape, signals) = (x.shape(), self.predictors.len());
-        match shape {
+    #[doc = crate::docstring!("Predictor.observe")]
+    fn observe(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<Predictions> {
+        let (x, signals) = (numbers("x", x, true)?, self.signals);
+        match x.shape[..] {
             [] if signals == 1 => {}
-            [samples] if *samples == signals => {}
+            [samples] if samples == signals => {}
             _ => {
                 let one = if signals == 1 { "a number or " } else { "" };
+                let shape = tuple(&x.shape);
                 let expected =
                     format!("expected {one}({signals},), with None or NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape:?}; {expected}")));
+                return Err(refused("x", format!("shape {shape}; {expected}")));
             }
         }
         self.take(py, &x, &[])
     }
 
-    fn run(&mut self, py: Python<'_>, x: Samples) -> PyResult<Predictions> {
-        let (shape, signals) = (x.shape().to_vec(), self.predictors.len());
-        match shape[..] {
+    #[doc = crate::docstring!("Predictor.run")]
+    fn run(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<Predictions> {
+        let (x, signals) = (numbers("x", x, true)?, self.signals);
+        match x.shape[..] {
             [_] if signals == 1 => {}
             [_, of_each] if of_each == signals => {}
             _ => {
                 let one = if signals == 1 { "(T,) or " } else { "" };
+                let shape = tuple(&x.shape);
                 let expected =
                     format!("expected {one}(T, {signals}), with NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape:?}; {expected}")));
+                return Err(refused("x", format!("shape {shape}; {expected}")));
             }
         }
-        self.take(py, &x, &shape[..1])
+        self.take(py, &x, &x.shape[..1])
     }
 
-    fn reset(&mut self) {
-        self.predictors.iter_mut().for_each(AnyPredictor::reset);
+    #[doc = crate::docstring!("Predictor.reset")]
+    fn reset(&self, py: Python<'_>) {
+        self.locked(py).iter_mut().for_each(AnyPredictor::reset);
     }
 
+    #[doc = crate::docstring!("Predictor.to_bytes")]
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
-        for predictor in &self.predictors {
+        for predictor in self.locked(py).iter() {
             bytes.extend(predictor.bytes().map_err(|e| refused("predictor", e))?);
         }
         Ok(PyBytes::new(py, &bytes))
     }
 
+    #[doc = crate::docstring!("Predictor.from_bytes")]
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let byte = |at: usize| data.get(at).copied().unwrap_or(0);
@@ -260,20 +308,28 @@ impl Predictor {
         let mut horizons: Vec<f32> =
             (0..HORIZONS).map(|h| f32::from_le_bytes(word(12 + 4 * h))).collect();
         horizons.dedup();
-        Ok(Predictor { horizons, predictors })
+        let signals = predictors.len();
+        Ok(Predictor { horizons, signals, predictors: Mutex::new(predictors) })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let arguments = (self.horizons.clone(), self.predictors.len());
+        let arguments = (self.horizons.clone(), self.signals);
         Ok((py.get_type::<Self>(), arguments, self.to_bytes(py)?))
     }
 
-    fn __setstate__(&mut self, state: &[u8]) -> PyResult<()> {
-        *self = Self::from_bytes(state)?;
+    fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        let stored = Self::from_bytes(state)?;
+        if (&stored.horizons, stored.signals) != (&self.horizons, self.signals) {
+            return Err(refused(
+                "state",
+                "of other horizons or signals; expected this predictor's",
+            ));
+        }
+        *self.locked(py) = stored.predictors.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(())
     }
 
     fn __repr__(&self) -> String {
-        format!("<ictd.Predictor horizons={:?}, signals={}>", self.horizons, self.predictors.len())
+        format!("<ictd.Predictor horizons={:?}, signals={}>", self.horizons, self.signals)
     }
 }

@@ -1,33 +1,101 @@
-//! Random policy evaluation tasks.
+//! Policy evaluation tasks: drawn at random, or of the caller's arrays.
 
 use crate::arithmetic;
-use crate::error::python;
-use compute::estimator::MAX_FEATURES;
+use crate::array::{numbers, refused};
+use crate::error::{argument, python};
+use crate::model::check_features;
+use compute::capacity::OWN;
+use compute::own_tasks::{OwnTasks, TaskArrays};
 use ictd::error::WithContext as _;
+use ictd::formats::tasks::GivenArrays;
+use ictd::formats::{Array, Data};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution as _, TaskSpec};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The most states.
-const STATES: usize = 64;
+/// The most numbers of a trajectory: a gibibyte.
+const MOST: usize = 1 << 27;
 
-/// A Markov reward process with features.
+/// Steps between two looks at Ctrl-C.
+const STEPS: usize = 1 << 16;
+
+#[doc = crate::docstring!("Task")]
 #[pyclass(frozen, module = "ictd")]
 pub(crate) struct Task {
     d: usize,
+    #[pyo3(get)]
     gamma: f64,
-    mrp: Box<Mrp<f64, MAX_FEATURES, STATES>>,
+    mrp: Box<Mrp<f64, OWN, OWN>>,
 }
 
-type Trajectory<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
+type Table<'py> = Bound<'py, PyArray2<f64>>;
+type Given<'py> = Option<Bound<'py, PyAny>>;
+
+/// How Python pickles a task: what makes it, and its arguments.
+type Reduced<'py> = (
+    Bound<'py, PyAny>,
+    (Table<'py>, Numbers<'py>, Table<'py>, Numbers<'py>, Bound<'py, PyArray1<bool>>, f64),
+);
+
+impl Task {
+    fn of_arrays(given: GivenArrays) -> PyResult<Self> {
+        let own = given.tasks().map_err(argument)?;
+        let arrays = own.read().map_err(|e| python(e.into()))?;
+        if arrays.count() != 1 {
+            return Err(refused("p", format!("{} tasks; expected one, (m, m)", arrays.count())));
+        }
+        let (d, gamma) = (arrays.dim, arrays.gamma.unwrap_or(0.9));
+        let mrp = arrays.task(0).context("the task").map_err(python)?;
+        Ok(Task { d, gamma, mrp: Box::new(mrp) })
+    }
+
+    fn terminals(&self) -> Vec<bool> {
+        (0..self.mrp.states()).map(|s| self.mrp.is_terminal(s)).collect()
+    }
+}
+
+/// Returns tasks as a recipe has them.
+///
+/// # Errors
+/// `ValueError` for a task that does not fit the first one.
+pub(crate) fn own(tasks: &[Py<Task>]) -> PyResult<OwnTasks> {
+    let Some(first) = tasks.first().map(Py::get) else {
+        return Err(refused("tasks", "none; expected at least one"));
+    };
+    let (states, dim, gamma) = (first.mrp.states(), first.d, first.gamma);
+    let mut all = TaskArrays { states, dim, gamma: Some(gamma), ..TaskArrays::default() };
+    for (at, task) in tasks.iter().map(Py::get).enumerate() {
+        let found = (task.mrp.states(), task.d, task.gamma);
+        if found != (states, dim, gamma) {
+            let text = |(m, d, gamma)| format!("{m} states, {d} features, gamma {gamma}");
+            let expected = text((states, dim, gamma));
+            let name = format!("tasks[{at}]");
+            return Err(refused(
+                &name,
+                format!("{}; expected {expected}, as tasks[0]", text(found)),
+            ));
+        }
+        all.p0.extend(&task.mrp.initial().as_slice()[..states]);
+        all.reward.extend(&task.mrp.reward().as_slice()[..states]);
+        (0..states).for_each(|s| all.p.extend(&task.mrp.transition_from(s).as_slice()[..states]));
+        task.mrp.feature_map()[..states]
+            .iter()
+            .for_each(|phi| all.phi.extend(&phi.as_slice()[..dim]));
+        all.terminal.extend(task.terminals());
+    }
+    OwnTasks::new(all).map_err(|e| refused("tasks", e))
+}
 
 #[pymethods]
 impl Task {
     #[new]
-    #[pyo3(signature = (kind = "boyan", seed = 0, d = 4, states = 10, gamma = 0.9, actions = 3))]
+    #[pyo3(signature = (
+        kind = "boyan", seed = 0, d = 4, states = 10, gamma = 0.9, actions = 3, *,
+        p = None, reward = None, phi = None, p0 = None, terminal = None
+    ))]
     fn new(
         kind: &str,
         seed: u64,
@@ -35,71 +103,156 @@ impl Task {
         states: usize,
         gamma: f64,
         actions: usize,
+        p: Given,
+        reward: Given,
+        phi: Given,
+        p0: Given,
+        terminal: Given,
     ) -> PyResult<Self> {
         arithmetic::check()?;
+        if !(0.0..1.0).contains(&gamma) {
+            return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
+        }
+        let array = |name: &str, given: Given| -> PyResult<Option<Array>> {
+            let Some(given) = given else { return Ok(None) };
+            let numbers = numbers(name, &given, false)?.finite(name)?;
+            let shape = match (name, &numbers.shape[..]) {
+                ("reward", [m, 1]) => vec![*m],
+                (_, shape) => shape.to_vec(),
+            };
+            Ok(Some(Array { shape, data: Data::F64(numbers.data) }))
+        };
+        let given = GivenArrays {
+            p: array("p", p)?,
+            reward: array("reward", reward)?,
+            phi: array("phi", phi)?,
+            p0: array("p0", p0)?,
+            terminal: array("terminal", terminal)?,
+            gamma: Some(Array { shape: vec![], data: Data::F64(vec![gamma]) }),
+        };
+        let parts = [&given.p, &given.reward, &given.phi, &given.p0, &given.terminal];
+        if parts.iter().any(|part| part.is_some()) {
+            if (kind, seed, d, states, actions) != ("boyan", 0, 4, 10, 3) {
+                return Err(refused(
+                    "p",
+                    "a task of its own; expected no kind, seed, d, states, actions",
+                ));
+            }
+            return Self::of_arrays(given);
+        }
         let finite = |spec: TaskSpec| spec.finite(actions);
         let Some(kind) = kind.parse().ok().and_then(finite) else {
             let all = TaskSpec::ALL.iter().filter(|spec| finite(**spec).is_some());
             let names = all.map(|spec| spec.name()).collect::<Vec<_>>().join(", ");
-            return Err(PyValueError::new_err(format!("kind: {kind:?}; expected one of {names}")));
+            return Err(refused("kind", format!("{kind:?}; expected one of {names}")));
         };
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(PyValueError::new_err(format!(
-                "gamma: {gamma}; expected a number in [0, 1)"
-            )));
-        }
-        let tasks = FiniteTaskDistribution::<STATES> { kind, states, dim: d };
+        check_features("d", d, "")?;
+        let tasks = FiniteTaskDistribution::<OWN> { kind, states, dim: d };
         let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
         Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
     }
 
-    /// Features, (states, d).
+    /// Makes the task that [`Task::__reduce__`] took apart.
+    #[staticmethod]
+    #[pyo3(name = "_restore")]
+    fn restore<'py>(
+        p: Bound<'py, PyAny>,
+        reward: Bound<'py, PyAny>,
+        phi: Bound<'py, PyAny>,
+        p0: Bound<'py, PyAny>,
+        terminal: Bound<'py, PyAny>,
+        gamma: f64,
+    ) -> PyResult<Self> {
+        let [p, reward, phi, p0, terminal] = [p, reward, phi, p0, terminal].map(Some);
+        Self::new("boyan", 0, 4, 10, gamma, 3, p, reward, phi, p0, terminal)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        let arrays = (self.p(py), self.reward(py), self.phi(py), self.p0(py), self.terminal(py));
+        let (p, reward, phi, p0, terminal) = arrays;
+        Ok((restore, (p, reward, phi, p0, terminal, self.gamma)))
+    }
+
+    fn __repr__(&self) -> String {
+        let (m, d, gamma) = (self.mrp.states(), self.d, self.gamma);
+        format!("<ictd.Task states={m}, d={d}, gamma={gamma}>")
+    }
+
+    #[doc = crate::docstring!("Task.phi")]
     #[getter]
-    fn phi<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+    fn phi<'py>(&self, py: Python<'py>) -> Table<'py> {
         let features = self.mrp.feature_map();
         Array2::from_shape_fn((self.mrp.states(), self.d), |(s, i)| features[s][i]).to_pyarray(py)
     }
 
+    #[doc = crate::docstring!("Task.p")]
     #[getter]
-    fn p<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+    fn p<'py>(&self, py: Python<'py>) -> Table<'py> {
         let m = self.mrp.states();
         let rows: Vec<_> = (0..m).map(|s| self.mrp.transition_from(s)).collect();
         Array2::from_shape_fn((m, m), |(s, t)| rows[s][t]).to_pyarray(py)
     }
 
+    #[doc = crate::docstring!("Task.p0")]
     #[getter]
-    fn p0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn p0<'py>(&self, py: Python<'py>) -> Numbers<'py> {
         self.mrp.initial().as_slice()[..self.mrp.states()].to_pyarray(py)
     }
 
+    #[doc = crate::docstring!("Task.reward")]
     #[getter]
-    fn reward<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn reward<'py>(&self, py: Python<'py>) -> Numbers<'py> {
         self.mrp.reward().as_slice()[..self.mrp.states()].to_pyarray(py)
     }
 
+    #[doc = crate::docstring!("Task.terminal")]
     #[getter]
-    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn terminal<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.terminals().to_pyarray(py)
+    }
+
+    #[doc = crate::docstring!("Task.value")]
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Numbers<'py>> {
         let v = self.mrp.true_value(self.gamma).context("the true value").map_err(python)?;
         Ok(v.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 
+    #[doc = crate::docstring!("Task.distribution")]
     #[getter]
-    fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Numbers<'py>> {
         let d = self.mrp.stationary_distribution().context("the stationary distribution");
         Ok(d.map_err(python)?.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 
+    #[doc = crate::docstring!("Task.sample")]
     #[pyo3(signature = (n, seed = 0))]
-    fn sample<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Trajectory<'py> {
-        let mut rng = Rng::stream(seed, RngStream::Evaluation);
-        let (mut states, mut rewards) = (vec![self.mrp.initial_state(&mut rng)], Vec::new());
-        for t in 0..n {
-            let (reward, next) = self.mrp.step(states[t], &mut rng);
-            rewards.push(reward);
-            states.push(next);
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        seed: u64,
+    ) -> PyResult<(Table<'py>, Numbers<'py>)> {
+        let most = MOST / self.d - 1;
+        if n > most {
+            return Err(refused("n", format!("{n}; expected at most {most}")));
         }
-        let features = self.mrp.feature_map();
-        let phi = Array2::from_shape_fn((n + 1, self.d), |(t, i)| features[states[t]][i]);
-        (phi.to_pyarray(py), rewards.to_pyarray(py))
+        let mut rng = Rng::stream(seed, RngStream::Evaluation);
+        let (mut state, features) = (self.mrp.initial_state(&mut rng), self.mrp.feature_map());
+        let (mut phi, mut rewards) = (features[state].as_slice()[..self.d].to_vec(), Vec::new());
+        while rewards.len() < n {
+            py.detach(|| {
+                for _ in 0..STEPS.min(n - rewards.len()) {
+                    let (reward, next) = self.mrp.step(state, &mut rng);
+                    state = next;
+                    rewards.push(reward);
+                    phi.extend_from_slice(&features[state].as_slice()[..self.d]);
+                }
+            });
+            py.check_signals()?;
+        }
+        let phi = Array2::from_shape_vec((n + 1, self.d), phi).map_err(|e| refused("n", e))?;
+        Ok((phi.to_pyarray(py), rewards.to_pyarray(py)))
     }
 }

@@ -1,13 +1,23 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
+use crate::array::refused;
+use crate::error::python;
+use crate::task::{Task, own};
 use compute::log::METRICS;
-use compute::{Observer, Point, Recipe, SeedRun, Stopped, Trainer};
+use compute::{Checkpoint, InvalidSetting, Observer, Point, Recipe, SeedRun, Stopped, Trainer};
+use ictd::Error;
+use ictd::commands::train_run::summarise;
+use ictd::run::info::{self, RunManifest};
+use ictd::run::session::{Session, SessionOptions};
+use ictd::train::Train;
+use ictd::train::directory::TrainDirectory;
+use ictd::train::options::Seeds;
 use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -15,14 +25,32 @@ use std::time::Duration;
 /// How soon Ctrl-C is seen.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Tells a Python function of each log point.
-struct OnLog(Option<Py<PyAny>>);
+/// Seconds between two checkpoints.
+const CHECKPOINTS: Duration = Duration::from_secs(5);
 
-impl Observer for OnLog {
+/// Tells a Python function of each log point, and writes what seeds leave in a folder.
+struct Watch<'a> {
+    on_log: Option<Py<PyAny>>,
+    directory: Option<&'a TrainDirectory>,
+}
+
+impl Observer for Watch<'_> {
     type Error = PyErr;
 
+    fn checkpoint_every(&self) -> Option<Duration> {
+        self.directory.map(|_| CHECKPOINTS)
+    }
+
+    fn checkpoint(&self, checkpoint: Checkpoint) -> PyResult<()> {
+        self.directory.map_or(Ok(()), |directory| directory.save(&checkpoint)).map_err(python)
+    }
+
+    fn finished(&self, run: &SeedRun) -> PyResult<()> {
+        self.directory.map_or(Ok(()), |directory| directory.finish(run)).map_err(python)
+    }
+
     fn logged(&self, seed: u64, point: &Point) -> PyResult<()> {
-        let Some(on_log) = &self.0 else { return Ok(()) };
+        let Some(on_log) = &self.on_log else { return Ok(()) };
         Python::attach(|py| {
             let metrics = PyDict::new(py);
             metrics.set_item("tasks", point.tasks)?;
@@ -34,28 +62,121 @@ impl Observer for OnLog {
     }
 }
 
+/// The settings of a recipe as typed, by name.
+pub(crate) type Settings = Vec<(String, String)>;
+
+/// Returns the error of a setting, by its name in Python.
+fn invalid(e: InvalidSetting) -> PyErr {
+    refused(&e.setting.replace('-', "_"), e.reason)
+}
+
+/// Returns the recipe of settings, for tasks of the caller's, or of a file that they name.
+///
+/// # Errors
+/// `ValueError` naming the setting.
+pub(crate) fn recipe(settings: &Settings, tasks: Option<Vec<Py<Task>>>) -> PyResult<Recipe> {
+    let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
+    let recipe = match tasks {
+        Some(_) if recipe.task != Recipe::default().task => {
+            return Err(refused(
+                "tasks",
+                "there are tasks in the recipe, too; expected one of both",
+            ));
+        }
+        Some(tasks) => recipe.with_own_tasks(own(&tasks)?).map_err(invalid)?,
+        None => ictd::formats::tasks::load(recipe, None).map_err(python)?,
+    };
+    recipe.check().map_err(invalid)?;
+    Ok(recipe)
+}
+
 /// `ictd.train` without its conveniences: each seed as a dictionary.
 #[pyfunction]
 pub(crate) fn train<'py>(
     py: Python<'py>,
-    settings: Vec<(String, String)>,
+    settings: Settings,
     seeds: Vec<u64>,
     threads: usize,
     on_log: Option<Py<PyAny>>,
+    tasks: Option<Vec<Py<Task>>>,
+    folder: Option<PathBuf>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     // Threads inherit how this one computes.
     arithmetic::check()?;
-    let refused = |e: &dyn std::fmt::Display| PyValueError::new_err(e.to_string());
-    let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    let recipe = Recipe::default().with_settings(settings).map_err(|e| refused(&e))?;
+    let recipe = recipe(&settings, tasks)?;
+    let runs = match folder {
+        None => {
+            train_watched(py, recipe, seeds, threads, Watch { on_log, directory: None }, vec![])?
+        }
+        Some(out) => train_in(py, &out, recipe, seeds, threads, on_log)?,
+    };
+    runs.iter().map(|run| dictionary(py, run)).collect()
+}
+
+/// Trains as the command line does with `--out`: what has begun goes on.
+fn train_in(
+    py: Python<'_>,
+    out: &std::path::Path,
+    recipe: Recipe,
+    seeds: Vec<u64>,
+    threads: usize,
+    on_log: Option<Py<PyAny>>,
+) -> PyResult<Vec<SeedRun>> {
+    if seeds.is_empty() {
+        return Err(refused("seeds", "none; expected at least one in a folder"));
+    }
+    let seeds = Seeds::List(seeds.into_iter().collect());
+    let options = Train { seeds, ..Train::from(recipe.clone()) };
+    options.check(0).map_err(python)?;
+    let session = Session::new(&SessionOptions {
+        seed: 0,
+        out: out.to_owned(),
+        threads: Some(threads),
+        json: true,
+    });
+    let directory = TrainDirectory::create(out, &options, 0).map_err(python)?;
+    let (mut claims, mut begun) = (Vec::new(), Vec::new());
+    for seed in options.seed_set(0) {
+        claims.push(directory.claim_seed(seed).map_err(python)?);
+        begun.extend(directory.load(seed).map_err(python)?);
+    }
+    let ended = begun.iter().filter(|found| directory.has_ended(found));
+    ended.into_iter().try_for_each(|ended| directory.finish(&ended.run)).map_err(python)?;
+    let manifest = RunManifest::new("train", &session);
+    if !info::is_finished(directory.path()) {
+        let begin = || -> Result<(), Error> {
+            let _claimed = directory.claim()?;
+            manifest.write(directory.path(), None).map(drop)
+        };
+        begin().map_err(python)?;
+    }
+    let seeds = options.seed_set(0).into_iter().collect();
+    let watch = Watch { on_log, directory: Some(&directory) };
+    let runs = train_watched(py, recipe, seeds, threads, watch, begun)?;
+    drop(claims);
+    let written = py.detach(|| summarise(&directory, &options, Some(manifest)));
+    written.map_err(python)?;
+    Ok(runs)
+}
+
+fn train_watched(
+    py: Python<'_>,
+    recipe: Recipe,
+    seeds: Vec<u64>,
+    threads: usize,
+    watch: Watch<'_>,
+    begun: Vec<Checkpoint>,
+) -> PyResult<Vec<SeedRun>> {
     let cancelled = AtomicBool::new(false);
-    let mut trainer = Trainer::new(recipe, seeds).map_err(|e| refused(&e))?;
+    let mut trainer = Trainer::new(recipe, seeds).map_err(invalid)?;
+    trainer.name = watch.directory.map_or(String::new(), |directory| directory.name().to_owned());
     (trainer.threads, trainer.cancelled) = (threads, Some(&cancelled));
-    let observer = OnLog(on_log);
+    let trainer = trainer.resume(begun);
     let (trained, signal) = py.detach(|| {
         let (send, received) = channel();
         std::thread::scope(|scope| {
-            scope.spawn(|| drop(send.send(trainer.run(&observer))));
+            scope.spawn(|| drop(send.send(trainer.run(&watch))));
             let mut signal = Ok(());
             loop {
                 match received.recv_timeout(POLL) {
@@ -72,9 +193,9 @@ pub(crate) fn train<'py>(
     });
     signal?;
     match trained {
-        Some(Ok(runs)) => runs.iter().map(|run| dictionary(py, run)).collect(),
+        Some(Ok(runs)) => Ok(runs),
         Some(Err(Stopped::Observer(error))) => Err(error),
-        Some(Err(e @ (Stopped::Core { .. } | Stopped::Cancelled))) => Err(refused(&e)),
+        Some(Err(e @ (Stopped::Core { .. } | Stopped::Cancelled))) => Err(refused("recipe", e)),
         None => {
             Err(pyo3::exceptions::PyRuntimeError::new_err("a defect of ictd: training panicked"))
         }
@@ -109,5 +230,5 @@ fn matrices<'py>(
         run.points.iter().flat_map(|point| point.layers.iter().flat_map(of)).copied().collect();
     let shape = vec![run.points.len(), layers, run.token_size, run.token_size];
     let array = Array::from_shape_vec(shape, numbers);
-    Ok(array.map_err(|e| PyValueError::new_err(e.to_string()))?.to_pyarray(py))
+    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
 }

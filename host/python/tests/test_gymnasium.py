@@ -1,10 +1,12 @@
 """Values in context for any environment with vector observations."""
 
+import itertools
+
 import gymnasium as gym
 import ictd
 import numpy as np
 import pytest
-from ictd.gymnasium import PredictValue
+from ictd.gymnasium import Act, PredictValue, PredictValues
 
 
 class Ring(gym.Env):
@@ -108,3 +110,121 @@ def test_observations_that_are_no_vectors_are_named():
         PredictValue(gym.make("FrozenLake-v1"))
     env = PredictValue(gym.make("FrozenLake-v1"), features=lambda s: np.eye(16)[s])
     assert env.reset()[1]["value"] == 0.0
+
+
+MODES = list(gym.vector.AutoresetMode)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
+def test_each_of_many_environments_is_predicted_as_if_it_were_alone(mode):
+    lengths = (3, 5, None)
+    make = [lambda length=length: Ring(length) for length in lengths]
+    many = PredictValues(gym.vector.SyncVectorEnv(make, autoreset_mode=mode))
+    many.reset()
+    alone = [PredictValue(Ring(length)) for length in lengths]
+    for env in alone:
+        env.reset()
+    ends = np.zeros(3, dtype=bool)
+    for _ in range(40):
+        if mode == gym.vector.AutoresetMode.DISABLED and ends.any():
+            many.reset(options={"reset_mask": ends})
+        *_, terminated, _, info = many.step(np.zeros(3, dtype=int))
+        for i, env in enumerate(alone):
+            if ends[i]:
+                expected = env.reset()[1]["value"]
+                if mode == gym.vector.AutoresetMode.NEXT_STEP:
+                    assert info["value"][i] == expected
+                    continue
+            *_, ended, _, one = env.step(0)
+            assert ended == terminated[i]
+            if not (ended and mode == gym.vector.AutoresetMode.SAME_STEP):
+                assert info["value"][i] == one["value"]
+        ends = terminated
+    assert [len(context) for context in many.contexts] == [len(env.context) for env in alone]
+    with pytest.raises(ValueError, match="env: a vector environment"):
+        PredictValue(many)
+
+
+class Lever(gym.Env):
+    """Two states and two actions, which are numbered from 5: the lever of the state's own number pays 1, and changes the state."""
+
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2, start=5)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.steps = 0, 0
+        return self.at, {}
+
+    def step(self, action):
+        reward, self.steps = float(action - 5 == self.at), self.steps + 1
+        self.at = (self.at + int(reward)) % 2
+        return self.at, reward, False, self.steps == 20, {}
+
+
+MODELS = [
+    ictd.Model.universal(gamma=0.9),
+    ictd.Model.lstd(lambda_=0.0, ridge=0.1),
+    ictd.Model.online_td(lambda_=0.0, alpha=0.3),
+    ictd.Model.recursive_lstd(lambda_=0.0, ridge=0.1),
+    ictd.Model.td0(4, alpha=0.5, layers=60),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_any_model_of_the_package_learns_to_act(model):
+    agent = Act(Lever(), model=model, seed=1)
+    returns = agent.learn(episodes=30)
+    assert returns.shape == (30,) and returns[-5:].mean() > 17
+    assert [agent.greedy(0), agent.greedy(1)] == [5, 6]
+    # A reward of 1 at each step: near 1 / (1 - 0.9), with few random actions.
+    assert agent.values(0).shape == (2,) and 3 < agent.values(0).max() < 10
+    assert len(agent.context) == 600
+
+
+def test_learning_is_sarsa_and_a_seed_repeats():
+    class Watched(Lever):
+        def step(self, action):
+            before = self.at
+            after = super().step(action)
+            seen.append((before, action - 5, after[1], after[0]))
+            return after
+
+    model, seen = ictd.Model.lstd(lambda_=0.0, ridge=0.1), []
+    agent = Act(Watched(), model=model, seed=3)
+    agent.learn(episodes=1)
+    by_hand, phi = ictd.Context(4, model), lambda state, action: np.eye(4)[2 * action + state]
+    for (state, action, reward, following), (_, chosen, _, _) in zip(seen, seen[1:]):
+        by_hand.observe(phi(state, action), reward, phi(following, chosen))
+    # The action chosen after the last transition was not taken: it is one of two.
+    state, action, reward, following = seen[-1]
+    found = agent.context.weights().tolist()
+    ends = [by_hand.copy(), by_hand.copy()]
+    for chosen, end in enumerate(ends):
+        end.observe(phi(state, action), reward, phi(following, chosen))
+    assert found in [end.weights().tolist() for end in ends]
+    again = Act(Lever(), model=model, seed=3)
+    again.learn(episodes=1)
+    assert again.context.weights().tolist() == found
+
+
+def test_what_cannot_act_is_named():
+    with pytest.raises(ValueError, match="env: actions of Box"):
+        Act(gym.make("Pendulum-v1"))
+    with pytest.raises(ValueError, match="epsilon: 2"):
+        Act(Lever(), epsilon=2)
+    with pytest.raises(ValueError, match="interval: 0"):
+        Act(Lever(), interval=0)
+    large = Act(Lever(), features=lambda state: np.eye(100)[state])
+    with pytest.raises(ValueError, match="d: 200; expected 1 to 64"):
+        large.learn(1)
+
+
+def test_it_balances_a_pole_within_30_episodes():
+    frequencies = np.array(list(itertools.product((0, 1), repeat=4)))
+
+    def fourier(state):
+        return np.cos(np.pi / 2 * frequencies @ (np.clip(state / [2.4, 3.0, 0.21, 3.5], -1, 1) + 1))
+
+    agent = Act(gym.make("CartPole-v1"), gamma=0.95, features=fourier, seed=1)
+    assert agent.learn(episodes=30)[-5:].mean() > 400

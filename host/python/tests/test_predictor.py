@@ -3,6 +3,7 @@
 import copy
 import pickle
 import struct
+import threading
 from pathlib import Path
 
 import ictd
@@ -133,11 +134,13 @@ REFUSED = [
     (lambda: ictd.Predictor([5], signals=0), "signals: 0; expected 1 to 1024"),
     (lambda: ictd.Predictor([5], limits=(1, 1)), r"limits: .* expected \(low, high\)"),
     (lambda: ictd.Predictor([5], dtype="int8"), "dtype: .* expected float64 or float32"),
-    (lambda: ictd.Predictor([5], signals=2).observe(1.0), r"x: shape \[\]; expected \(2,\)"),
-    (lambda: ictd.Predictor([5]).observe([1.0, 2.0]), r"x: shape \[2\]; expected a number or \(1,\)"),
-    (lambda: ictd.Predictor([5], signals=2).run([1.0, 2.0]), r"x: shape \[2\]; expected \(T, 2\)"),
-    (lambda: ictd.Predictor([5]).run(1.0), r"x: shape \[\]; expected \(T,\) or \(T, 1\)"),
-    (lambda: ictd.Predictor([5]).observe("abc"), "'x'"),
+    (lambda: ictd.Predictor([5], signals=2).observe(1.0), r"x: shape \(\); expected \(2,\)"),
+    (lambda: ictd.Predictor([5]).observe([1.0, 2.0]), r"x: shape \(2,\); expected a number or \(1,\)"),
+    (lambda: ictd.Predictor([5], signals=2).run([1.0, 2.0]), r"x: shape \(2,\); expected \(T, 2\)"),
+    (lambda: ictd.Predictor([5]).run(1.0), r"x: shape \(\); expected \(T,\) or \(T, 1\)"),
+    (lambda: ictd.Predictor([5]).observe("abc"), "x: text"),
+    (lambda: ictd.Predictor([5]).observe(1j), "x: complex"),
+    (lambda: ictd.Predictor([5]).run(np.arange(3).astype("datetime64[s]")), "x: dates"),
     (lambda: ictd.Predictor.from_bytes(b"no predictor"), "data: "),
     (lambda: ictd.Predictor.from_bytes(ictd.Predictor([5]).to_bytes()[:-1]), "data: "),
 ]
@@ -147,3 +150,37 @@ REFUSED = [
 def test_what_is_wrong_is_a_value_error_that_names_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_masked_samples_are_missing():
+    x = np.sin(np.arange(300) / 5)
+    missing = np.arange(300) % 50 == 20
+    masked = ictd.Predictor([5]).run(np.ma.masked_array(x, missing))
+    marked = ictd.Predictor([5]).run(np.where(missing, np.nan, x))
+    assert masked.value.tobytes() == marked.value.tobytes() and (masked.status[missing] == 1).all()
+    assert ictd.Predictor([5]).observe(np.ma.masked).status[0] == ictd.Predictor([5]).observe(None).status[0] == 1
+
+
+def test_predictions_pickle_and_copy():
+    said = ictd.Predictor([5, 20]).run(np.sin(np.arange(100) / 5))
+    for again in (pickle.loads(pickle.dumps(said)), copy.copy(said), copy.deepcopy(said)):
+        for name in ("value", "low", "high", "known", "depth", "surprise", "recent", "status"):
+            assert np.array_equal(getattr(again, name), getattr(said, name))
+
+
+def test_threads_that_share_a_predictor_wait():
+    predictor, failed = ictd.Predictor([5]), []
+
+    def work():
+        try:
+            for _ in range(20):
+                predictor.run(np.sin(np.arange(500) / 5))
+        except Exception as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed

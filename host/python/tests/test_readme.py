@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1]
 BLOCKS = [
     (f"{path.parent.name}/{path.name}:{i}", block)
-    for path in (PACKAGE / "README.md", PACKAGE.parents[1] / "README.md")
+    for path in (PACKAGE / "README.md", PACKAGE.parents[1] / "README.md", PACKAGE.parent / "src/guide/task.md")
     for i, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 

@@ -1,8 +1,14 @@
 """Models and contexts: their values are the command line's, their errors name the argument."""
 
+import ast
+import copy
+import importlib.metadata
+import inspect
 import json
+import pickle
 import subprocess
 import threading
+from pathlib import Path
 
 import ictd
 import numpy as np
@@ -118,6 +124,83 @@ def test_lists_other_dtypes_and_layouts_are_taken():
     assert model.values(single, reward).tolist() == model.values(single.astype(float), reward).tolist()
 
 
+def test_columns_of_rewards_and_unmasked_arrays_are_taken():
+    phi, reward = trajectory()
+    model = ictd.Model.universal()
+    expected = model.values(phi, reward).tolist()
+    assert model.values(phi, reward[:, None]).tolist() == expected
+    assert model.values(np.ma.masked_array(phi, False), reward).tolist() == expected
+    marks = np.zeros(50)
+    assert model.values(phi[:-1], reward, phi[1:], query=phi, end=marks).tolist() == expected
+
+
+def test_models_and_contexts_pickle_and_copy():
+    phi, reward = trajectory()
+    models = [model for model, _ in MODELS.values()]
+    models += [ictd.Model.batch_td(), ictd.Model.lstd(), ictd.Model.online_td(true_online=False), ictd.Model.recursive_lstd()]
+    models += [ictd.Model.linear(np.eye(9), np.eye(9), layers=2), ictd.Model.universal(gamma=0.123456789012345)]
+    for model in models:
+        again = pickle.loads(pickle.dumps(model))
+        assert repr(again) == repr(copy.copy(model)) == repr(model) and again.gamma == model.gamma
+        contexts = [ictd.Context(4, model)] + ([ictd.Context(4, model, 0.9)] if "td" not in repr(model) else [])
+        for context in contexts:
+            for at in range(50):
+                if at == 20:
+                    context.end_episode()
+                if at == 30:
+                    stored, copied = pickle.loads(pickle.dumps(context)), copy.deepcopy(context)
+                context.observe(phi[at], reward[at], phi[at + 1])
+                if at >= 30:
+                    stored.observe(phi[at], reward[at], phi[at + 1])
+                    copied.observe(phi[at], reward[at], phi[at + 1])
+            assert stored.weights().tobytes() == copied.weights().tobytes() == context.weights().tobytes()
+            assert len(stored) == 50 and repr(stored) == repr(context)
+
+
+def test_threads_that_share_a_context_wait():
+    phi, reward = trajectory(1000)
+    context, failed = ictd.Context(4), []
+
+    def work():
+        try:
+            for at in range(200):
+                context.observe(phi[at], reward[at], phi[at + 1])
+                context.values(phi)
+        except Exception as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed and len(context) == 1600
+
+
+def test_docstrings_reprs_and_the_version_are_there_at_run_time():
+    of_stub = ast.parse((Path(ictd.__file__).parent / "_ictd.pyi").read_text())
+    checked = 0
+    for cls in (node for node in of_stub.body if isinstance(node, ast.ClassDef) and hasattr(ictd, node.name)):
+        assert inspect.cleandoc(ast.get_docstring(cls)) == inspect.getdoc(getattr(ictd, cls.name))
+        for node in (node for node in cls.body if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)):
+            if node.name.startswith("__"):
+                continue
+            assert ast.get_docstring(node) == inspect.getdoc(getattr(getattr(ictd, cls.name), node.name))
+            checked += 1
+    assert checked > 30 and "(n + 1, d)" in ictd.Model.values.__doc__
+    assert ictd.__version__ == importlib.metadata.version("ictd")
+    phi, reward = trajectory()
+    for thing in (ictd.Model.lstd(), ictd.Context(4), ictd.Task(), ictd.Predictor([5]), ictd.Predictor([5]).run(reward)):
+        assert "\n" not in repr(thing) and len(repr(thing)) < 120 and repr(thing).startswith("<ictd.")
+
+
+def test_the_wheel_says_whose_it_is():
+    about = importlib.metadata.metadata("ictd")
+    assert about["License-Expression"] == "MIT OR Apache-2.0" and about["Author"] or about["Author-email"]
+    assert {"LICENSE-MIT", "LICENSE-APACHE"} <= set(about.get_all("License-File"))
+    assert len(about.get_all("Project-URL"))
+
+
 def test_threads_do_not_change_results():
     phi, reward = trajectory(2000)
     model = ictd.Model.universal()
@@ -134,30 +217,53 @@ def test_threads_do_not_change_results():
 PHI, REWARD = np.ones((3, 4)), np.ones(2)
 REFUSED = [
     (lambda: ictd.Model.universal(gamma=1.0), r"gamma is out of range: expected \[0, 1\)"),
-    (lambda: ictd.Model.universal(d=33), "d: 33; expected 1 to 32"),
-    (lambda: ictd.Model.td0(0), "d: 0; expected 1 to 32"),
+    (lambda: ictd.Model.universal(d=65), "d: 65; expected 1 to 64"),
+    (lambda: ictd.Model.td0(0), "d: 0; expected 1 to 64"),
     (lambda: ictd.Model.td0(4, layers=0), "layers"),
     (lambda: ictd.Model.td_lambda(4, trace_decay=2.0), "trace_decay"),
     (lambda: ictd.Model.lstd(ridge=-1.0), "ridge"),
     (lambda: ictd.Model.online_td(alpha=float("nan")), "alpha"),
     (lambda: ictd.Model.recursive_lstd(retention=1.0), "retention"),
-    (lambda: ictd.Model.universal().values(PHI, np.ones(3)), r"phi: shape \[3, 4\] with 3 rewards; expected \(4, d\)"),
+    (lambda: ictd.Model.universal().values(PHI, np.ones(3)), r"phi: shape \(3, 4\) with 3 rewards; expected \(4, d\)"),
     (lambda: ictd.Model.universal().values(PHI, np.ones(3), PHI[:2]), "phi_next: shape"),
-    (lambda: ictd.Model.universal().values(PHI, REWARD, query=np.ones((2, 3))), r"query: shape \[2, 3\]; expected \(m, 4\)"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, query=np.ones((2, 3))), r"query: shape \(2, 3\); expected \(m, 4\)"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, terminal=[True]), "terminal: 1 marks; expected 2"),
-    (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi is NaN or infinite"),
+    (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi: .* is NaN or infinite"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma"),
     (lambda: ictd.Model.td0(3).values(PHI, REWARD), "phi: 4 features; expected 3"),
-    (lambda: ictd.Model.universal().values(np.ones((3, 40)), REWARD), "phi: 40 features; expected 1 to 32"),
-    (lambda: ictd.Context(0), "d: 0; expected 1 to 32"),
+    (lambda: ictd.Model.universal().values(np.ones((3, 70)), REWARD), "phi: 70 features; expected 1 to 64"),
+    (lambda: ictd.Context(0), "d: 0; expected 1 to 64"),
     (lambda: ictd.Context(3, ictd.Model.td0(4)), "d: 3; expected 4"),
     (lambda: ictd.Context(3, retention=1.5), "retention"),
     (lambda: ictd.Context(3, ictd.Model.online_td(), retention=0.5), "retention: only a model that reads a context has one"),
-    (lambda: ictd.Context(3).observe([1.0], 0.0, [1.0] * 3), "phi: 1 features; expected 3"),
+    (lambda: ictd.Context(3).observe([1.0], 0.0, [1.0] * 3), r"phi: shape \(1,\); expected \(3,\)"),
     (lambda: ictd.Context(3).weights(), "empty"),
     (lambda: ictd.Task("chain"), "kind: \"chain\"; expected one of boyan"),
     (lambda: ictd.Task(states=65), "states"),
     (lambda: ictd.Task(gamma=1.5), "gamma: 1.5"),
+]
+
+
+REFUSED += [
+    (lambda x=x: ictd.Model.universal().values(x, REWARD), f"phi: .*{what}")
+    for x, what in [
+        (PHI + 1j, "complex numbers"),
+        (np.full((3, 4), np.datetime64("2020-01-01")), "dates or times"),
+        (np.full((3, 4), "1.5"), "text"),
+        (np.array([["1.5"] * 4] * 3, dtype=object), "text"),
+        (np.ma.masked_array(PHI, PHI == 1), "masked entries"),
+        (np.full((3, 4), 2**53 + 1), "less than 2\\^53"),
+        (np.ones(3), "reshape"),
+        ([[1.0], [1.0, 2.0]], "expected numbers"),
+    ]
+]
+REFUSED += [
+    (lambda: ictd.Model.universal().values(PHI, np.ones((2, 2))), r"reward: shape \(2, 2\); expected \(n,\)"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, query=PHI * np.inf), "query: inf at 0 is NaN or infinite"),
+    (lambda: ictd.Context(4).values([np.inf] * 4), "query: inf at 0"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, terminal=[0, 2]), "terminal: 2; expected true or false"),
+    (lambda: ictd.Task().sample(10**9), "n: 1000000000; expected at most"),
+    (lambda: ictd.Context(1).observe([1.0], "1.5", [1.0]), "reward: text"),
 ]
 
 
@@ -182,3 +288,32 @@ def test_files_that_are_not_there_or_no_models(tmp_path):
         ictd.Model.load(tmp_path / "text.safetensors")
     with pytest.raises(ValueError, match="a folder with parameters.safetensors"):
         ictd.Model.load(tmp_path)
+
+
+def test_importance_weights_give_the_values_of_another_policy(program, tmp_path):
+    # A coin was tossed for the reward; the policy asked about takes the 1 with probability 0.9.
+    rng = np.random.default_rng(1)
+    reward = rng.integers(2, size=400).astype(float)
+    rho, ones = np.where(reward == 1, 0.9, 0.1) / 0.5, np.ones((401, 1))
+    model = ictd.Model.lstd(lambda_=0.0, ridge=1e-6, gamma=0.5)
+    expected = (rho * reward).mean() / (rho.mean() * 0.5)
+    assert abs(model.weights(ones, reward, rho=rho)[0] - expected) < 1e-4
+    for model in [ictd.Model.universal(), ictd.Model.td0(1), ictd.Model.lstd()]:
+        context = ictd.Context(1, model)
+        for r, weight in zip(reward, rho):
+            context.observe([1.0], r, [1.0], rho=weight)
+        assert context.weights().tobytes() == model.weights(ones, reward, rho=rho).tobytes()
+        assert model.weights(ones, reward, rho=np.ones(400)).tobytes() == model.weights(ones, reward).tobytes()
+    rows = "\n".join(f"1,{r!r},{weight!r}" for r, weight in zip(reward.tolist(), rho.tolist()))
+    (tmp_path / "data.csv").write_text(f"phi_0,reward,rho\n{rows}\n1,,\n")
+    arguments = ["evaluate", "--data", tmp_path / "data.csv", "--model", "universal", "--json", "--out", tmp_path / "out"]
+    found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
+    universal = ictd.Model.universal().weights(ones, reward, rho=rho)
+    assert universal.tolist() == found["estimators"][0]["weights"]
+    for model in [ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
+        with pytest.raises(ValueError, match="rho is out of range: expected 1"):
+            model.weights(ones, reward, rho=rho)
+    with pytest.raises(ValueError, match="rho is out of range: expected a finite number, at least 0"):
+        ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
+    with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
+        ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)

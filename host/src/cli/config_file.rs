@@ -5,6 +5,7 @@ use super::command::{catalogue, clap_command, try_parse, without_effect};
 use super::usage::{one_line, typed};
 use crate::error::Error;
 use crate::files;
+use crate::formats::tasks;
 use std::ffi::OsString;
 use std::path::Path;
 use toml::{Table, Value};
@@ -99,6 +100,11 @@ pub fn insert_text(
                 for value in values {
                     from_file.extend(to_arguments(path, name, value)?);
                 }
+            }
+            // The tasks of a run are beside its config.
+            Value::String(own) if name == "task" && own.starts_with("own-") => {
+                let file = files::parent(path).join(tasks::FILE_NAME);
+                from_file.push(format!("--task={}#{own}", file.display()).into());
             }
             value => from_file.extend(to_arguments(path, name, value)?),
         }

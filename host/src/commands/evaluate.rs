@@ -2,17 +2,25 @@
 
 use crate::error::{Error, WithContext};
 use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::formats::tasks;
 use crate::formats::trajectory::{Features, Trajectory};
 use crate::model_file::{self, Typed};
 use crate::options;
 use crate::run::records::RunFiles;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
-use compute::estimator::{Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Values, values_of};
-use compute::recipe::AttentionKind;
+use compute::bridge::{contexts, judge_estimator};
+use compute::capacity::CONTEXT;
+use compute::estimator::{
+    Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, Values, values_of,
+};
+use compute::explained::LAYERS;
+use compute::judge::{CONTEXTS, explained_by};
+use compute::own_tasks::OwnTasks;
+use compute::recipe::{AttentionKind, Recipe, TaskMixture};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The limit of work, in multiplications (a few seconds): layers times the cost of a layer and of the compared
 /// algorithm's step.
@@ -38,14 +46,18 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or
 /// iterations as layers), and by LSTD, which solves for the fixed point directly; the table the weights w of
 /// v(s) = <w, phi(s)> and each value function's TD error on the data. All is computed in f64.
 ///
+/// With --task FILE.npz the model is judged in contexts of tasks of your own, whose true values are known: by its distance from
+/// TD(0), by the share of its values that TD(0) and its rivals explain, and by its value error beside others'.
+///
 /// CSV columns, in any order under a header line, separated by `,`, `;` or tabs: phi_0 ...
-/// phi_{d-1} features of the state, d = 1 to 32 reward the reward on leaving it phi_next_0 ...
+/// phi_{d-1} features of the state, d = 1 to 64 reward the reward on leaving it phi_next_0 ...
 /// phi_next_{d-1} features of the next state terminal optional, 1: the next state ends the episode,
-/// its value is 0 end optional, 1: the episode is cut here, though it could go on Without phi_next
+/// its value is 0 end optional, 1: the episode is cut here, though it could go on rho optional: pi(A|S) / b(A|S),
+/// if a policy b acted and the values of another one, pi, are asked for. Without phi_next
 /// columns, the next row is the next state; a row marked `end`, or the last row, then only closes
 /// its episode (its reward may be empty). Lines that begin with # are skipped.
 ///
-/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
+/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n), rho (n); query (m, d) if there
 /// are states to ask for.
 ///
 /// With `--model universal`, features and rewards may have any scale, and values are available
@@ -56,8 +68,17 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or
 #[serde(rename_all = "kebab-case")]
 pub struct Evaluate {
     /// The transitions
-    #[arg(long, value_name = "FILE.csv|FILE.npz")]
-    pub data: PathBuf,
+    #[arg(long, value_name = "FILE.csv|FILE.npz", required_unless_present = "task")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
+    /// Tasks of your own, in place of transitions: p, reward, phi; p0, terminal, gamma
+    #[arg(long, value_name = "FILE.npz", conflicts_with_all = ["data", "queries"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<PathBuf>,
+    /// Transitions of each context of --task [default: 30]
+    #[arg(long, value_name = "N", conflicts_with = "data", value_parser = options::integer(1..=CONTEXT))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_length: Option<usize>,
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
     pub queries: Option<PathBuf>,
@@ -92,11 +113,13 @@ pub(crate) const ENTRY: Experiment = Experiment {
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
     let estimator = options.estimator(session.seed)?;
-    for input in std::iter::once(&options.data).chain(&options.queries) {
+    for input in options.data.iter().chain(&options.task).chain(&options.queries) {
         experiment::refuse_inside(&ENTRY, session, input)?;
     }
-    experiment::run(&ENTRY, options, session, |records| {
-        options.measure(&estimator, session, records)
+    experiment::run(&ENTRY, options, session, |records| match (&options.task, &options.data) {
+        (Some(file), _) => options.judge(file, &estimator, session, records),
+        (None, Some(file)) => options.measure(file, &estimator, session, records),
+        (None, None) => Err(Error::option("--data", "expected a file of transitions")),
     })
 }
 
@@ -111,13 +134,66 @@ impl Evaluate {
         Ok(Estimator { method, gamma, layers })
     }
 
-    fn measure(
+    /// Judges the model in contexts of a file's tasks.
+    fn judge(
         &self,
+        file: &Path,
         estimator: &Estimator,
         session: &Session,
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
-        let Trajectory { transitions: data, query } = Trajectory::open(&self.data)?;
+        let unread = OwnTasks::named(&file.to_string_lossy());
+        let unread =
+            unread.ok_or_else(|| Error::file(file, "expected the name of an .npz file"))?;
+        let default = Recipe::default();
+        let recipe = Recipe {
+            task: TaskMixture::Own(unread),
+            gamma: estimator.gamma,
+            layers: estimator.layers.clamp(1, LAYERS),
+            context_length: self.context_length.unwrap_or(default.context_length),
+            ..default
+        };
+        let recipe = tasks::load(recipe, None)?;
+        if let Method::Trained { parameters, .. } = &estimator.method
+            && parameters.feature_dimension() != recipe.dim
+        {
+            let (of_model, d) = (parameters.feature_dimension(), recipe.dim);
+            let reason =
+                format!("d = {of_model} in the model, {d} in the tasks: expected the same");
+            return Err(Error::option("--model", reason));
+        }
+        let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
+        let verdict = session.on_threads(1, || {
+            let contexts = contexts(&recipe, CONTEXTS, session.seed)?;
+            judge_estimator(&recipe, &contexts, &estimator)
+        })?;
+        let verdict = verdict.context(BLOW_UP)?;
+        let mut numbers: Vec<(String, f64)> =
+            [("vd", verdict.vd), ("iws", verdict.iws), ("ss", verdict.ss)]
+                .map(|(name, x)| (name.to_owned(), x))
+                .into();
+        numbers.extend(verdict.explained.iter().map(|(name, share)| (explained_by(name), *share)));
+        let names = ["msve", "msve of predicting 0", "msve of TD(0), tuned", "msve of LSTD"];
+        numbers.extend(names.map(str::to_owned).into_iter().zip(verdict.msve));
+        records.put_table("judge.csv", &["metric", "value"], &numbers)?;
+        let mut rows = vec![["metric", "value"].map(str::to_owned)];
+        rows.extend(numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]));
+        let text = report::table(&rows)
+            + &format!("{CONTEXTS} contexts of {} transitions\n", recipe.context_length);
+        let values: serde_json::Map<_, _> =
+            numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
+        let results = json!({ "task": recipe.task.to_string(), "judge": values });
+        Ok(Measured { results, text, claims: Vec::new() })
+    }
+
+    fn measure(
+        &self,
+        file: &Path,
+        estimator: &Estimator,
+        session: &Session,
+        records: &mut RunFiles,
+    ) -> Result<Measured, Error> {
+        let Trajectory { transitions: data, query } = Trajectory::open(file)?;
         let (d, n) = (data.d, data.len());
         let queries = match &self.queries {
             Some(file) => {
@@ -131,7 +207,7 @@ impl Evaluate {
             }
             None => query.map_or(Vec::new(), |query| query.numbers),
         };
-        self.check(estimator, d, n)?;
+        self.check(file, estimator, &data)?;
         let Estimator { ref method, gamma, layers } = *estimator;
         let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
         let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
@@ -163,7 +239,8 @@ impl Evaluate {
             records.put_table("queries.csv", &head, &table(|values| &values.queries))?;
         }
 
-        let zero = (data.reward.iter().map(|r| r * r).sum::<f64>() / n as f64).sqrt();
+        let squares = data.reward.iter().enumerate().map(|(i, r)| data.weight(i) * (r * r));
+        let zero = (squares.sum::<f64>() / n as f64).sqrt();
         let td_error = transformer.td_error;
         let diverges = td_error.is_nan() || td_error > DIVERGES * zero.max(f64::MIN_POSITIVE);
         let episodes = data.episodes();
@@ -218,10 +295,11 @@ impl Evaluate {
     }
 
     /// Refuses data that the model does not take, and layers that would take minutes: a file may say any number of them.
-    fn check(&self, estimator: &Estimator, d: usize, n: usize) -> Result<(), Error> {
+    fn check(&self, file: &Path, estimator: &Estimator, data: &Transitions) -> Result<(), Error> {
+        let (d, n) = (data.d, data.len());
         if d > MAX_FEATURES {
             let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
-            return Err(Error::file(&self.data, reason));
+            return Err(Error::file(file, reason));
         }
         if let Method::Trained { parameters, attention } = &estimator.method {
             let of_model = parameters.feature_dimension();
@@ -229,6 +307,10 @@ impl Evaluate {
                 let reason =
                     format!("d = {of_model} in the model, {d} in the data: expected the same");
                 return Err(Error::option("--model", reason));
+            }
+            if data.rho.is_some() && !estimator.takes_weights() {
+                let reason = "rho: softmax attention takes no weights; expected a model that does";
+                return Err(Error::file(file, reason));
             }
             if *attention == AttentionKind::Softmax && n > SOFTMAX_CONTEXT {
                 let expected = format!("expected at most {SOFTMAX_CONTEXT} for softmax attention");

@@ -15,7 +15,8 @@ use crate::options::{self, Word as _};
 use crate::run::records::RunFiles;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
-use compute::estimator::{MAX_FEATURES, Method};
+use compute::capacity::DIM;
+use compute::estimator::Method;
 use compute::log::{ELEMENTS, Point, SeedRun};
 use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
 use compute::parameters::MAX_STORED_LAYERS;
@@ -94,8 +95,8 @@ impl Import {
             return Err(Error::file(file, "the universal model; expected P and Q"));
         };
         let d = parameters.feature_dimension();
-        if d > MAX_FEATURES {
-            return Err(Error::file(file, format!("d = {d}; expected 1 to {MAX_FEATURES}")));
+        if d > DIM {
+            return Err(Error::file(file, format!("d = {d}; expected 1 to {DIM}")));
         }
         let context = self.context.or(parameters.context_length).unwrap_or(30);
         if context > CONTEXT {

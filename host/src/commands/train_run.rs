@@ -5,13 +5,15 @@ use crate::experiments::experiment::{Experiment, Runner};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
+use crate::files;
+use crate::formats::tasks;
 use crate::options::Word as _;
 use crate::run::config;
 use crate::run::info::RunManifest;
 use crate::run::records::RunFiles;
 use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
-use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
+use crate::train::directory::{CONFIG, RESULTS, TrainDirectory, read_run};
 use crate::train::log::{
     IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
@@ -37,6 +39,8 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,
         None => {
+            let options =
+                &Train { recipe: tasks::load(options.recipe.clone(), None)?, ..options.clone() };
             options.check(session.seed)?;
             let directory = TrainDirectory::create(&session.out, options, session.seed)?;
             (options.clone(), session.seed, directory)
@@ -59,7 +63,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 
 /// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
 /// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
-pub(super) fn summarise(
+pub fn summarise(
     directory: &TrainDirectory,
     options: &Train,
     info: Option<RunManifest>,
@@ -76,6 +80,10 @@ pub(super) fn summarise(
     // The same bytes for the same recipe and seeds on any machine, after any interruption, however the seeds came.
     let mut records = RunFiles::new();
     records.put(CONFIG, summary.config.as_str());
+    if let Some(own) = recipe.task.own() {
+        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(directory.path(), e))?;
+        records.put(tasks::FILE_NAME, bytes);
+    }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
     let mut long = MeasurementTable::default();
@@ -139,18 +147,33 @@ fn title(options: &Train) -> String {
     )
 }
 
-/// Returns the options and the directory of a run that was begun.
+/// Returns the options and the directory of a run that was begun, or of the longer run that goes on from it.
 fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
-    if *typed != beside(Train::default()) {
+    let longer = Recipe { tasks: typed.recipe.tasks, ..Recipe::default() };
+    if *typed != beside(Train::from(longer)) {
         let reason = "takes all options from the run's config.toml; beside it, expected only \
-                      --threads, --checkpoint-every, --check and --json";
+                      --tasks, --threads, --checkpoint-every, --check and --json";
         return Err(Error::option("--resume", reason));
     }
-    let (seed, options) = config::read_run::<Train>(path, "train")?;
+    let (seed, mut options) = read_run(path)?;
     options.check(seed)?;
-    let options = beside(options);
-    let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;
+    options = beside(options);
+    let trained = options.recipe.tasks;
+    let Some(tasks) = typed.watch.longer.filter(|tasks| *tasks != trained) else {
+        let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;
+        return Ok((options, seed, directory));
+    };
+    if tasks < trained {
+        let reason = format!("{tasks}: the run has {trained} tasks; expected more");
+        return Err(Error::option("--tasks", reason));
+    }
+    let shorter = TrainDirectory::at(path.to_owned(), &options.recipe)?;
+    options.recipe.tasks = tasks;
+    let above = path.join("..");
+    let out = if path.file_name().is_some() { files::parent(path) } else { &above };
+    let directory = TrainDirectory::create(out, &options, seed)?;
+    directory.take_from(&shorter)?;
     Ok((options, seed, directory))
 }
 

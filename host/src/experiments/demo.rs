@@ -7,6 +7,7 @@ use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, SeedAggregate, series};
 use super::statistics::{mean_and_stderr, spread};
 use crate::error::{Error, WithContext};
+use crate::formats::tasks;
 use crate::model_file;
 use crate::options;
 use crate::run::records::RunFiles;
@@ -14,7 +15,8 @@ use crate::run::report::{Claim, Report, Source, Verdict, number};
 use crate::run::session::Session;
 use compute::capacity::{FEW, STATES};
 use compute::estimator::{Estimator, Method};
-use compute::recipe::TaskSpec;
+use compute::own_tasks::OwnTasks;
+use compute::recipe::{Recipe, TaskMixture, TaskSpec};
 use compute::value_error::{ContextSweep, ValueErrors, ValuePredictor, errors};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, RngStream};
@@ -41,9 +43,11 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {
-    /// Distribution of tasks with finitely many states: boyan, boyan-representable, mdp, loop (the paper: mdp)
+    /// Distribution of tasks with finitely many states: boyan, boyan-representable, mdp, loop (the paper: mdp); or FILE.npz,
+    /// tasks of your own
     #[arg(long, default_value = "mdp", value_parser = finite_task)]
-    pub task: TaskSpec,
+    #[serde(serialize_with = "as_text")]
+    pub task: TaskMixture,
     /// How many tasks (the paper: 300)
     #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
     pub tasks: usize,
@@ -79,11 +83,20 @@ pub struct Demo {
 }
 
 /// Returns the distribution of a name, if its tasks have finitely many states.
-fn finite_task(name: &str) -> Result<TaskSpec, String> {
+fn finite_task(name: &str) -> Result<TaskMixture, String> {
+    if let Some(own) = OwnTasks::named(name) {
+        return Ok(TaskMixture::Own(own));
+    }
     let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
     let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
     let found = finite.find(|spec| spec.name() == name);
-    found.ok_or_else(|| format!("expected one of {}", names.join(", ")))
+    found
+        .map(TaskMixture::from)
+        .ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
+}
+
+fn as_text<S: serde::Serializer>(task: &TaskMixture, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(task)
 }
 
 impl Demo {
@@ -118,7 +131,7 @@ impl Demo {
         session: &Session,
     ) -> Result<Vec<ValueErrors>, Error> {
         let sweep = ContextSweep {
-            task: self.task,
+            task: self.task.clone(),
             dim: self.dim,
             states: [self.min_states, self.max_states],
             gamma: self.gamma,
@@ -168,8 +181,20 @@ pub const ENTRY: Experiment = Experiment {
 impl Demo {
     /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
-        self.check()?;
-        run(&ENTRY, self, session, |records| self.measure(session, records))
+        let demo = &self.with_tasks()?;
+        demo.check()?;
+        run(&ENTRY, demo, session, |records| demo.measure(session, records))
+    }
+
+    /// Returns the same with its own tasks, if a file has them, which decide the features and may decide the discount.
+    fn with_tasks(&self) -> Result<Self, Error> {
+        let (own, dim) = (self.task.own().is_some(), options::parsed::<Demo>("").dim);
+        // A recipe's default stands for what was not given.
+        let given = if own && self.dim == dim { Recipe::default().dim } else { self.dim };
+        let recipe =
+            Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
+        let Recipe { task, dim, gamma, .. } = tasks::load(recipe, None)?;
+        Ok(Demo { task, dim, gamma, ..self.clone() })
     }
 
     /// Refuses options that do not fit together, before anything is written.
@@ -194,6 +219,10 @@ impl Demo {
     }
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
+        if let Some(own) = self.task.own() {
+            let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&session.out, e))?;
+            records.put(tasks::FILE_NAME, bytes);
+        }
         let mut long = MeasurementTable::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;
         let mut zero = f64::NAN;

@@ -2,6 +2,7 @@
 //! beyond it in [`beyond`]. A command with options of its own is a file.
 
 pub mod beyond;
+pub mod control;
 pub mod demo;
 pub mod experiment;
 pub mod judging;
@@ -65,6 +66,7 @@ pub const ALL: &[Experiment] = &[
     verify::ENTRY,
     universal::UNIVERSAL,
     beyond::EMERGENCE,
+    control::CONTROL,
 ];
 
 /// One of the experiments that are data, as a hidden command.

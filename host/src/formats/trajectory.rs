@@ -7,6 +7,7 @@
 //! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d), optional | features of the next state |
 //! | `terminal` | `terminal`, (n), optional | 1: the next state is the end of an episode, of value 0 |
 //! | `end` | `end`, (n), optional | 1: the episode is cut here, though it could go on |
+//! | `rho` | `rho`, (n), optional | the ratio pi(A\|S) / b(A\|S), if a policy b acted and the values of pi are asked for |
 //! | | `query`, (m, d), optional | features of states whose values are asked for |
 //!
 //! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines above it that begin
@@ -21,7 +22,7 @@
 use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
-use super::transition_table::{Table, column_problem};
+use super::transition_table::{ACCEPTED_WEIGHTS, Table, column_problem};
 use crate::error::{Error, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{EpisodeEnd, Transitions};
@@ -107,7 +108,8 @@ impl Trajectory {
             };
             let features = |numbers| Features { dimension: table.dimension, numbers };
             let phi_next = table.phi_next.map(features);
-            assemble(features(table.phi), &reward, phi_next, &table.marks, None)
+            let rho = table.rho.as_deref();
+            assemble(features(table.phi), &reward, phi_next, &table.marks, rho, None)
         };
         read().map_err(|problem| problem.in_file(file))
     }
@@ -115,10 +117,11 @@ impl Trajectory {
     /// Reads the arrays of an `.npz` file.
     /// Errors: [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
-        npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end"])?;
+        npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end", "rho"])?;
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
         let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);
+        let rho = npz.optional_array("rho")?;
         let read = || {
             let phi = features("phi", &phi)?;
             let optional = |name, array: Option<Array>| {
@@ -144,12 +147,16 @@ impl Trajectory {
                 .collect();
             let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };
-            let reward = column("reward", &reward, lengths, f64::is_finite, "finite numbers")?;
+            let reward =
+                column("reward", &reward, lengths.clone(), f64::is_finite, "finite numbers")?;
+            let is_weight = |x: f64| x.is_finite() && x >= 0.0;
+            let weights = |rho| column("rho", &rho, lengths, is_weight, ACCEPTED_WEIGHTS);
+            let rho = rho.map(weights).transpose()?;
             if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
                 let expected = format!("{n}, the rows of `phi`");
                 return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
             }
-            assemble(phi, &reward, phi_next, &marks, query)
+            assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)
         };
         read().map_err(|problem| problem.in_file(npz.file()))
     }
@@ -162,10 +169,11 @@ fn assemble(
     reward: &[f64],
     phi_next: Option<Features>,
     marks: &[EpisodeEnd],
+    rho: Option<&[f64]>,
     query: Option<Features>,
 ) -> Result<Trajectory, Problem> {
     let (d, rows) = (phi.dimension, phi.rows());
-    let mut t = Transitions { d, ..Transitions::default() };
+    let mut t = Transitions { d, rho: rho.map(|_| Vec::new()), ..Transitions::default() };
     for (row, &mark) in marks.iter().enumerate() {
         // The numbers of the next state, which are there unless this row only ends an episode.
         let (of, at) = phi_next.as_ref().map_or((&phi, row + 1), |next| (next, row));
@@ -182,8 +190,11 @@ fn assemble(
             }
         }
         t.from.push(row);
-        // Every reward that belongs to a transition is there: the readers saw to it.
+        // Every reward and weight that belongs to a transition is there: the readers saw to it.
         t.reward.extend(reward.get(row));
+        if let (Some(weights), Some(rho)) = (&mut t.rho, rho) {
+            weights.extend(rho.get(row));
+        }
         let is_last = row + 1 == rows && mark == EpisodeEnd::Continues;
         t.marks.push(if is_last { EpisodeEnd::End } else { mark });
     }

@@ -13,9 +13,9 @@ pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 /// Rows that are read at a time.
 const BLOCK: usize = 4096;
 
-const ACCEPTED_COLUMNS: &str =
-    "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`";
+const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`, `rho`";
 const ACCEPTED_NUMBERS: &str = "a finite number such as -0.25 or 1e-3";
+pub(super) const ACCEPTED_WEIGHTS: &str = "finite numbers of at least 0";
 
 /// The content of a CSV file.
 #[derive(Default)]
@@ -30,6 +30,8 @@ pub(super) struct Table {
     pub(super) reward: Option<Vec<f64>>,
     /// (rows, d).
     pub(super) phi_next: Option<Vec<f64>>,
+    /// As `reward`: importance weights.
+    pub(super) rho: Option<Vec<f64>>,
     /// (rows).
     pub(super) marks: Vec<EpisodeEnd>,
 }
@@ -38,7 +40,7 @@ pub(super) fn column_problem(column: &str, reason: &str, expected: &str) -> Prob
     Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, expected)
 }
 
-/// Finds the columns by their names; the first numbers are those of phi, then those of phi', then the reward.
+/// Finds the columns by their names; the first numbers are those of phi, then those of phi', then the reward and the weight.
 fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
     let mut layout = Layout { expected: ACCEPTED_NUMBERS, ..Layout::default() };
     let mut places = BTreeMap::new();
@@ -57,7 +59,8 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
         (0..MAX_DIMENSION).map_while(|i| places.remove(&format!("{prefix}_{i}"))).collect()
     };
     let (phi, next) = (features("phi"), features("phi_next"));
-    let [reward, terminal, end] = ["reward", "terminal", "end"].map(|name| places.remove(name));
+    let [reward, terminal, end, rho] =
+        ["reward", "terminal", "end", "rho"].map(|name| places.remove(name));
     let d = phi.len();
     if d == 0 {
         return Err(column_problem("phi_0", "missing", ACCEPTED_COLUMNS));
@@ -70,17 +73,18 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
         let expected = format!("as many `phi_next` columns as `phi` columns, {d}");
         return Err(column_problem(&format!("phi_next_{}", d.min(next.len())), reason, &expected));
     }
-    let mut others = next.iter().chain(&reward).chain(&terminal).chain(&end);
+    let mut others = next.iter().chain(&reward).chain(&terminal).chain(&end).chain(&rho);
     let table = Table {
         dimension: d,
         other: others.next().map(|at| names[*at].clone()),
         reward: reward.map(|_| Vec::new()),
+        rho: rho.map(|_| Vec::new()),
         phi_next: (!next.is_empty()).then(Vec::new),
         ..Table::default()
     };
     (layout.terminal, layout.end) = (terminal, end);
     layout.numbers = phi.into_iter().chain(next).map(|at| (at, Gaps::Refused)).collect();
-    layout.numbers.extend(reward.map(|at| (at, Gaps::Empty)));
+    layout.numbers.extend(reward.into_iter().chain(rho).map(|at| (at, Gaps::Empty)));
     Ok((layout, table))
 }
 
@@ -91,11 +95,11 @@ impl Table {
         let mut reader = RowReader::open(source)?;
         let (layout, mut table) = layout(reader.names())?;
         let d = table.dimension;
-        // The row and line whose reward is empty: an error as soon as another row follows.
-        let mut unrewarded = None;
-        let refuse = |(row, line)| {
-            let place = format!("row {row} (line {line}), column `reward`");
-            Problem::unusable(place, "empty", ACCEPTED_NUMBERS)
+        // The row and line whose reward or weight is empty: an error as soon as another row follows.
+        let mut incomplete = None;
+        let refuse = |(row, line, column), reason: &str, expected| {
+            let place = format!("row {row} (line {line}), column `{column}`");
+            Problem::unusable(place, reason, expected)
         };
         loop {
             let rows = reader.read(&layout, BLOCK)?;
@@ -105,24 +109,30 @@ impl Table {
             // They are held, assembled, valued, and written.
             files::room(64 * (table.phi.len() + rows.numbers.len() + table.marks.len()) as u64)?;
             for (i, (mark, line)) in rows.marks.iter().zip(&rows.lines).enumerate() {
-                if let Some(place) = unrewarded.take() {
-                    return Err(refuse(place));
+                if let Some(place) = incomplete.take() {
+                    return Err(refuse(place, "empty", ACCEPTED_NUMBERS));
                 }
-                let (phi, rest) = rows.row(i).split_at(d);
+                let (phi, mut rest) = rows.row(i).split_at(d);
                 table.phi.extend_from_slice(phi);
                 if let Some(next) = &mut table.phi_next {
                     next.extend_from_slice(&rest[..d]);
+                    rest = &rest[d..];
                 }
-                if let (Some(rewards), Some(reward)) = (&mut table.reward, rest.last()) {
-                    rewards.push(*reward);
-                    let place = (rows.row_numbers[i], *line);
+                let is_next_row = table.phi_next.is_none();
+                let columns = [("reward", &mut table.reward), ("rho", &mut table.rho)];
+                let columns =
+                    columns.into_iter().filter_map(|(name, of)| Some((name, of.as_mut()?)));
+                for ((name, numbers), x) in columns.zip(rest) {
+                    numbers.push(*x);
+                    let place = (rows.row_numbers[i], *line, name);
                     match mark {
-                        _ if !reward.is_nan() => {}
-                        EpisodeEnd::End if table.phi_next.is_none() => {}
-                        EpisodeEnd::Continues if table.phi_next.is_none() => {
-                            unrewarded = Some(place)
+                        _ if name == "rho" && *x < 0.0 => {
+                            return Err(refuse(place, &format!("`{x}`"), ACCEPTED_WEIGHTS));
                         }
-                        _ => return Err(refuse(place)),
+                        _ if !x.is_nan() => {}
+                        EpisodeEnd::End if is_next_row => {}
+                        EpisodeEnd::Continues if is_next_row => incomplete = Some(place),
+                        _ => return Err(refuse(place, "empty", ACCEPTED_NUMBERS)),
                     }
                 }
             }

@@ -5,6 +5,7 @@
 //! | [`commands`] | the commands, their exit codes, and what an error looks like |
 //! | [`signals`] | predicting signals, and judging the predictions |
 //! | [`universal`] | the one model for every dimension, length and unit: how good it is, and what made it so |
+//! | [`control`] | learning to act by values read in context, and evaluating one policy by another's actions |
 //! | [`run_directory`] | the files that a run leaves behind, and who reads them |
 //! | [`sweep`] | many recipes, on one machine or a thousand |
 //! | [`engines`] | a sweep on GNU parallel, Slurm, Ray, submitit or Snakemake |
@@ -30,7 +31,7 @@ macro_rules! pages {
 }
 
 pages!(
-    commands signals universal run_directory sweep engines
+    commands signals universal control run_directory sweep engines
     findings same_bits speed limits testing
     task algorithm figure platform board
 );

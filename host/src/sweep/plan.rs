@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::files;
+use crate::formats::tasks;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use compute::settings::{SETTINGS, setting};
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ impl Plan {
             let said: Vec<_> =
                 point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             let title = if said.is_empty() { "the run".into() } else { said.join(", ") };
-            let recipe = with(&base, &point)?;
+            let recipe = tasks::load(with(&base, &point)?, None).map_err(|e| e.to_string())?;
             recipe.check().map_err(|e| format!("{title}: --{e}"))?;
             let folder = folder_of(&recipe).map_err(|e| e.to_string())?;
             if let Some(other) = folders.insert(folder.clone(), title.clone()) {

@@ -12,6 +12,7 @@ pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
+use crate::formats::tasks;
 use crate::options;
 use crate::run::config;
 use crate::run::info::{self, RunManifest};
@@ -38,6 +39,13 @@ const OF_A_SEED: [&str; 6] =
 
 /// The time that another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns the first seed and the options of a run, with its own tasks if it has them.
+/// Errors: [`Error::File`] for what is no training run's, and for tasks that have changed.
+pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
+    let (first, there) = config::read_run::<Train>(path, "train")?;
+    Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
+}
 
 /// The directory of a run.
 pub struct TrainDirectory {
@@ -67,6 +75,15 @@ impl TrainDirectory {
                 return Err(Error::file(&directory.path.join(CONFIG), reason));
             }
             seeds.extend(there.seed_set(first));
+        }
+        if let Some(own) = directory.recipe.task.own() {
+            let path = directory.path.join(tasks::FILE_NAME);
+            if files::kind(&path) != Kind::File {
+                write_atomic(
+                    &path,
+                    &tasks::to_bytes(own.read()?).map_err(|e| Error::write(&path, e))?,
+                )?;
+            }
         }
         directory.write_config(&claimed, options, &seeds)?;
         Ok(directory)
@@ -108,7 +125,7 @@ impl TrainDirectory {
     /// Errors: [`Error::File`] if it cannot be read, or is none of `train`.
     pub fn config(&self) -> Result<Option<(u64, Train)>, Error> {
         let is_there = is_there(&self.path.join(CONFIG), Kind::File)?;
-        is_there.then(|| config::read_run(&self.path, "train")).transpose()
+        is_there.then(|| read_run(&self.path)).transpose()
     }
 
     /// Says which seeds the run has.
@@ -182,6 +199,25 @@ impl TrainDirectory {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
+    }
+
+    /// Takes the seeds of the same run that was shorter, where they stand further than here.
+    /// Errors: [`Error::File`] for a damaged checkpoint, or while another process trains a seed; [`Error::Write`].
+    pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
+        for seed in shorter.seeds()? {
+            let (Some(mut found), _claim) = (shorter.load(seed)?, self.claim_seed(seed)?) else {
+                continue;
+            };
+            // The end of a run is logged whenever it comes.
+            let (last, every) = (found.tasks_done, self.recipe.log_every as u64);
+            if last >= shorter.recipe.tasks as u64 && !last.is_multiple_of(every) {
+                found.run.points.pop();
+            }
+            if self.load(seed)?.is_none_or(|there| there.tasks_done < last) {
+                self.save(&Checkpoint { config: self.name.clone(), ..found })?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if a finished seed's records are there. Each appears after all were written, so that one of them

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::options;
 use crate::run::info;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use compute::recipe::{
     AttentionKind, LayerSharing, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput,
@@ -37,9 +38,12 @@ pub struct Watching {
     /// Exit code 1 if a seed diverged
     #[arg(long)]
     pub check: bool,
-    /// Continue the run in this directory, with its own options
+    /// Continue the run in this directory, with its own options; with --tasks, train it longer, in a folder beside it
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// The number of tasks that was typed beside `--resume`.
+    #[arg(skip)]
+    pub longer: Option<usize>,
 }
 
 /// The seeds of a run, as typed.
@@ -65,7 +69,9 @@ impl Args for Train {
 impl FromArgMatches for Train {
     fn from_arg_matches(found: &ArgMatches) -> Result<Self, clap::Error> {
         let TypedSeeds { seeds } = TypedSeeds::from_arg_matches(found)?;
-        let (recipe, watch) = (options::recipe(found)?, Watching::from_arg_matches(found)?);
+        let (recipe, mut watch) = (options::recipe(found)?, Watching::from_arg_matches(found)?);
+        let typed = found.value_source("tasks") == Some(ValueSource::CommandLine);
+        watch.longer = (typed && watch.resume.is_some()).then_some(recipe.tasks);
         Ok(Train { recipe, seeds, watch })
     }
 
@@ -242,8 +248,8 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
         (_, AttentionKind::Softmax) => "softmax-",
         _ => "",
     };
-    let mut tasks = recipe.task.0.iter().map(|spec| spec.name());
-    let task = tasks.next().unwrap_or_default();
+    let mut tasks = recipe.task.specs().iter().map(|spec| spec.name());
+    let task = tasks.next().unwrap_or("own");
     let more = if tasks.len() > 0 { format!("+{}", tasks.len()) } else { String::new() };
     let digest = info::digest(recipe_text(recipe)?.as_bytes());
     Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, &digest[..8]))

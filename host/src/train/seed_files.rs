@@ -61,8 +61,9 @@ pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
 pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
     let linear = recipe.attention == AttentionKind::Linear;
     // The authors' code has one class per run: that of the mixture's first task.
-    let (mrp_class, representable) = match recipe.task.0.first() {
-        None | Some(TaskSpec::BoyanChain) => ("boyan", false),
+    let (mrp_class, representable) = match recipe.task.specs().first() {
+        None => ("own", false),
+        Some(TaskSpec::BoyanChain) => ("boyan", false),
         Some(TaskSpec::BoyanChainRepresentable) => ("boyan", true),
         Some(TaskSpec::RandomMdp) => ("mdp", true),
         Some(TaskSpec::Loop) => ("loop", true),

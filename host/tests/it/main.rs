@@ -23,6 +23,7 @@ mod one_way_out;
 mod open_questions;
 mod ordinary_files;
 mod own_data;
+mod own_tasks;
 mod page_of_others;
 mod predict;
 mod report;

@@ -107,6 +107,22 @@ fn nothing_crosses_the_end_of_an_episode() {
 }
 
 #[test]
+fn weights_ask_for_the_values_of_another_policy() {
+    // A coin was tossed for the reward, 1 or 0; the policy asked about takes 1 with probability 0.9.
+    let tosses = "1,1,1.8,1\n1,0,0.2,1\n".repeat(50);
+    let directory = place(format!("phi_0,reward,rho,phi_next_0\n{tosses}"));
+    let line = "evaluate --data data.csv --gamma 0.5 --layers 2000 --alpha 0.5";
+    for w in weights(&object(directory.path(), 0, line)) {
+        assert!((w[0] - 0.9 / 0.5).abs() < 1e-9, "{w:?}");
+    }
+    // A trace has the products of the weights.
+    let line = "evaluate --data data.csv --gamma 0.5 --layers 5 --trace-decay 0.3";
+    let result = object(directory.path(), 0, line);
+    assert!(result["estimators"][1]["difference"].as_f64().unwrap() < 1e-14, "{result}");
+    assert!((weights(&result)[2][0] - 1.8).abs() < 0.1, "{result}");
+}
+
+#[test]
 fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
     for (data, line) in [
         (

@@ -6,9 +6,9 @@ use ictd_core::Error;
 use ictd_core::constructions;
 use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
-use ictd_core::mask::{TdLambda, TwoTraces};
+use ictd_core::mask::{Mask, TdLambda, TwoTraces};
 use ictd_core::td::{
-    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineTd, RecursiveLstd,
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd, RecursiveLstd,
 };
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -28,9 +28,51 @@ pub(super) enum Value<const D: usize> {
     Other(OfQuery<D>),
 }
 
+/// What can be stored.
+pub(super) trait Saved {
+    fn save(&self) -> Vec<u8>;
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+}
+
+impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f64> {
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.byte_len()];
+        // There is room for all of it.
+        let written = self.write(&mut bytes).map_or(0, <[u8]>::len);
+        bytes.truncate(written);
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        *self = Self::from_bytes(bytes)?;
+        Ok(())
+    }
+}
+
+impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
+    fn save(&self) -> Vec<u8> {
+        let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
+        learner.restore(self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.len() != self.save().len() {
+            return Err(Error::Mismatch { parameter: "learner" });
+        }
+        let mut words = bytes.as_chunks().0.iter();
+        let len = words.next().map_or(0, |word| u64::from_le_bytes(*word));
+        let next =
+            &mut |x: &mut f64| *x = words.next().map_or(0.0, |word| f64::from_le_bytes(*word));
+        Learner::restore(self, len, next);
+        Ok(())
+    }
+}
+
 /// A receiver of transitions with D features.
-pub(super) trait Observer<const D: usize>: Clone + Send + Sync + 'static {
-    fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error>;
+pub(super) trait Observer<const D: usize>: Saved + Clone + Send + Sync + 'static {
+    /// Takes a transition with a weight, which is 1 unless [`Estimator::takes_weights`].
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
     fn clear(&mut self);
@@ -43,16 +85,19 @@ type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<Value<D>, Error> + Send 
 #[derive(Clone)]
 struct EstimatorStream<const D: usize, O> {
     d: usize,
+    takes_weights: bool,
     observer: O,
     read: Read<D, O>,
 }
 
 pub(super) fn reading<const D: usize, O: Observer<D>>(
+    estimator: &Estimator,
     d: usize,
     observer: O,
     read: impl Fn(&O) -> Result<Value<D>, Error> + Send + Sync + 'static,
 ) -> Box<dyn Stream> {
-    Box::new(EstimatorStream { d, observer, read: Arc::new(read) })
+    let takes_weights = estimator.takes_weights();
+    Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
 }
 
 fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
@@ -62,10 +107,25 @@ fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
 }
 
 impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
+    fn observe_weighted(
+        &mut self,
+        phi: &[f64],
+        reward: f64,
+        phi_next: Option<&[f64]>,
+        rho: f64,
+    ) -> Result<(), Error> {
+        let refuse = |expected| Err(Error::OutOfRange { parameter: "rho", expected });
+        if !rho.is_finite() || rho < 0.0 {
+            return refuse("a finite number, at least 0");
+        } else if rho != 1.0 && !self.takes_weights {
+            return refuse("1: only a model that reads a context takes weights");
+        }
         let next = phi_next.map_or(SVector::zeros(), padded);
-        let transition = Transition { phi: padded(phi), reward, phi_next: next };
-        self.observer.observe(&transition, phi_next.is_none())
+        self.observer.observe(&Transition { phi: padded(phi), reward, phi_next: next }, rho)?;
+        if phi_next.is_none() {
+            self.observer.end_episode();
+        }
+        Ok(())
     }
 
     fn end_episode(&mut self) {
@@ -103,24 +163,28 @@ impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
         Ok(())
     }
 
+    fn save(&self) -> Vec<u8> {
+        self.observer.save()
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.observer.restore(bytes)
+    }
+
     fn copy(&self) -> Box<dyn Stream> {
         Box::new(self.clone())
     }
 }
 
-/// Makes an observer of a context, or of what keeps one, whose methods have the same names.
+/// Makes an observer of a context, or of a learner, whose methods have the same names, from its weighted observation.
 macro_rules! observer {
-    ([$($parameter:tt)*] $Of:ty) => {
+    ([$($parameter:tt)*] $Of:ty, $weighted:expr) => {
         impl<const D: usize, $($parameter)*> Observer<D> for $Of
         where
             $Of: Send + Sync,
         {
-            fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
-                self.observe_transition(t)?;
-                if is_terminal {
-                    self.end_episode();
-                }
-                Ok(())
+            fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+                if rho == 1.0 { self.observe_transition(t) } else { $weighted(self, t, rho) }
             }
 
             fn end_episode(&mut self) {
@@ -137,10 +201,27 @@ macro_rules! observer {
         }
     };
 }
-observer!([W: Memory<f64> + 'static] Context<D, TdLambda<f64>, W, f64>);
-observer!([W: Memory<f64> + 'static] Context<D, TwoTraces<f64>, W, f64>);
-observer!([] Learner<D, OnlineTd<f64>, f64>);
-observer!([] Learner<D, RecursiveLstd<f64>, f64>);
+observer!([W: Memory<f64> + 'static] Context<D, TdLambda<f64>, W, f64>, weighted);
+observer!([W: Memory<f64> + 'static] Context<D, TwoTraces<f64>, W, f64>, weighted);
+observer!([] Learner<D, OnlineTd<f64>, f64>, unweighted);
+observer!([] Learner<D, RecursiveLstd<f64>, f64>, unweighted);
+
+fn weighted<const D: usize, M: Mask<f64>, W: Memory<f64>>(
+    context: &mut Context<D, M, W, f64>,
+    t: &Transition<f64, D>,
+    rho: f64,
+) -> Result<(), Error> {
+    context.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
+}
+
+/// A learner's weights are all 1.
+fn unweighted<const D: usize, A: OnlineAlgorithm<f64>>(
+    learner: &mut Learner<D, A, f64>,
+    t: &Transition<f64, D>,
+    _rho: f64,
+) -> Result<(), Error> {
+    learner.observe_transition(t)
+}
 
 // Calls of their own, as each needs megabytes of stack for 32 features.
 #[inline(never)]
@@ -179,13 +260,15 @@ where
             let statistic = context.statistic::<K>(gamma, 0)?;
             Ok(Value::Linear(transformer.value_function(&statistic)?))
         };
-        Ok(reading(d, context(TdLambda::new(trace_decay)?), read))
+        Ok(reading(estimator, d, context(TdLambda::new(trace_decay)?), read))
     };
     match method {
         Method::Universal(model) => {
             let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
-            Ok(reading(d, context, move |c| Ok(Value::Bounded(model.value_function(c)?))))
+            Ok(reading(estimator, d, context, move |c| {
+                Ok(Value::Bounded(model.value_function(c)?))
+            }))
         }
         Method::Trained { parameters, .. } => {
             let transformer = trained::<K>(parameters, layers)?;
@@ -196,11 +279,13 @@ where
         }
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
-            Ok(reading(d, context(*td.mask()), move |c| Ok(Value::Linear(td.value_function(c)?))))
+            Ok(reading(estimator, d, context(*td.mask()), move |c| {
+                Ok(Value::Linear(td.value_function(c)?))
+            }))
         }
         &Method::Lstd { lambda, ridge } => {
             let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
-            Ok(reading(d, context(*lstd.mask()), move |c| {
+            Ok(reading(estimator, d, context(*lstd.mask()), move |c| {
                 Ok(Value::Linear(lstd.value_function(c)?))
             }))
         }

@@ -29,6 +29,8 @@ pub struct Transitions {
     pub phi_next: Vec<f64>,
     /// The way the episode goes on after each, (n).
     pub marks: Vec<EpisodeEnd>,
+    /// Importance weights, (n): pi(A|S) / b(A|S) of the evaluated policy and the one that acted; none for 1.
+    pub rho: Option<Vec<f64>>,
 }
 
 /// The values that an estimator gives.
@@ -40,7 +42,7 @@ pub struct Values {
     pub rows: Vec<f64>,
     /// The values of the queries.
     pub queries: Vec<f64>,
-    /// The root of the mean squared TD error over the transitions.
+    /// The root of the mean squared TD error over the transitions, with their weights.
     pub td_error: f64,
 }
 
@@ -61,15 +63,23 @@ impl Transitions {
         ended + usize::from(self.marks.last() == Some(&EpisodeEnd::Continues))
     }
 
+    /// Returns the weight of transition i.
+    pub fn weight(&self, i: usize) -> f64 {
+        self.rho.as_ref().map_or(1.0, |rho| rho[i])
+    }
+
     /// Shows a stream all transitions.
     ///
     /// # Errors
     /// As [`Stream::observe`].
     pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
-        for (((from, next), reward), mark) in rows.zip(&self.reward).zip(&self.marks) {
+        for (i, (((from, next), reward), mark)) in
+            rows.zip(&self.reward).zip(&self.marks).enumerate()
+        {
             let phi = &self.phi[from * self.d..][..self.d];
-            stream.observe(phi, *reward, Some(next).filter(|_| *mark != EpisodeEnd::Terminal))?;
+            let next = Some(next).filter(|_| *mark != EpisodeEnd::Terminal);
+            stream.observe_weighted(phi, *reward, next, self.weight(i))?;
             if *mark == EpisodeEnd::End {
                 stream.end_episode();
             }
@@ -94,9 +104,9 @@ pub fn values_of(
     };
     let (rows, queries, next) = (at(&data.phi)?, at(queries)?, at(&data.phi_next)?);
     let mut sum = 0.0;
-    for ((from, next), reward) in data.from.iter().zip(&next).zip(&data.reward) {
+    for (i, ((from, next), reward)) in data.from.iter().zip(&next).zip(&data.reward).enumerate() {
         let delta = reward + gamma * next - rows[*from];
-        sum += delta * delta;
+        sum += data.weight(i) * delta * delta;
     }
     let td_error = (sum / data.len() as f64).sqrt();
     Ok(Values { weights: stream.weights()?, rows, queries, td_error })

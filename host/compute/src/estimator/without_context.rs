@@ -1,10 +1,9 @@
 //! Methods that read transitions, as they come or all of them, without a context.
 
-use super::reader::{Dense, Observer, Value, reading, trained};
+use super::reader::{Dense, Observer, Saved, Value, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::constructions;
 use ictd_core::linalg::linear_system;
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
@@ -19,16 +18,51 @@ use std::sync::Arc;
 struct TransitionLog<const D: usize> {
     d: usize,
     transitions: Vec<Transition<f64, D>>,
+    /// The weight of each.
+    rho: Vec<f64>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
 }
 
-impl<const D: usize> Observer<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
-        self.transitions.push(*t);
-        if is_terminal {
-            self.end_episode();
+impl<const D: usize> Saved for TransitionLog<D> {
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
+        for (t, rho) in self.transitions.iter().zip(&self.rho) {
+            let numbers = t.phi.iter().chain(&t.phi_next).chain([&t.reward, rho]);
+            numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
         }
+        self.ends.iter().for_each(|end| bytes.extend((*end as u64).to_le_bytes()));
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
+        let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
+        let Some((numbers, n)) = numbers.filter(|_| rest.is_empty()) else {
+            return Err(Error::Mismatch { parameter: "transitions" });
+        };
+        let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
+        self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
+        self.transitions = numbers
+            .chunks_exact(2 * D + 2)
+            .map(|t| Transition {
+                phi: SVector::from_fn(|i, _| number(&t[i])),
+                phi_next: SVector::from_fn(|i, _| number(&t[D + i])),
+                reward: number(&t[2 * D]),
+            })
+            .collect();
+        let ends =
+            words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
+        self.ends = ends.collect();
+        Ok(())
+    }
+}
+
+impl<const D: usize> Observer<D> for TransitionLog<D> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+        self.transitions.push(*t);
+        self.rho.push(rho);
         Ok(())
     }
 
@@ -42,15 +76,27 @@ impl<const D: usize> Observer<D> for TransitionLog<D> {
 
     fn clear(&mut self) {
         self.transitions.clear();
+        self.rho.clear();
         self.ends.clear();
     }
 }
 
 impl<const D: usize> TransitionLog<D> {
-    fn episodes(&self) -> impl Iterator<Item = &[Transition<f64, D>]> {
+    /// Returns each episode's transitions with their traces, e <- rho (decay e + phi).
+    fn episodes(
+        &self,
+        decay: f64,
+    ) -> impl Iterator<Item = impl ExactSizeIterator<Item = (&Transition<f64, D>, SVector<f64, D>)>>
+    {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let ends = self.ends.iter().copied().chain([self.transitions.len()]);
-        starts.zip(ends).filter(|(a, b)| a < b).map(|(a, b)| &self.transitions[a..b])
+        starts.zip(ends).filter(|(a, b)| a < b).map(move |(a, b)| {
+            let mut trace = SVector::<f64, D>::zeros();
+            self.transitions[a..b].iter().zip(&self.rho[a..b]).map(move |(t, rho)| {
+                trace = (trace * decay + t.phi) * *rho;
+                (t, trace)
+            })
+        })
     }
 }
 
@@ -76,17 +122,20 @@ fn softmax<const D: usize, const K: usize>(
 /// new w, weighted by their numbers of transitions.
 fn iteration<const D: usize>(
     w: &SVector<f64, D>,
-    c: &SMatrix<f64, D, D>,
+    alpha: f64,
     kept: &TransitionLog<D>,
     gamma: f64,
     trace_decay: f64,
-) -> Result<SVector<f64, D>, Error> {
+) -> SVector<f64, D> {
     let mut mean = SVector::zeros();
-    for episode in kept.episodes() {
-        let share = episode.len() as f64 / kept.transitions.len() as f64;
-        mean += updates::td_lambda(w, c, episode, gamma, trace_decay)? * share;
+    for episode in kept.episodes(trace_decay) {
+        let n = episode.len() as f64;
+        let sum = episode.fold(SVector::zeros(), |sum: SVector<f64, D>, (t, trace)| {
+            sum + trace * updates::td_error(w, t, gamma)
+        });
+        mean += (w + sum * alpha * (1.0 / n)) * (n / kept.transitions.len() as f64);
     }
-    Ok(mean)
+    mean
 }
 
 /// Returns the weights of LSTD(lambda) with a trace of its own in each episode.
@@ -97,10 +146,8 @@ fn fixed_point<const D: usize>(
 ) -> Result<SVector<f64, D>, Error> {
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     let mut squares = SVector::<f64, D>::zeros();
-    for episode in kept.episodes() {
-        let mut trace = SVector::<f64, D>::zeros();
-        for t in episode {
-            trace = trace * trace_decay + t.phi;
+    for episode in kept.episodes(trace_decay) {
+        for (t, trace) in episode {
             a += trace * (t.phi - t.phi_next * gamma).transpose();
             b += trace * t.reward;
             squares += t.phi.component_mul(&t.phi);
@@ -129,32 +176,36 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
     d: usize,
 ) -> Result<Box<dyn Stream>, Error> {
     let Estimator { ref method, gamma, layers } = *estimator;
-    let kept = TransitionLog::<D> { d, transitions: Vec::new(), ends: Vec::new() };
+    let (transitions, rho, ends) = (Vec::new(), Vec::new(), Vec::new());
+    let kept = TransitionLog::<D> { d, transitions, rho, ends };
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
-            Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
+            Ok(reading(estimator, d, learner, |l| {
+                Ok(Value::Linear(l.algorithm().value_function(l)?))
+            }))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
             let learner =
                 RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
                     .context::<D>();
-            Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
-        }
-        &Method::Iterated { alpha, trace_decay } => {
-            let c = constructions::scaled_identity(alpha);
-            Ok(reading(d, kept, move |kept| {
-                let step = |w, _| iteration(&w, &c, kept, gamma, trace_decay);
-                finite((0..layers).try_fold(SVector::zeros(), step)?)
+            Ok(reading(estimator, d, learner, |l| {
+                Ok(Value::Linear(l.algorithm().value_function(l)?))
             }))
         }
-        &Method::FixedPoint { trace_decay } => {
-            Ok(reading(d, kept, move |kept| finite(fixed_point(kept, gamma, trace_decay)?)))
-        }
+        &Method::Iterated { alpha, trace_decay } => Ok(reading(estimator, d, kept, move |kept| {
+            let step = |w, _| iteration(&w, alpha, kept, gamma, trace_decay);
+            finite((0..layers).fold(SVector::zeros(), step))
+        })),
+        &Method::FixedPoint { trace_decay } => Ok(reading(estimator, d, kept, move |kept| {
+            finite(fixed_point(kept, gamma, trace_decay)?)
+        })),
         Method::Trained { parameters, .. } => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
-            Ok(reading(d, kept, move |kept| softmax(&transformer, &kept.transitions, gamma)))
+            Ok(reading(estimator, d, kept, move |kept| {
+                softmax(&transformer, &kept.transitions, gamma)
+            }))
         }
         // All others read a context.
         _ => Err(Error::Mismatch { parameter: "method and stream" }),

@@ -1,7 +1,7 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, forecasts of a series, the predictor.
 
 use super::series::{Autoregression, SeriesForecaster};
-use crate::estimator::{Estimator, MAX_FEATURES, Method, Stream};
+use crate::estimator::{Estimator, Method, Stream};
 use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
 use ictd_core::{Error, Predictor, UniversalModel};
 use std::collections::VecDeque;
@@ -16,6 +16,8 @@ const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
 const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
 /// The lambda of LSTD.
 const LSTD_LAMBDA: f64 = 0.9;
+/// The most features of a signal.
+const FEATURES: usize = 32;
 /// The share of the past that the features' root mean squares retain.
 const SCALE_RETENTION: f64 = 0.999;
 
@@ -108,8 +110,8 @@ pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     gamma: f64,
     d: usize,
-    signal: SignalFeatures<MAX_FEATURES, f64>,
-    scale: FeatureScaler<MAX_FEATURES, f64>,
+    signal: SignalFeatures<FEATURES, f64>,
+    scale: FeatureScaler<FEATURES, f64>,
     level: SlowAverage<f64>,
     /// The latest state and the one before, each as features and as the same without units.
     now: [Vec<f64>; 2],
@@ -143,7 +145,7 @@ impl CandidateSet {
         predictions: &mut Vec<f32>,
     ) -> Result<(), Error> {
         std::mem::swap(&mut self.now, &mut self.before);
-        let (mut features, d) = ([0.0; MAX_FEATURES], self.d);
+        let (mut features, d) = ([0.0; FEATURES], self.d);
         features[..d].copy_from_slice(&self.signal.observe(value)?.0[..d]);
         let scaled = self.scale.scaled(&features);
         for (now, features) in self.now.iter_mut().zip([&features[..d], &scaled[..d]]) {

@@ -2,6 +2,7 @@
 
 mod algorithm_1;
 mod checkpoint;
+mod control;
 mod drift;
 mod explained;
 mod judge;

@@ -42,6 +42,9 @@ const WORLDS: &[(&str, [f64; 3])] = &[
     ("lstd_hindsight", [0.5; 3]),
     ("lstd_one", [0.5; 3]),
     ("td_hindsight", [0.5; 3]),
+    ("td_one", [0.5; 3]),
+    ("q_hindsight", [0.5; 3]),
+    ("q_one", [0.5; 3]),
     ("percentile_99_9", [2.0, 9.0, f64::NAN]),
     ("outside_theta", [0.01, 0.4, f64::NAN]),
 ];
@@ -66,7 +69,8 @@ fn record(table: &ExperimentSpec, world: usize) -> MeasurementTable {
     let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
     let cells: Vec<String> =
         universal::cells(&[0, 1, 2, 3]).iter().map(universal::cell_name).collect();
-    let others = ["theorem 2", "numbers"].into_iter().chain(cells.iter().map(String::as_str));
+    let others = ["theorem 2", "numbers", "random MDPs", "CartPole", "MountainCar"];
+    let others = others.into_iter().chain(cells.iter().map(String::as_str));
     for run in table.runs.iter().map(|run| run.name).chain(others) {
         for seed in 0..SEEDS {
             let mut near = |x: f64| x * (1.0 + 0.004 * rng.normal::<f64>());

@@ -30,6 +30,7 @@ fn columns_are_found_by_name_in_any_order_and_notation() {
         phi_next: vec![0.0, 1.0, 1.0, 1.0],
         from: vec![0, 1],
         marks: vec![EpisodeEnd::Continues, EpisodeEnd::End],
+        rho: None,
     };
     let expected = Trajectory { transitions, query: None };
     assert_eq!(read(CSV).unwrap(), expected);
@@ -79,6 +80,29 @@ fn no_transition_crosses_the_end_of_an_episode() {
 }
 
 #[test]
+fn weights_belong_to_transitions() {
+    let rho = |text: &str| read(text).unwrap().transitions.rho;
+    assert_eq!(rho("phi_0,rho,reward\n1,1.5,10\n2,0,20\n3,,\n"), Some(vec![1.5, 0.0]));
+    assert_eq!(rho("phi_0,reward,phi_next_0,rho\n1,10,2,0.25\n"), Some(vec![0.25]));
+    let array = |shape: &[usize], numbers: &[f64]| Array {
+        shape: shape.to_vec(),
+        data: Data::F64(numbers.to_vec()),
+    };
+    let (phi, reward) = (array(&[3, 1], &[1.0, 2.0, 3.0]), array(&[2], &[10.0, 20.0]));
+    let npz = |rho: &[f64]| {
+        let rho = array(&[rho.len()], rho);
+        let bytes = npz::to_bytes(&[("phi", &phi), ("reward", &reward), ("rho", &rho)]).unwrap();
+        let mut npz = Npz::new(Path::new(FILE), Cursor::new(bytes)).unwrap();
+        Trajectory::from_npz(&mut npz).map(|read| read.transitions.rho).map_err(|e| e.to_string())
+    };
+    assert_eq!(npz(&[1.5, 0.0]), Ok(Some(vec![1.5, 0.0])));
+    assert!(
+        npz(&[1.5, -1.0]).unwrap_err().contains("`rho`: -1 in row 1; expected finite numbers of")
+    );
+    assert!(npz(&[1.5]).unwrap_err().contains("`rho`"));
+}
+
+#[test]
 fn messages_name_row_line_and_column() {
     assert_eq!(
         message(&CSV.replace("1e-3", "abc")),
@@ -101,6 +125,8 @@ fn messages_name_row_line_and_column() {
         ("phi_0,reward\n1,2\n".into(), "`phi_next`: missing in a file of 1 rows"),
         ("phi_0,reward,terminal\n1,2,2\n".into(), "row 1 (line 2), column `terminal`: `2`"),
         ("phi_0,reward,terminal\n1,,1\n".into(), "row 1 (line 2), column `reward`: empty"),
+        ("phi_0,reward,rho\n1,10,-1\n2,20,1\n".into(), "row 1 (line 2), column `rho`: `-1`"),
+        ("phi_0,reward,rho\n1,10,\n2,20,1\n".into(), "row 1 (line 2), column `rho`: empty"),
         ("phi_0,reward,end\n1,2,\n".into(), "row 1 (line 2), column `end`: empty"),
         ("phi_0,reward,\n0,5,2\n0,5,\n".into(), "row 1 (line 2), column ``: `2` without"),
         ("phi_0,reward\n".into(), "no rows"),

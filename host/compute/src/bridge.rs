@@ -1,0 +1,310 @@
+//! The tasks of a recipe as arrays, for networks of other libraries: the trainer's own stream, and fresh contexts that
+//! judge any value function.
+
+use crate::capacity::OWN;
+use crate::estimator::{Estimator, Method, Stream};
+use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
+use crate::judge::ALGORITHMS;
+use crate::recipe::{InvalidSetting, LossKind, Recipe};
+use crate::tasks::{AnyTask, RecipeTasks};
+use ictd_core::Error;
+use ictd_core::metrics::{EvaluationStates, ValueSample};
+use ictd_core::rng::{Rng, RngStream};
+use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
+use ictd_core::transition::Transition;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::SVector;
+
+/// A trajectory that the trainer trains on: the windows of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// phi_0, phi_1, ..., (n + W + 2, d).
+    pub features: Vec<f32>,
+    /// R_1, R_2, ..., (n + W + 1).
+    pub rewards: Vec<f32>,
+    /// The true value of each state, (n + W + 2); NaN where none is known.
+    pub values: Vec<f32>,
+}
+
+/// The batches of a seed, in the order in which [`Trainer`](crate::Trainer) trains on them.
+#[derive(Clone, Debug)]
+pub struct BatchStream {
+    tasks: RecipeTasks,
+    seed: u64,
+    rng: Rng,
+    task: Option<AnyTask<OWN>>,
+    number: u64,
+}
+
+fn invalid<T>(setting: &'static str, reason: &str) -> Result<T, InvalidSetting> {
+    Err(InvalidSetting { setting, reason: reason.to_owned() })
+}
+
+impl BatchStream {
+    /// Returns the stream of a seed, at its beginning.
+    /// Errors: as [`Recipe::check`]; [`InvalidSetting`] for settings under which batches are no trajectories of one length
+    /// and discount.
+    pub fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
+        recipe.check()?;
+        let of_one = "expected contexts of one length, one discount, and no sampled returns here";
+        if recipe.context_range.is_some() {
+            return invalid("context-range", of_one);
+        }
+        if recipe.gamma_range.is_some() {
+            return invalid("gamma-range", of_one);
+        }
+        if recipe.loss == LossKind::MonteCarlo {
+            return invalid("loss", of_one);
+        }
+        let (tasks, rng) = (RecipeTasks(recipe), Rng::stream(seed, RngStream::Tasks));
+        Ok(BatchStream { tasks, seed, rng, task: None, number: 0 })
+    }
+
+    /// Returns the number of the next batch.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the next batch.
+    /// Errors: the core's, for a task that cannot be drawn.
+    pub fn next_batch(&mut self) -> Result<Batch, Error> {
+        let Recipe { gamma, dim, batches, context_length, batch_size, .. } = self.tasks.0;
+        let (gamma, each) = (gamma as f32, batches as u64);
+        if self.number.is_multiple_of(each) {
+            let number = self.number / each;
+            self.task = Some(self.tasks.draw_in_turn(self.seed, number, gamma, &mut self.rng)?);
+        }
+        self.number += 1;
+        let task = self.task.as_ref().ok_or(Error::Empty { parameter: "task" })?;
+        let mut states = vec![task.initial_state(&mut self.rng)];
+        let mut batch = Batch::default();
+        for k in 0..context_length + batch_size + 1 {
+            let (reward, next) = task.step(states[k], &mut self.rng);
+            batch.rewards.push(reward);
+            states.push(next);
+        }
+        for state in &states {
+            batch.features.extend(task.features(*state).iter().take(dim));
+        }
+        batch.values = vec![f32::NAN; states.len()];
+        // CartPole's are not known.
+        let _ = task.true_values(gamma, &states, &mut batch.values);
+        Ok(batch)
+    }
+}
+
+/// A context in a fresh task, and the truth about the task.
+#[derive(Clone, Debug)]
+pub struct JudgedContext {
+    /// phi_0 to phi_n, (n + 1, d).
+    pub features: Vec<f64>,
+    /// R_1 to R_n.
+    pub rewards: Vec<f64>,
+    /// phi of each state, (m, d).
+    pub states: Vec<f64>,
+    /// The stationary distribution, (m).
+    pub weights: Vec<f64>,
+    /// The true values, (m).
+    pub values: Vec<f64>,
+}
+
+/// The answer of a value function after a context: for each context its values of the states, (m).
+pub type Answers = [Vec<f64>];
+
+/// What the judge says of a value function; all but the shares on the second half of the contexts, of which the first half
+/// fits step sizes. NaN where something has no value.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// VD, IWS and SS beside as many iterations of TD(0) as there are layers, with the step sizes that explain most.
+    pub vd: f64,
+    pub iws: f64,
+    /// NaN without gradients.
+    pub ss: f64,
+    /// The share of |v|^2 that each algorithm explains.
+    pub explained: Vec<(&'static str, f64)>,
+    /// The mean squared value error: the function's, and those of predicting 0, of TD(0) with the step sizes that are best
+    /// for it, and of LSTD.
+    pub msve: [f64; 4],
+}
+
+/// Draws contexts in fresh tasks that no training sees: the same ones for the same recipe and seed.
+/// Errors: the core's; [`Error::OutOfRange`] for tasks whose true values are not known.
+pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>, Error> {
+    let tasks = RecipeTasks(recipe.clone());
+    let rng = &mut Rng::stream(seed, RngStream::Evaluation);
+    (0..count as u64)
+        .map(|number| {
+            let task: AnyTask<OWN> = tasks.draw_in_turn(seed, number, recipe.gamma as f32, rng)?;
+            match &task {
+                AnyTask::Finite(task) => context(recipe, task, rng),
+                AnyTask::Own(task) => context(recipe, task, rng),
+                AnyTask::CartPole(_) => {
+                    Err(Error::OutOfRange { parameter: "task", expected: "a finite task" })
+                }
+            }
+        })
+        .collect()
+}
+
+fn context<const M: usize>(
+    recipe: &Recipe,
+    task: &Mrp<f32, OWN, M>,
+    rng: &mut Rng,
+) -> Result<JudgedContext, Error> {
+    let (m, d) = (task.states(), recipe.dim);
+    let mut state = task.initial_state(rng);
+    let wide =
+        |phi: &SVector<f32, OWN>| phi.iter().take(d).map(|x| f64::from(*x)).collect::<Vec<_>>();
+    let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
+    for _ in 0..recipe.context_length {
+        let (reward, next) = task.step(state, rng);
+        rewards.push(reward.into());
+        features.extend(wide(&task.features(next)));
+        state = next;
+    }
+    let first = |of: SVector<f32, M>| of.iter().take(m).map(|x| f64::from(*x)).collect();
+    Ok(JudgedContext {
+        features,
+        rewards,
+        states: task.feature_map()[..m].iter().flat_map(wide).collect(),
+        weights: first(task.stationary_distribution()?.map(|w| w.max(0.0))),
+        values: first(task.true_value(recipe.gamma as f32)?),
+    })
+}
+
+/// Judges a value function by its answers after the first `len` transitions of each context. `gradients`: with respect to
+/// phi at each state, (m, d), for SS; or none.
+/// Errors: the core's; [`Error::OutOfRange`] unless there are 1 to 4 layers.
+pub fn judge(
+    recipe: &Recipe,
+    contexts: &[JudgedContext],
+    len: usize,
+    answers: &Answers,
+    gradients: Option<&Answers>,
+) -> Result<Verdict, Error> {
+    if !(1..=LAYERS).contains(&recipe.layers) {
+        return Err(Error::OutOfRange { parameter: "layers", expected: "1 to 4" });
+    }
+    match recipe.dim {
+        0..=8 => judge_with::<8>(recipe, contexts, len, answers, gradients),
+        _ => judge_with::<OWN>(recipe, contexts, len, answers, gradients),
+    }
+}
+
+impl JudgedContext {
+    /// Returns an estimator's stream that has read the first transitions.
+    fn read_by(
+        &self,
+        estimator: &Estimator,
+        d: usize,
+        len: usize,
+    ) -> Result<Box<dyn Stream>, Error> {
+        let mut stream = estimator.stream(d, None)?;
+        for (k, reward) in self.rewards.iter().take(len).enumerate() {
+            let [phi, next] = [k, k + 1].map(|k| &self.features[k * d..][..d]);
+            stream.observe(phi, *reward, Some(next))?;
+        }
+        Ok(stream)
+    }
+}
+
+/// As [`judge`], of an estimator after whole contexts.
+/// Errors: as there.
+pub fn judge_estimator(
+    recipe: &Recipe,
+    contexts: &[JudgedContext],
+    estimator: &Estimator,
+) -> Result<Verdict, Error> {
+    let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
+    for context in contexts {
+        let (stream, mut values) = (context.read_by(estimator, recipe.dim, len)?, Vec::new());
+        stream.values(&context.states, &mut values)?;
+        answers.push(values);
+        gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
+    }
+    judge(recipe, contexts, len, &answers, Some(&gradients))
+}
+
+fn padded<const D: usize>(phi: &[f64]) -> SVector<f64, D> {
+    SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0))
+}
+
+fn judge_with<const D: usize>(
+    recipe: &Recipe,
+    contexts: &[JudgedContext],
+    len: usize,
+    answers: &Answers,
+    gradients: Option<&Answers>,
+) -> Result<Verdict, Error> {
+    let Recipe { dim: d, gamma, layers, .. } = *recipe;
+    let transitions = |c: &JudgedContext| -> Vec<Transition<f64, D>> {
+        let phi = |k: usize| padded(&c.features[k * d..][..d]);
+        let transition = |(k, reward): (usize, &f64)| Transition {
+            phi: phi(k),
+            reward: *reward,
+            phi_next: phi(k + 1),
+        };
+        c.rewards.iter().take(len).enumerate().map(transition).collect()
+    };
+    let read: Vec<_> = contexts.iter().map(transitions).collect();
+    let targets = |of: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<Target<D>> {
+        let target = |(c, values): (&JudgedContext, &Vec<f64>)| {
+            let mut target = Target::empty();
+            for ((phi, v), weight) in c.states.chunks_exact(d).zip(values).zip(&c.weights) {
+                target.add(&padded(phi), *v, *weight);
+            }
+            target
+        };
+        contexts.iter().zip(of).map(target).collect()
+    };
+    let (asked, truth) =
+        (targets(&mut answers.iter()), targets(&mut contexts.iter().map(|c| &c.values)));
+    let mut shares = Vec::new();
+    for (name, algorithm) in ALGORITHMS {
+        let iterations = read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma));
+        shares.push((name, explained(&iterations.collect::<Result<Vec<_>, _>>()?, &asked, layers)));
+    }
+    let td0 = read.iter().map(|t| AlgorithmStep::new(ALGORITHMS[0].1, t, gamma));
+    let td0 = td0.collect::<Result<Vec<_>, _>>()?;
+    let (as_asked, as_true) = (fitted(&td0, &asked, layers), fitted(&td0, &truth, layers));
+    let half = contexts.len() / 2;
+    let lstd = Estimator { method: Method::Lstd { lambda: 0.0, ridge: 0.3 }, gamma, layers: 0 };
+    let (mut vd, mut iws, mut ss, mut msve) = (vec![], vec![], vec![], [0.0; 4]);
+    for at in half..contexts.len() {
+        let (c, m) = (&contexts[at], contexts[at].weights.len());
+        let vector = |of: &[f64]| padded::<OWN>(of);
+        let phi = std::array::from_fn(|s| {
+            if s < m { padded(&c.states[s * d..][..d]) } else { SVector::zeros() }
+        });
+        let states =
+            EvaluationStates::<f64, D, OWN>::new(m, &vector(&c.weights), &phi)?.with_dim(d);
+        let gradient = |s: usize| {
+            gradients.map_or(&[][..], |all| all[at].get(s * d..(s + 1) * d).unwrap_or(&[]))
+        };
+        let v = ValueSample {
+            values: vector(&answers[at]),
+            sensitivities: std::array::from_fn(|s| padded(gradient(s))),
+        };
+        let v_td = ValueFunction { weights: td0[at].weights(&as_asked) };
+        vd.push(states.squared_difference(&v.values, &states.sample_linear(&v_td).values));
+        // States that do not span the features have no implicit weights.
+        if let Ok(comparison) = states.compare(&v, &v_td) {
+            iws.push(comparison.iws);
+            ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });
+        }
+        let error = |values: &[f64]| states.squared_difference(&vector(values), &vector(&c.values));
+        let mut of_lstd = Vec::new();
+        c.read_by(&lstd, d, len)?.values(&c.states, &mut of_lstd)?;
+        let errors = [
+            error(&answers[at]),
+            error(&[]),
+            truth[at].residual(&td0[at].weights(&as_true)),
+            error(&of_lstd),
+        ];
+        msve.iter_mut()
+            .zip(errors)
+            .for_each(|(sum, error)| *sum += error / (contexts.len() - half) as f64);
+    }
+    let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
+    Ok(Verdict { vd: mean(vd), iws: mean(iws), ss: mean(ss), explained: shares, msve })
+}

@@ -1,0 +1,201 @@
+//! Tasks given as data: a stack of (p_0, p, r, phi), each drawn with the same probability.
+
+use crate::capacity::OWN;
+use crate::recipe::InvalidSetting;
+use ictd_core::Error;
+use ictd_core::digest::Digest;
+use ictd_core::scalar::Real;
+use ictd_core::tasks::Mrp;
+use nalgebra::{SMatrix, SVector};
+use std::sync::Arc;
+
+/// The arrays of T tasks of m states and d features each, row by row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskArrays {
+    /// m, at most [`OWN`].
+    pub states: usize,
+    /// d, at most [`OWN`].
+    pub dim: usize,
+    /// p_0, (T, m).
+    pub p0: Vec<f64>,
+    /// p(s' | s), (T, m, m).
+    pub p: Vec<f64>,
+    /// r(s), (T, m).
+    pub reward: Vec<f64>,
+    /// phi(s), (T, m, d).
+    pub phi: Vec<f64>,
+    /// True for states that end an episode, (T, m).
+    pub terminal: Vec<bool>,
+    /// The discount of all of them, if they have their own.
+    pub gamma: Option<f64>,
+}
+
+/// Tasks that a recipe names by the digest of their numbers; equal digests are equal tasks.
+#[derive(Clone, Debug)]
+pub struct OwnTasks {
+    /// `own-` and the digest; before they are read also where they are.
+    name: String,
+    arrays: Option<Arc<TaskArrays>>,
+}
+
+impl PartialEq for OwnTasks {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// The error for an array that is no task's.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{array}: {reason}; expected {expected}")]
+pub struct Misfit {
+    /// Its name.
+    pub array: &'static str,
+    /// What is wrong with it.
+    pub reason: String,
+    /// What is accepted.
+    pub expected: String,
+}
+
+impl TaskArrays {
+    /// Returns the number of tasks.
+    pub fn count(&self) -> usize {
+        self.reward.len() / self.states.max(1)
+    }
+
+    /// Returns a task, without rewards and features where an episode ends.
+    ///
+    /// # Errors
+    /// The core's, for D less than d, and for what is no task.
+    pub fn task<R: Real, const D: usize>(&self, number: usize) -> Result<Mrp<R, D, OWN>, Error> {
+        let Self { states: m, dim: d, .. } = *self;
+        if d > D {
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
+        }
+        let real = |of: &[f64], at: usize| R::from_f64(of[at]);
+        let vector = |of: &[f64]| {
+            SVector::<R, OWN>::from_fn(
+                |s, _| if s < m { real(of, number * m + s) } else { R::ZERO },
+            )
+        };
+        let (mut p, mut phi) = (SMatrix::repeat(R::ZERO), SMatrix::<R, D, OWN>::repeat(R::ZERO));
+        let mut terminal = [false; OWN];
+        for s in 0..m {
+            let row = number * m + s;
+            terminal[s] = self.terminal[row];
+            (0..m).for_each(|next| p[(s, next)] = real(&self.p, row * m + next));
+            (0..d).for_each(|i| phi[(i, s)] = real(&self.phi, row * d + i));
+        }
+        Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
+    }
+
+    /// Checks what shapes do not say.
+    fn check(&self) -> Result<(), Misfit> {
+        let Self { states: m, dim: d, .. } = *self;
+        let refuse = |array, reason: String, expected: &str| {
+            Err(Misfit { array, reason, expected: expected.to_owned() })
+        };
+        let up_to = format!("1 to {OWN}");
+        if !(1..=OWN).contains(&m) {
+            return refuse("p", format!("{m} states"), &up_to);
+        }
+        if !(1..=OWN).contains(&d) {
+            return refuse("phi", format!("{d} features"), &up_to);
+        }
+        if let Some(gamma) = self.gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
+            return refuse("gamma", gamma.to_string(), "a number in [0, 1)");
+        }
+        if self.count() == 0 {
+            return refuse("p", "no tasks".into(), "at least one");
+        }
+        let places =
+            [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
+        for (array, numbers) in places {
+            // What the trainer computes with has single precision.
+            if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
+                return refuse(array, format!("{} at {at}", numbers[at]), "finite numbers");
+            }
+        }
+        for number in 0..self.count() {
+            let reason = format!("of task {number}");
+            match self.task::<f64, OWN>(number) {
+                Ok(_) => {}
+                Err(Error::OutOfRange { parameter: "p_0", expected }) => {
+                    return refuse("p0", reason, expected);
+                }
+                Err(Error::OutOfRange { parameter: "p", .. }) => {
+                    return refuse("p", reason, "probabilities that sum to 1 in each row");
+                }
+                Err(e) => return refuse("p", format!("{reason}: {e}"), "a task"),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OwnTasks {
+    /// Takes arrays whose shapes fit each other.
+    ///
+    /// # Errors
+    /// The array that is no task's, and why.
+    pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
+        let (m, d) = (arrays.states, arrays.dim);
+        // Whatever stands there: an episode's end leads to the next start, without reward and features.
+        for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
+            let start = &arrays.p0[row / m * m..][..m];
+            arrays.p[row * m..][..m].copy_from_slice(start);
+            arrays.phi[row * d..][..d].fill(0.0);
+            arrays.reward[row] = 0.0;
+        }
+        arrays.check()?;
+        let mut digest = Digest::EMPTY;
+        digest.word(arrays.states as u64);
+        digest.word(arrays.dim as u64);
+        let TaskArrays { p0, p, reward, phi, .. } = &arrays;
+        // Zero has one sign here.
+        [p0, p, reward, phi].into_iter().flatten().for_each(|x| digest.number(*x + 0.0));
+        arrays.terminal.iter().for_each(|end| digest.word((*end).into()));
+        digest.number(arrays.gamma.unwrap_or(-1.0));
+        Ok(OwnTasks { name: format!("own-{digest}"), arrays: Some(Arc::new(arrays)) })
+    }
+
+    /// Reads a name: `own-` and a digest, or a file that ends in `.npz`, perhaps with `#own-` and a digest after it.
+    pub fn named(text: &str) -> Option<Self> {
+        let own = |text: &str| {
+            let digest = text.strip_prefix("own-").unwrap_or_default();
+            digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
+        };
+        let file =
+            text.split_once('#').map_or(text, |(file, name)| if own(name) { file } else { "" });
+        let is_file = file.to_ascii_lowercase().ends_with(".npz") && !file.contains(',');
+        (own(text) || is_file).then(|| OwnTasks { name: text.to_owned(), arrays: None })
+    }
+
+    /// Returns the name, as recipes have it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the file that is named, if one is, and the name that its tasks should have.
+    pub fn source(&self) -> (Option<&str>, Option<&str>) {
+        match self.name.split_once('#') {
+            Some((file, name)) => (Some(file), Some(name)),
+            None if self.name.starts_with("own-") => (None, Some(&self.name)),
+            None => (Some(&self.name), None),
+        }
+    }
+
+    /// Returns the arrays; none before they are read.
+    pub fn arrays(&self) -> Option<&Arc<TaskArrays>> {
+        self.arrays.as_ref()
+    }
+
+    /// Returns the arrays.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] before they are read.
+    pub fn read(&self) -> Result<&TaskArrays, InvalidSetting> {
+        let reason = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
+        let unread = || InvalidSetting { setting: "task", reason: reason() };
+        self.arrays.as_deref().ok_or_else(unread)
+    }
+}

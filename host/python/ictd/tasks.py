@@ -1,0 +1,120 @@
+"""Tasks as arrays: the trainer's own stream for other networks, and files of tasks for the command line."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._ictd import Batches, Task
+
+__all__ = ["Batch", "batch", "batches", "load", "prompts", "save"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """W windows of n transitions that slide along a trajectory of one task, as the trainer takes them."""
+
+    #: The batch's number, from 0. Each task of a recipe has `batches` of them, 5 by default.
+    number: int
+    gamma: float
+    #: Z_0 of windows 0 to W, (W + 1, 2 d + 1, n + 1), float32: columns (phi; gamma phi'; reward), then the query (phi; 0; 0).
+    prompts: NDArray[np.float32]
+    #: The reward on leaving the query's state, (W,). The target of window t's value is `reward[t] + gamma * value of window t + 1`.
+    reward: NDArray[np.float32]
+    #: The true values of the queries, (W + 1,); NaN where they are not known.
+    value: NDArray[np.float32]
+    #: The trajectory, (n + W + 2, d).
+    phi: NDArray[np.float32]
+
+    def __repr__(self) -> str:
+        return f"<ictd.tasks.Batch {self.number}, prompts of shape {self.prompts.shape}>"
+
+
+def batches(
+    seed: int = 0, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None, start: int = 0
+) -> Iterator[Batch]:
+    """The batches that `ictd.train(recipe, [seed])` trains on, in its order and without end, from number `start` on.
+
+    recipe, tasks: as `ictd.train` takes them. `ValueError` names the setting that cannot be used.
+    """
+    stream = Batches(settings(recipe), list(tasks) if tasks is not None else None, seed)
+    n, gamma = stream.context_length, stream.gamma
+
+    def all_of_them() -> Iterator[Batch]:
+        for number in itertools.count(start):
+            phi, reward, value = stream.batch(number)
+            windows = len(reward) - n
+            at = np.arange(windows)[:, None] + np.arange(n)
+            z = prompts(phi[at[:, [*range(n), n - 1]] + ([0] * n + [1])], reward[at], phi[n + 1 :][:, None], gamma)
+            yield Batch(number, gamma, z[:, 0], reward[n + 1 :], value[n + 1 :], phi)
+
+    return all_of_them()
+
+
+def batch(
+    seed: int, number: int, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None
+) -> Batch:
+    """One batch of `batches`. Those before it are drawn, too: take an iterator for many."""
+    return next(batches(seed, recipe, tasks=tasks, start=number))
+
+
+def prompts(phi: ArrayLike, reward: ArrayLike, query: ArrayLike, gamma: float) -> NDArray[Any]:
+    """Z_0 of each query after each context, (B, m, 2 d + 1, n + 1).
+
+    phi: (B, n + 1, d), the states of a trajectory; reward: (B, n); query: (B, m, d).
+    """
+    phi, reward, query = np.asarray(phi), np.asarray(reward), np.asarray(query)
+    (count, rows, d), m = phi.shape, query.shape[1]
+    z = np.zeros((count, m, 2 * d + 1, rows), dtype=np.result_type(phi, reward, query))
+    z[..., :d, :-1] = phi[:, None, :-1].swapaxes(2, 3)
+    z[..., d : 2 * d, :-1] = phi.dtype.type(gamma) * phi[:, None, 1:].swapaxes(2, 3)
+    z[..., 2 * d, :-1] = reward[:, None]
+    z[..., :d, -1] = query
+    return z
+
+
+def save(path: str | os.PathLike[str], tasks: Sequence[Task]) -> None:
+    """Writes tasks of as many states and features to an .npz file, for the command line's `--task FILE.npz`."""
+    parts = ("p", "reward", "phi", "p0", "terminal")
+    if not tasks:
+        raise ValueError("tasks: none; expected at least one")
+    for at, task in enumerate(tasks):
+        if (task.phi.shape, task.gamma) != (tasks[0].phi.shape, tasks[0].gamma):
+            raise ValueError(f"tasks[{at}]: {task!r}; expected the shapes and gamma of tasks[0], {tasks[0]!r}")
+    arrays: dict[str, Any] = {name: np.stack([getattr(task, name) for task in tasks]) for name in parts}
+    with open(path, "wb") as file:
+        np.savez(file, gamma=np.float64(tasks[0].gamma), **arrays)
+
+
+def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:
+    """The tasks of an .npz file; gamma: their discount, where the file does not say it.
+
+    Raises `FileNotFoundError`, or `ValueError` naming the array that is no task's.
+    """
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    unknown = sorted(set(arrays) - {"p", "reward", "phi", "p0", "terminal", "gamma"})
+    if unknown or not {"p", "reward"} <= set(arrays):
+        raise ValueError(f"{os.fspath(path)}: arrays {sorted(arrays)}; expected p, reward, and perhaps phi, p0, terminal, gamma")
+    gamma = float(arrays.pop("gamma", gamma))
+    axes = {"p": 2, "reward": 1, "phi": 2, "p0": 1, "terminal": 1}
+    count = max([1, *(len(array) for name, array in arrays.items() if array.ndim > axes[name])])
+    of = [{name: array[k] if array.ndim > axes[name] else array for name, array in arrays.items()} for k in range(count)]
+    return [Task(gamma=gamma, **one) for one in of]
+
+
+def settings(recipe: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """A recipe as the command line types it: a pair is a range, a list the names of several tasks."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, tuple) and len(value) == 2:
+            return f"{value[0]}..{value[1]}"
+        return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+    return [(name.replace("_", "-"), text(value)) for name, value in (recipe or {}).items()]

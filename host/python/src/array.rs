@@ -1,0 +1,148 @@
+//! Numbers that Python passes, as numpy users have them: what is none is refused by the name of the argument.
+
+use numpy::{AllowTypeChange, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyString};
+
+/// Integers from here on are not all numbers of double precision.
+const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
+
+/// Numbers, row by row.
+pub(crate) struct Numbers {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Vec<f64>,
+}
+
+/// Returns the error for an argument.
+pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("{argument}: {reason}"))
+}
+
+/// Returns a shape as Python writes it.
+pub(crate) fn tuple(shape: &[usize]) -> String {
+    let extents: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
+    format!("({}{comma})", extents.join(", "))
+}
+
+/// Returns the numbers of an argument. Masked entries are NaN where numbers may be missing, and refused elsewhere.
+///
+/// # Errors
+/// `ValueError` for what is no array of real numbers: complex numbers, dates, text, integers that would be rounded.
+pub(crate) fn numbers(name: &str, given: &Bound<'_, PyAny>, may_miss: bool) -> PyResult<Numbers> {
+    if let Ok(number) = given.cast_exact::<PyFloat>() {
+        return Ok(Numbers { shape: vec![], data: vec![number.extract()?] });
+    }
+    let py = given.py();
+    let no_numbers = |e: PyErr| refused(name, format!("{}; expected numbers", e.value(py)));
+    if let Ok(array) = given.cast_exact::<PyArrayDyn<f64>>() {
+        return taken(array).map_err(no_numbers);
+    }
+    let numpy = py.import("numpy")?;
+    let is_masked = given.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)?;
+    let array = numpy.call_method1("asarray", (given,)).map_err(no_numbers)?;
+    let dtype = array.getattr("dtype")?;
+    let kind: char = dtype.getattr("kind")?.extract()?;
+    let what = match kind {
+        'f' | 'i' | 'u' | 'b' => None,
+        'c' => Some("complex numbers"),
+        'M' | 'm' => Some("dates or times"),
+        'U' | 'S' | 'T' => Some("text"),
+        'O' => {
+            let is_text = |x: &Bound<'_, PyAny>| {
+                x.is_instance_of::<PyString>() || x.is_instance_of::<PyBytes>()
+            };
+            let mut all = array.getattr("flat")?.try_iter()?;
+            all.any(|x| x.is_ok_and(|x| is_text(&x))).then_some("text")
+        }
+        _ => Some("records"),
+    };
+    if let Some(what) = what {
+        return Err(refused(name, format!("{what} ({dtype}); expected real numbers")));
+    }
+    let array = array.call_method1("astype", ("float64",)).map_err(no_numbers)?;
+    let mut found = taken(array.cast::<PyArrayDyn<f64>>()?).map_err(no_numbers)?;
+    if let ('i' | 'u', Some(x)) = (kind, found.data.iter().find(|x| x.abs() >= LARGEST_INTEGER)) {
+        return Err(refused(name, format!("the integer {x}; expected less than 2^53")));
+    }
+    if is_masked {
+        let mask = numpy.getattr("ma")?.call_method1("getmaskarray", (given,))?;
+        let mask = mask.extract::<PyArrayLikeDyn<'_, bool, AllowTypeChange>>()?;
+        if !may_miss && mask.as_array().iter().any(|masked| *masked) {
+            return Err(refused(name, "masked entries; expected numbers everywhere"));
+        }
+        let entries = found.data.iter_mut().zip(mask.as_array());
+        entries.filter(|(_, masked)| **masked).for_each(|(x, _)| *x = f64::NAN);
+    }
+    Ok(found)
+}
+
+fn taken(array: &Bound<'_, PyArrayDyn<f64>>) -> PyResult<Numbers> {
+    let array: PyArrayLikeDyn<'_, f64, AllowTypeChange> = array.extract()?;
+    let data = array.as_array().iter().copied().collect();
+    Ok(Numbers { shape: array.shape().to_vec(), data })
+}
+
+impl Numbers {
+    /// Returns (rows, columns).
+    ///
+    /// # Errors
+    /// `ValueError` for another number of axes.
+    pub(crate) fn table(&self, name: &str, expected: &str) -> PyResult<[usize; 2]> {
+        match self.shape[..] {
+            [rows, columns] => Ok([rows, columns]),
+            _ => {
+                let reshape =
+                    if self.shape.len() == 1 { ": .reshape(-1, 1) for one feature" } else { "" };
+                let shape = tuple(&self.shape);
+                Err(refused(name, format!("shape {shape}; expected {expected}{reshape}")))
+            }
+        }
+    }
+
+    /// Returns the numbers of (n,) or of one column, (n, 1).
+    ///
+    /// # Errors
+    /// `ValueError` for another shape.
+    pub(crate) fn column(self, name: &str, expected: &str) -> PyResult<Vec<f64>> {
+        match self.shape[..] {
+            [_] | [_, 1] => Ok(self.data),
+            _ => Err(refused(name, format!("shape {}; expected {expected}", tuple(&self.shape)))),
+        }
+    }
+
+    /// Refuses NaN and infinities.
+    pub(crate) fn finite(self, name: &str) -> PyResult<Self> {
+        match self.data.iter().position(|x| !x.is_finite()) {
+            Some(at) => {
+                let place = if self.shape.is_empty() { String::new() } else { format!(" at {at}") };
+                let reason =
+                    format!("{}{place} is NaN or infinite; expected finite numbers", self.data[at]);
+                Err(refused(name, reason))
+            }
+            None => Ok(self),
+        }
+    }
+}
+
+/// Returns marks of n transitions; false without any.
+///
+/// # Errors
+/// `ValueError` for another number of marks, and for what is neither true nor false.
+pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<bool>> {
+    let Some(given) = given else { return Ok(vec![false; n]) };
+    let marks = numbers(name, given, false)?.column(name, &format!("({n},)"))?;
+    if marks.len() != n {
+        return Err(refused(
+            name,
+            format!("{} marks; expected {n}, one for each reward", marks.len()),
+        ));
+    }
+    let mark = |x: &f64| match *x {
+        0.0 => Ok(false),
+        1.0 => Ok(true),
+        x => Err(refused(name, format!("{x}; expected true or false (1 or 0)"))),
+    };
+    marks.iter().map(mark).collect()
+}

@@ -1,0 +1,179 @@
+//! The trainer's tasks as arrays, and the judge of any value function.
+
+use crate::arithmetic;
+use crate::array::{numbers, refused, tuple};
+use crate::error::python;
+use crate::task::Task;
+use crate::train::{Settings, recipe};
+use compute::Recipe;
+use compute::bridge::{Batch, BatchStream, JudgedContext, contexts, judge};
+use ictd::error::WithContext as _;
+use numpy::ndarray::Array;
+use numpy::{Element, PyArrayDyn, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt as _;
+use pyo3::types::PyDict;
+use std::sync::{Mutex, PoisonError};
+
+/// The most contexts.
+const MOST: usize = 1 << 16;
+
+fn shaped<'py, T: Element + Copy>(
+    py: Python<'py>,
+    shape: &[usize],
+    data: Vec<T>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let array = Array::from_shape_vec(shape.to_vec(), data);
+    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
+}
+
+/// The batches of a seed, one after the other.
+#[pyclass(frozen, module = "ictd._ictd")]
+pub(crate) struct Batches {
+    stream: Mutex<BatchStream>,
+    dim: usize,
+    #[pyo3(get)]
+    context_length: usize,
+    #[pyo3(get)]
+    gamma: f64,
+}
+
+type ThreeArrays<'py> =
+    (Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>);
+
+#[pymethods]
+impl Batches {
+    #[new]
+    fn new(settings: Settings, tasks: Option<Vec<Py<Task>>>, seed: u64) -> PyResult<Self> {
+        arithmetic::check()?;
+        let recipe = recipe(&settings, tasks)?;
+        let Recipe { dim, context_length, gamma, .. } = recipe;
+        let stream = BatchStream::new(recipe, seed).map_err(|e| python(e.into()))?;
+        Ok(Batches { stream: Mutex::new(stream), dim, context_length, gamma })
+    }
+
+    /// Returns the number of the next batch.
+    #[getter]
+    fn number(&self, py: Python<'_>) -> u64 {
+        let stream = self.stream.lock_py_attached(py);
+        stream.unwrap_or_else(PoisonError::into_inner).number()
+    }
+
+    /// Returns batch `number`, or one that comes later than the last, whose features, rewards and true values it has.
+    fn batch<'py>(&self, py: Python<'py>, number: u64) -> PyResult<ThreeArrays<'py>> {
+        arithmetic::check()?;
+        let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let stream = &mut *stream;
+        let mut batch = Batch::default();
+        while stream.number() <= number {
+            let next = py.detach(|| stream.next_batch());
+            batch = next.context("the next batch").map_err(python)?;
+            py.check_signals()?;
+        }
+        let Batch { features, rewards, values } = batch;
+        let (states, steps) = (values.len(), rewards.len());
+        let phi = shaped(py, &[states, self.dim], features)?;
+        Ok((phi, shaped(py, &[steps], rewards)?, shaped(py, &[states], values)?))
+    }
+}
+
+/// Contexts in fresh tasks, with the truth about each.
+#[pyclass(frozen, module = "ictd._ictd")]
+pub(crate) struct Contexts {
+    recipe: Recipe,
+    all: Vec<JudgedContext>,
+}
+
+impl Contexts {
+    fn states(&self) -> usize {
+        self.all.first().map_or(0, |c| c.weights.len())
+    }
+
+    fn together(&self, of: fn(&JudgedContext) -> &Vec<f64>) -> Vec<f64> {
+        self.all.iter().flat_map(of).copied().collect()
+    }
+
+    /// Returns an array of finite numbers, context by context.
+    fn split(
+        &self,
+        name: &str,
+        given: &Bound<'_, PyAny>,
+        each: &[usize],
+    ) -> PyResult<Vec<Vec<f64>>> {
+        let (found, expected) = (numbers(name, given, false)?, [&[self.all.len()], each].concat());
+        if found.shape != expected {
+            let (shape, expected) = (tuple(&found.shape), tuple(&expected));
+            return Err(refused(name, format!("shape {shape}; expected {expected}")));
+        }
+        let found = found.finite(name)?.data;
+        Ok(found.chunks(each.iter().product::<usize>().max(1)).map(<[f64]>::to_vec).collect())
+    }
+}
+
+type Doubles<'py> = Bound<'py, PyArrayDyn<f64>>;
+
+#[pymethods]
+impl Contexts {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        settings: Settings,
+        tasks: Option<Vec<Py<Task>>>,
+        count: usize,
+        seed: u64,
+    ) -> PyResult<Self> {
+        arithmetic::check()?;
+        let recipe = recipe(&settings, tasks)?;
+        if !(2..=MOST).contains(&count) {
+            return Err(refused("contexts", format!("{count}; expected 2 to {MOST}")));
+        }
+        let all = py.detach(|| contexts(&recipe, count, seed));
+        Ok(Contexts { all: all.context("the contexts").map_err(python)?, recipe })
+    }
+
+    #[getter]
+    fn gamma(&self) -> f64 {
+        self.recipe.gamma
+    }
+
+    /// Returns phi, (contexts, n + 1, d), rewards, (contexts, n), and the states, (contexts, m, d).
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<(Doubles<'py>, Doubles<'py>, Doubles<'py>)> {
+        let (count, n, d) = (self.all.len(), self.recipe.context_length, self.recipe.dim);
+        Ok((
+            shaped(py, &[count, n + 1, d], self.together(|c| &c.features))?,
+            shaped(py, &[count, n], self.together(|c| &c.rewards))?,
+            shaped(py, &[count, self.states(), d], self.together(|c| &c.states))?,
+        ))
+    }
+
+    /// Judges values, (contexts, m), after the first `length` transitions of each context, and gradients, (contexts, m, d).
+    fn judge<'py>(
+        &self,
+        py: Python<'py>,
+        length: usize,
+        values: &Bound<'py, PyAny>,
+        gradients: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        arithmetic::check()?;
+        if !(1..=self.recipe.context_length).contains(&length) {
+            let most = self.recipe.context_length;
+            return Err(refused("lengths", format!("{length}; expected 1 to {most}")));
+        }
+        let (m, d) = (self.states(), self.recipe.dim);
+        let values = self.split("values", values, &[m])?;
+        let gradients =
+            gradients.map(|given| self.split("gradients", given, &[m, d])).transpose()?;
+        let verdict = py.detach(|| {
+            judge(&self.recipe, &self.all, length, &values, gradients.as_deref())
+                .context("the judge")
+        });
+        let verdict = verdict.map_err(python)?;
+        let found = PyDict::new(py);
+        for (name, x) in [("vd", verdict.vd), ("iws", verdict.iws), ("ss", verdict.ss)] {
+            found.set_item(name, x)?;
+        }
+        found.set_item("explained", verdict.explained)?;
+        found.set_item("msve", verdict.msve)?;
+        Ok(found)
+    }
+}

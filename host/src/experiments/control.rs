@@ -1,0 +1,164 @@
+//! Control in context: SARSA whose critic is the universal model, beside the classical critics.
+
+use super::experiment::Experiment;
+use super::judging::{Judgement, claim, differences};
+use super::measurements::{MeasurementTable, RunMeasurements};
+use super::paper::table;
+use super::plots::FigureSpec::Plots;
+use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::statistics::{Interval, mean_interval, median_interval};
+use super::table::{ExperimentInputs, ExperimentSpec};
+use crate::error::{Error, WithContext};
+use crate::run::report::{Source, Verdict};
+use compute::control::{ControlTask, Critic, shares};
+use figures::Axis;
+use ictd_core::rng::{Rng, RngStream};
+
+/// The critics that the universal model is compared with.
+const RIVALS: [&str; 3] = ["td", "lstd", "q"];
+
+/// Control by the values that are read in context.
+pub const CONTROL: Experiment = table(
+    "control",
+    "Beyond the paper: control",
+    ExperimentSpec {
+        about: "SARSA with the universal model as critic, on tabular random MDPs (8 states, 4 actions; each seed has its \
+                own), CartPole-v1 and MountainCar-v0 (16 and 10 Fourier features for each action). After a number of steps \
+                the greedy policy is judged: the share of the way from the random to the best policy, by exact values, or by \
+                returns of 20 episodes. Beside it are online TD(lambda), recursive LSTD(lambda) and Q-learning, which explore \
+                alike, each with one setting for all tasks and with the best for each (8, 8 and 4 settings; both are known \
+                in hindsight). The universal model has one setting, its retention.",
+        own: put,
+        claims: &[
+            claim("random MDPs: the median seed comes 0.95 of the way", Source::OWN, |of| {
+                let share = median_interval(&of.other_run(MDP).values("universal"));
+                let measured =
+                    format!("median {share:.3}, needs all of it >= 0.95 (in part: the median)");
+                let verdict = Verdict::graded(share.low >= 0.95, share.estimate >= 0.95);
+                (measured, verdict.unless_nan(share.numbers()))
+            }),
+            claim("random MDPs: further than its rivals", Source::OWN, |of| further(of, MDP)),
+            claim("CartPole: further than its rivals", Source::OWN, |of| further(of, CART_POLE))
+                .refuted(),
+            claim("MountainCar: further than its rivals", Source::OWN, |of| further(of, CAR))
+                .refuted(),
+        ],
+        figures: &[Plots(
+            "control",
+            "Learning to act: the share of the way from the random to the best policy",
+            "mean over seeds with its standard error; hindsight: the best setting for each task",
+            &[
+                plot(&curves(MDP), "random MDPs"),
+                plot(&curves(CART_POLE), "CartPole"),
+                plot(&curves(CAR), "MountainCar"),
+            ],
+            3,
+        )],
+        ..ExperimentSpec::EMPTY
+    },
+);
+
+const MDP: &str = ControlTask::RandomMdp.name();
+const CART_POLE: &str = ControlTask::CartPole.name();
+const CAR: &str = ControlTask::MountainCar.name();
+
+const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
+    let y = || Axis::fixed("share of the way", 0.0, 1.05);
+    PanelSpec { title, x: || Axis::log("steps"), y, curves }
+}
+
+const fn curves(task: &'static str) -> [CurveSpec; 7] {
+    [
+        series("universal", task, "universal", SeedAggregate::Mean),
+        series("LSTD, hindsight", task, "lstd_hindsight", SeedAggregate::Mean).dashed(),
+        series("LSTD, one setting", task, "lstd_one", SeedAggregate::Mean).dashed(),
+        series("TD, hindsight", task, "td_hindsight", SeedAggregate::Mean).dashed(),
+        series("TD, one setting", task, "td_one", SeedAggregate::Mean).dashed(),
+        series("Q-learning, hindsight", task, "q_hindsight", SeedAggregate::Mean).dashed(),
+        series("Q-learning, one setting", task, "q_one", SeedAggregate::Mean).dashed(),
+    ]
+}
+
+/// Judges whether the universal model comes further than each rival at its best, in part: with one setting, in the mean over
+/// seeds, by the intervals of the differences.
+fn further(of: RunMeasurements, task: &str) -> Judgement {
+    let of = of.other_run(task);
+    let universal = of.values("universal");
+    let ahead = |setting: &str| {
+        RIVALS.map(|rival| {
+            mean_interval(&differences(&of.values(&format!("{rival}_{setting}")), &universal))
+        })
+    };
+    let (one, best) = (ahead("one"), ahead("hindsight"));
+    let text = |of: &[Interval; 3]| of.map(|x| format!("{x:.2}")).join(", ");
+    let measured = format!(
+        "mean {:.2}; less that of TD, LSTD and Q-learning at their best {}, needs all > 0 (in part: with one setting {})",
+        mean_interval(&universal),
+        text(&best),
+        text(&one)
+    );
+    let all = |of: &[Interval; 3]| of.iter().all(|x| x.low > 0.0);
+    let numbers = one.iter().chain(&best).flat_map(|x| x.numbers());
+    (measured, Verdict::graded(all(&best), all(&one)).unless_nan(numbers))
+}
+
+/// The shares of a critic: of each task, of each seed, at each checkpoint.
+struct Tried {
+    critic: Critic,
+    shares: Vec<Vec<Vec<f64>>>,
+}
+
+impl Tried {
+    /// Returns the mean share at the end of a task.
+    fn end(&self, task: usize) -> f64 {
+        let ends = self.shares[task].iter().filter_map(|seed| seed.last());
+        ends.sum::<f64>() / self.shares[task].len() as f64
+    }
+}
+
+/// Puts the shares of the universal model, and of each rival's best settings, into the record, and these settings.
+fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
+    let mut rng = Rng::stream(work.session.seed, RngStream::Evaluation);
+    let seeds: Vec<_> = (0..work.seeds).map(|_| rng.next_u64()).collect();
+    let mut tried: Vec<_> =
+        Critic::all().into_iter().map(|critic| Tried { critic, shares: Vec::new() }).collect();
+    for task in ControlTask::ALL {
+        let of = |at: usize| seeds.iter().map(move |seed| (at, *seed));
+        let jobs: Vec<_> = (0..tried.len()).flat_map(of).collect();
+        let critics = &tried;
+        let found = work.session.map(task.name(), &jobs, |&(at, seed)| {
+            shares(task, critics[at].critic, seed).context(task.name())
+        })?;
+        for (critic, found) in tried.iter_mut().zip(found.chunks(seeds.len())) {
+            critic.shares.push(found.to_vec());
+        }
+    }
+    let tasks = 0..ControlTask::ALL.len();
+    for rival in ["universal"].into_iter().chain(RIVALS) {
+        let best = |end: &dyn Fn(&Tried) -> f64| {
+            let of_rival = tried.iter().filter(|tried| tried.critic.name() == rival);
+            of_rival.max_by(|a, b| end(a).total_cmp(&end(b)))
+        };
+        let one = best(&|tried| tasks.clone().map(|task| tried.end(task)).sum());
+        for (at, task) in ControlTask::ALL.into_iter().enumerate() {
+            let names = match rival {
+                "universal" => vec![(one, rival.to_owned())],
+                _ => {
+                    let hindsight = best(&|tried| tried.end(at));
+                    vec![(one, format!("{rival}_one")), (hindsight, format!("{rival}_hindsight"))]
+                }
+            };
+            for (tried, name) in names.iter().filter_map(|(tried, name)| Some(((*tried)?, name))) {
+                for (parameter, value) in tried.critic.settings() {
+                    long.put(task.name(), None, &format!("{name} {parameter}"), 0.0, value);
+                }
+                for (seed, of_seed) in (work.session.seed..).zip(&tried.shares[at]) {
+                    for (n, share) in task.checkpoints().iter().zip(of_seed) {
+                        long.put(task.name(), seed, name, *n as f64, *share);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Tasks of one's own, from an `.npz` file.
+//!
+//! | array | of T tasks, or of one | |
+//! |---|---|---|
+//! | `p` | (T, m, m) or (m, m) | p(s' \| s), from row to column |
+//! | `reward` | (T, m) or (m,) | the reward on leaving a state |
+//! | `phi` | (T, m, d), (m, d), optional | features; one-hot states without it |
+//! | `p0` | (T, m) or (m,), optional | the initial distribution; uniform without it |
+//! | `terminal` | (T, m) or (m,), optional | 1: an episode ends in this state, of value 0 |
+//! | `gamma` | one number, optional | the discount |
+//!
+//! m and d are at most 64. Of an array without the axis of tasks all tasks have the same.
+
+use super::npy::{Array, Data, tuple};
+use super::npz::{self, Npz};
+use crate::error::{Error, Problem};
+use crate::files;
+use compute::own_tasks::{OwnTasks, TaskArrays};
+use compute::recipe::Recipe;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+/// The tasks of a run in its folder.
+pub const FILE_NAME: &str = "tasks.npz";
+
+/// The most numbers that tasks have together, as if none shared an array.
+const MOST: usize = 1 << 26;
+
+/// Arrays as they are given, which may leave out the axis of tasks.
+#[derive(Clone, Debug, Default)]
+pub struct GivenArrays {
+    /// p.
+    pub p: Option<Array>,
+    /// r.
+    pub reward: Option<Array>,
+    /// phi.
+    pub phi: Option<Array>,
+    /// p_0.
+    pub p0: Option<Array>,
+    /// The states that end an episode.
+    pub terminal: Option<Array>,
+    /// The discount.
+    pub gamma: Option<Array>,
+}
+
+impl GivenArrays {
+    /// Returns the tasks.
+    /// Errors: [`Problem::Unusable`], naming the array, its shape and what is expected.
+    pub fn tasks(self) -> Result<OwnTasks, Problem> {
+        let missing = |name| Problem::Unusable(format!("array `{name}` is missing"));
+        let p = self.p.ok_or_else(|| missing("p"))?;
+        let reward = self.reward.ok_or_else(|| missing("reward"))?;
+        let (count, m) = match *p.shape {
+            [m, also] if m == also => (None, m),
+            [count, m, also] if m == also => (Some(count), m),
+            _ => return Err(Problem::array("p", p.describe(), "(m, m) or (tasks, m, m)")),
+        };
+        // All that is given says how many tasks there are.
+        let stacked = |array: &Option<Array>, alone: usize| {
+            let shape = &array.as_ref()?.shape;
+            (shape.len() == alone + 1).then(|| shape[0])
+        };
+        let reward = Some(reward);
+        let others = [(&reward, 1), (&self.phi, 2), (&self.p0, 1), (&self.terminal, 1)];
+        let of_others = others.iter().find_map(|(array, alone)| stacked(array, *alone));
+        let count = count.or(of_others).unwrap_or(1);
+        let dim = self.phi.as_ref().map_or(m, |phi| phi.shape.last().copied().unwrap_or(0));
+        if count.saturating_mul(m * (m + dim + 3)) > MOST {
+            let reason = format!("{count} tasks of {m} states");
+            return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
+        }
+        let fill =
+            |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
+                let size: usize = own.iter().product();
+                let Some(array) = array else {
+                    return Ok((0..count * size).map(|at| otherwise(at % size)).collect());
+                };
+                let stack = [&[count], own].concat();
+                if array.shape == stack {
+                    Ok(array.to_f64())
+                } else if array.shape == own {
+                    Ok(array.to_f64().repeat(count))
+                } else {
+                    let [alone, stack] = [own, &stack].map(tuple);
+                    Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
+                }
+            };
+        let none = |_| 0.0;
+        let terminal = fill("terminal", self.terminal, &[m], &none)?;
+        if let Some(at) = terminal.iter().position(|x| ![0.0, 1.0].contains(x)) {
+            let reason = format!("{} at {at}", terminal[at]);
+            return Err(Problem::array("terminal", reason, "0 or 1 for each state"));
+        }
+        let terminal: Vec<bool> = terminal.into_iter().map(|x| x == 1.0).collect();
+        let gamma = match self.gamma {
+            None => None,
+            Some(array) => match array.to_f64()[..] {
+                [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Some(first),
+                _ => {
+                    let expected = "one discount for all tasks (or none, and --gamma-range)";
+                    return Err(Problem::array("gamma", array.describe(), expected));
+                }
+            },
+        };
+        let has_starts = self.p0.is_some();
+        let mut arrays = TaskArrays {
+            states: m,
+            dim,
+            p: fill("p", Some(p), &[m, m], &none)?,
+            reward: fill("reward", reward, &[m], &none)?,
+            phi: fill("phi", self.phi, &[m, dim], &|at| f64::from(at / m == at % m))?,
+            p0: fill("p0", self.p0, &[m], &none)?,
+            terminal,
+            gamma,
+        };
+        if !has_starts {
+            for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1)))
+            {
+                let share = 1.0 / end.iter().filter(|end| !**end).count() as f64;
+                start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
+            }
+        }
+        OwnTasks::new(arrays).map_err(|e| Problem::array(e.array, e.reason, e.expected))
+    }
+}
+
+/// Reads tasks.
+/// Errors: [`Error::File`], naming the array, its shape and what is expected.
+pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
+    npz.refuse_unknown(&["p", "reward", "phi", "p0", "terminal", "gamma"])?;
+    let given = GivenArrays {
+        p: Some(npz.array("p")?),
+        reward: Some(npz.array("reward")?),
+        phi: npz.optional_array("phi")?,
+        p0: npz.optional_array("p0")?,
+        terminal: npz.optional_array("terminal")?,
+        gamma: npz.optional_array("gamma")?,
+    };
+    given.tasks().map_err(|problem| problem.in_file(npz.file()))
+}
+
+/// Returns the file of some tasks: equal tasks make equal bytes.
+/// Errors: as [`npz::to_bytes`].
+pub fn to_bytes(tasks: &TaskArrays) -> std::io::Result<Vec<u8>> {
+    let (count, m, d) = (tasks.count(), tasks.states, tasks.dim);
+    let array = |shape: &[usize], numbers: &[f64]| Array {
+        shape: shape.to_vec(),
+        data: Data::F64(numbers.to_vec()),
+    };
+    let terminal = tasks.terminal.iter().map(|end| (*end).into()).collect();
+    let mut arrays = vec![
+        ("p", array(&[count, m, m], &tasks.p)),
+        ("reward", array(&[count, m], &tasks.reward)),
+        ("phi", array(&[count, m, d], &tasks.phi)),
+        ("p0", array(&[count, m], &tasks.p0)),
+        ("terminal", Array { shape: vec![count, m], data: Data::I64(terminal) }),
+    ];
+    arrays.extend(tasks.gamma.map(|gamma| ("gamma", array(&[], &[gamma]))));
+    npz::to_bytes(&arrays.iter().map(|(name, array)| (*name, array)).collect::<Vec<_>>())
+}
+
+/// Returns a recipe with the tasks that it names by a file, or by their digest in the folder of its run.
+/// Errors: [`Error::File`], also for other tasks than it names; [`Error::Option`] if it is not a recipe for them.
+pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
+    let Some(own) = recipe.task.own().filter(|own| own.arrays().is_none()) else {
+        return Ok(recipe);
+    };
+    let (named, expected) = own.source();
+    let file = match (named, run) {
+        (Some(file), _) => file.into(),
+        (None, Some(run)) => run.join(FILE_NAME),
+        (None, None) => return Ok(recipe),
+    };
+    let reader = match run {
+        // A run's folder is nobody's to link from.
+        Some(run) if named.is_none() => files::read_below(run, FILE_NAME, files::limits::TABLE),
+        _ => files::read(&file, files::limits::TABLE),
+    };
+    let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
+    let tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
+    if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
+        let reason =
+            format!("its tasks have changed: they are {}; expected {expected}", tasks.name());
+        return Err(Error::file(&file, reason));
+    }
+    Ok(recipe.with_own_tasks(tasks)?)
+}
