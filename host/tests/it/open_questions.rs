@@ -6,7 +6,7 @@ use serde_json::Value;
 #[test]
 fn experiments_beyond_the_paper_answer_with_the_same_bytes_again() {
     let [one, two] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    for id in ["emergence", "rnn-context"] {
+    for id in ["emergence", "rnn-context", "control"] {
         let line = format!("{id} --seeds 2 --tasks 40 --json");
         let output = ictd(one.path(), &line);
         // So little training need not make a claim hold.
