@@ -119,13 +119,14 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     #[inline(always)]
     fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
         let StatisticEntry::Trace(trace, j, of) = of else { return None };
-        let TraceColumn { sums, square } = &self.columns[trace & 1][j];
-        Some(match of {
-            TraceEntry::Phi(i) => sums.phi[i],
-            TraceEntry::PhiNext(i) => sums.phi_next[i],
-            TraceEntry::Square => *square,
-            TraceEntry::Reward => sums.rewards.get(cumulant).copied().unwrap_or(S::ZERO),
-        })
+        let TraceColumn { sums, square } = self.columns.get(trace)?.get(j)?;
+        match of {
+            TraceEntry::Phi(i) => sums.phi.get(i),
+            TraceEntry::PhiNext(i) => sums.phi_next.get(i),
+            TraceEntry::Square => Some(square),
+            TraceEntry::Reward => sums.rewards.get(cumulant),
+        }
+        .copied()
     }
 }
 

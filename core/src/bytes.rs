@@ -77,7 +77,7 @@ pub(crate) fn header<'a>(
 
 /// The rest of a buffer, which has room for everything that comes.
 pub(crate) struct Writer<'a> {
-    rest: &'a mut [u8],
+    pub(crate) rest: &'a mut [u8],
 }
 
 impl Writer<'_> {
@@ -85,7 +85,8 @@ impl Writer<'_> {
         debug_assert!(source.len() <= self.rest.len());
         if let Some((to, rest)) = core::mem::take(&mut self.rest).split_at_mut_checked(source.len())
         {
-            to.copy_from_slice(source);
+            // (`copy_from_slice` would ask for the length again, and panic.)
+            to.iter_mut().zip(source).for_each(|(to, from)| *to = *from);
             self.rest = rest;
         }
     }

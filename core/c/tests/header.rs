@@ -1,6 +1,8 @@
 //! `ictd.h` is generated from the code by cbindgen: `ICTD_BLESS=1 cargo test -p ictd-c` writes it.
 
-use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, RenameRule, Style};
+use cbindgen::{
+    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
+};
 use std::{env, fs};
 
 /// The header's first lines, for its reader.
@@ -27,8 +29,14 @@ const HEAD: &str = "\
 
 /// The sizes of storage, which are functions of a number.
 const SIZES: &str = "
+/** The most horizons of a predictor: 1 to 4, as the library was built. CMake and Zephyr define it; with another build system
+ * define it for all files that include this one. */
+#ifndef ICTD_MAX_HORIZONS
+#define ICTD_MAX_HORIZONS 4
+#endif
+
 /** The length of a predictor's storage in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)208)
+#define ICTD_PREDICTOR_WORDS ((size_t)(124 + 21 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
@@ -48,9 +56,12 @@ fn header() -> String {
         env!("CARGO_PKG_VERSION_MINOR"),
         env!("CARGO_PKG_VERSION_PATCH"),
     ];
+    let abi = ictd_c::ICTD_ABI_VERSION & 255;
     let macros = format!(
         "\n/** The release; ICTD_ABI_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
-         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}"
+         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}\n\
+         /** What ictd_abi_version() returns, if this header fits the library. */\n\
+         #define ICTD_ABI_VERSION ((uint32_t)({abi} + 256 * ICTD_MAX_HORIZONS))\n"
     );
     let config = Config {
         language: Language::C,
@@ -64,6 +75,10 @@ fn header() -> String {
         style: Style::Both,
         documentation_style: DocumentationStyle::Doxy,
         line_length: 118,
+        export: ExportConfig {
+            exclude: ["ICTD_ABI_VERSION", "ICTD_MAX_HORIZONS"].map(String::from).into(),
+            ..Default::default()
+        },
         enumeration: EnumConfig {
             rename_variants: RenameRule::QualifiedScreamingSnakeCase,
             ..Default::default()

@@ -5,12 +5,14 @@
 //! cannot do: comparisons that steer control flow.
 
 mod elementary;
+mod environment;
 mod exp2_table;
 mod functions;
 mod instruction_set;
 #[cfg(feature = "research")]
 mod lanes;
 
+pub use environment::{ArithmeticError, environment};
 #[cfg(feature = "research")]
 pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
