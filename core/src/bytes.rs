@@ -57,8 +57,10 @@ pub(crate) fn header<'a>(
     magic: &'static str,
     parts: &[(&'static str, usize)],
 ) -> Result<(Reader<'a>, u32), StoredError> {
-    let Some(rest) = bytes.strip_prefix(magic.as_bytes()) else {
-        return Err(StoredError::Magic { expected: magic });
+    // (`strip_prefix` splits after it has compared, which the smallest code does not see.)
+    let rest = match bytes.split_at_checked(magic.len()) {
+        Some((start, rest)) if start == magic.as_bytes() => rest,
+        _ => return Err(StoredError::Magic { expected: magic }),
     };
     let expected = magic.len() + kind.len() + 4;
     if bytes.len() < expected {

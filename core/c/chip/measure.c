@@ -1,6 +1,6 @@
 /* Measures what each call costs on a chip: instructions, by SysTick in QEMU, where it counts them, and bytes of stack below the
  * caller's, by painting. It fails if the predictor takes more stack than a part with 16 KB of RAM can give.
- * TICKS(n): the instructions of n ticks. FEATURES: contexts of 4, 8 ... up to so many. */
+ * TICKS(n): the instructions of n ticks. FEATURES: contexts of 4, 8 ... up to so many; 0: none. */
 #include "ictd.h"
 
 #define STACK_BUDGET 1536
@@ -30,7 +30,7 @@ static ictd_predictor predictor[ICTD_PREDICTOR_WORDS];
 static ictd_context context[ICTD_CONTEXT_WORDS(FEATURES)];
 static uint8_t page[8 * ICTD_CONTEXT_WORDS(FEATURES) + 64];
 static const float horizons[4] = {1.0f, 5.0f, 10.0f, 40.0f};
-static float phi[2][FEATURES];
+static float phi[2][ICTD_MAX_FEATURES];
 static ictd_outlook seen;
 static ictd_value_function value_function;
 static size_t written, features;
@@ -110,24 +110,25 @@ static float read_sensor(void) {
 }
 
 static int contexts(void) {
-    const uint32_t any = 0xffffffffu;
+    const uint32_t budget = 512 * (uint32_t)(features + 1);
+    int over = 0;
     measure(context_init);
-    show("context, init", any);
+    over |= show("context, init", budget);
     for (int t = 0; t < 600; t++) {
         for (size_t i = 0; i < features; i++) phi[0][i] = phi[1][i];
         for (size_t i = 0; i < features; i++) phi[1][i] = read_sensor();
         sample = read_sensor();
         measure(context_observe);
     }
-    show("context, observe", any);
+    over |= show("context, observe", budget);
     measure(context_value_function);
-    show("context, value function", any);
+    over |= show("context, value function", budget);
     measure(context_at);
-    show("value of a state", any);
+    over |= show("value of a state", budget);
     measure(context_write);
-    show("context, to bytes", any);
+    over |= show("context, to bytes", budget);
     measure(context_read);
-    return show("context, from bytes", any);
+    return over | show("context, from bytes", budget);
 }
 
 int main(void) {

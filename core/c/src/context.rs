@@ -78,13 +78,8 @@ impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
     }
 
     #[inline(never)]
-    fn read(&mut self, bytes: &[u8]) -> Result<(), ictd_status> {
-        let read = Context::from_bytes(bytes)?;
-        if read.mask() != self.context.mask() || read.memory() != self.context.memory() {
-            return Err(ictd_status::Mismatch);
-        }
-        self.context = read;
-        Ok(())
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.context.read(bytes)
     }
 }
 
@@ -334,7 +329,7 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
 ) -> ictd_status {
     status(with_context!(context, |context, _features| {
         // SAFETY: null or readable, by the rules in ictd.h.
-        context.read(unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?)
+        Ok(context.read(unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?)?)
     }))
 }
 

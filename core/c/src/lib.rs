@@ -8,9 +8,12 @@
 #[cfg(target_os = "none")]
 use panic_never as _;
 
+// Without a size of theirs there are no contexts.
+#[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 mod context;
 mod predictor;
 
+#[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 pub use context::*;
 pub use predictor::*;
 
@@ -61,9 +64,8 @@ impl From<Error> for ictd_status {
             Error::Stored(StoredError::Magic { .. } | StoredError::Unknown { .. }) => {
                 ictd_status::BadMagic
             }
-            Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. }) => {
-                ictd_status::Mismatch
-            }
+            Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. })
+            | Error::Mismatch { .. } => ictd_status::Mismatch,
             Error::Stored(_) => ictd_status::Damaged,
             _ => ictd_status::OutOfRange,
         }

@@ -240,6 +240,7 @@ where
         auxiliary: B::ZERO,
     };
 
+    #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..D {
             Token::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
