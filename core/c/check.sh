@@ -65,6 +65,15 @@ says "Valgrind" "${valgrind[@]}" "$out/every"
 "$out/misuse-fsanitize=address,undefined"
 "${valgrind[@]}" "$out/misuse"
 
+# A caller may compile with -ffast-math; what it links into the process is found out.
+gcc -std=c99 -O2 -ffast-math "${strict[@]}" -c core/c/every.c -o "$out/fast.o"
+gcc "$out/fast.o" "$library" -lm -lpthread -ldl -o "$out/fast"
+says "-ffast-math" "$out/fast"
+gcc -ffast-math "$out/fast.o" "$library" -lm -lpthread -ldl -o "$out/fast"
+if "$out/fast" >"$out/fast.log" || ! grep -q 'flushes subnormal numbers' "$out/fast.log"; then
+    echo "subnormal numbers are flushed, and nobody says so" >&2 && exit 1
+fi
+
 # on BOARD: sets GCC, QEMU and MEMORY (where flash and RAM are, and what they have).
 on() {
     local arm="arm-none-eabi-gcc -mthumb -mcpu"

@@ -3,8 +3,7 @@
  *
  * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
  * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
- * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
- * storage is rejected (ICTD_STATUS_BAD_HANDLE).
+ * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object.
  *
  *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
  *     const float horizon = 10.0f;
@@ -13,8 +12,19 @@
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
  * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
+ * Overwritten storage: the first 8 bytes say what lies there, and are checked at each call. Storage that is zeroed, was never
+ * set up, is of another kind, or was overwritten at its start is refused (ICTD_STATUS_BAD_HANDLE). What lies behind is not
+ * checked, and must not be overwritten.
+ *
+ * Threads and interrupts: a function may be called from any thread and from an interrupt, for it does not block, wait, allocate
+ * or share anything. One object is used by one call at a time: if an interrupt observes, mask it around other calls with
+ * that object. Different objects are independent. The README has the stack and the instructions of each call.
+ *
  * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
- * (not flushed to zero).
+ * (not flushed to zero): ictd_check_environment() finds out. A program that is compiled with -ffast-math can call the library,
+ * which is compiled without. Such a program cannot rely on isnan or isinf: it calls ictd_predictor_observe_missing for a sample
+ * that is missing, and looks at `known` instead of infinite ends. Linked with -ffast-math, some compilers let the whole
+ * process flush subnormal numbers.
  *
  * This file is generated from the code: do not edit it. */
 
