@@ -2,8 +2,8 @@
 # The C interface, tried: core/c/check.sh
 #
 # The header as C99 and as C++, all warnings errors; every function on this machine, under AddressSanitizer and
-# Valgrind, and on four chips in QEMU, where a call that could panic does not link: the digests of digests.txt; the
-# projects of CMake and of Zephyr.
+# Valgrind, and on four chips in QEMU, where a call that could panic does not link: the digests of digests.txt; flash, stack and
+# instructions of two chips, held to budgets; the projects of CMake and of Zephyr.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/platforms/cargo-for.sh
@@ -30,7 +30,7 @@ example() {
     local build=$out/$1
     cmake -S core/c/example -B "$build" "${@:2}" >/dev/null
     cmake --build "$build" >"$build.log" 2>&1 || { cat "$build.log" >&2 && return 1; }
-    "$build/example"
+    "$build/example" && "$build/context"
 }
 rm -rf "$out/installed"
 example cmake -DCMAKE_DISABLE_FIND_PACKAGE_ictd=ON
@@ -39,6 +39,9 @@ cmake -S core/c -B "$out/package" -DICTD_LIBRARY="$library" >/dev/null
 cmake --install "$out/package" --prefix "$out/installed" >/dev/null
 example found -DCMAKE_PREFIX_PATH="$out/installed" -DCMAKE_REQUIRE_FIND_PACKAGE_ictd=ON
 echo "CMake: add_subdirectory and find_package build, and one alarm"
+if cmake -S core/c/example -B "$out/refused" -DICTD_HORIZONS=5 >"$out/refused.log" 2>&1; then
+    echo "CMake: took 5 horizons" >&2 && exit 1
+fi
 
 # says NAME COMMAND...: the command prints the digests.
 says() {
@@ -62,34 +65,110 @@ says "Valgrind" "${valgrind[@]}" "$out/every"
 "$out/misuse-fsanitize=address,undefined"
 "${valgrind[@]}" "$out/misuse"
 
-# chip NAME TARGET FLASH RAM GCC QEMU: every function of the header is linked, and called.
-chip() {
-    local name=$1 target=$2 elf=$out/$2.elf missing
-    cargo_for "$target" build -q --release -p ictd-c --target-dir "$out"
+# A caller may compile with -ffast-math; what it links into the process is found out.
+gcc -std=c99 -O2 -ffast-math "${strict[@]}" -c core/c/every.c -o "$out/fast.o"
+gcc "$out/fast.o" "$library" -lm -lpthread -ldl -o "$out/fast"
+says "-ffast-math" "$out/fast"
+gcc -ffast-math "$out/fast.o" "$library" -lm -lpthread -ldl -o "$out/fast"
+if "$out/fast" >"$out/fast.log" || ! grep -q 'flushes subnormal numbers' "$out/fast.log"; then
+    echo "subnormal numbers are flushed, and nobody says so" >&2 && exit 1
+fi
+
+# on BOARD: sets GCC, QEMU and MEMORY (where flash and RAM are, and what they have).
+on() {
+    local arm="arm-none-eabi-gcc -mthumb -mcpu"
+    case $1 in
+    microbit) GCC="$arm=cortex-m0" QEMU="arm -M microbit" MEMORY="0 256K 0x20000000 16K" ;;
+    mps2-an386) GCC="$arm=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16" QEMU="arm -M mps2-an386" MEMORY="0 1M 0x20000000 256K" ;;
+    mps2-an505)
+        GCC="$arm=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16" QEMU="arm -M mps2-an505"
+        MEMORY="0x10000000 1M 0x38000000 256K"
+        ;;
+    virt)
+        GCC="riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32" QEMU="riscv32 -M virt -bios none"
+        MEMORY="0x80000000 1M 0x80800000 256K"
+        ;;
+    esac
+}
+# build TARGET LEVEL OPTION...: the library, for size or speed.
+build() {
+    cargo_for "$1" build -q --release -p ictd-c --target-dir "$out" --config "profile.release.opt-level=$2" "${@:3}"
+    library=$out/$1/release/libictd_c.a
+}
+# program NAME OPTION...: $elf is core/c/NAME.c on the board.
+program() {
+    local memory
+    read -ra memory <<<"$MEMORY"
+    elf=$out/$(basename "$1").elf
     link=(-ffreestanding -nostdlib -ffunction-sections -Wl,--gc-sections -Wl,--no-warn-execstack -Wl,--no-warn-rwx-segments
-        -Wl,--defsym=FLASH_ORIGIN="$3",--defsym=RAM_ORIGIN="$4" -T"$PWD/core/c/chip/chip.ld")
-    $5 -std=c99 -O2 "${strict[@]}" "${link[@]}" core/c/chip/start.c core/c/every.c "$out/$target/release/libictd_c.a" \
-        -lgcc -o "$elf"
+        -Wl,--defsym=FLASH_ORIGIN="${memory[0]}",--defsym=FLASH_LENGTH="${memory[1]}"
+        -Wl,--defsym=RAM_ORIGIN="${memory[2]}",--defsym=RAM_LENGTH="${memory[3]}" -T"$PWD/core/c/chip/chip.ld")
+    $GCC -std=c99 -O2 "${strict[@]}" "${link[@]}" "${@:2}" core/c/chip/start.c "core/c/$1.c" "$library" -lgcc -o "$elf"
+}
+# run OPTION...: the program in QEMU.
+run() {
+    timeout 120 qemu-system-$QEMU -nographic -monitor none -serial none -chardev stdio,id=out \
+        -semihosting-config enable=on,target=native,chardev=out "$@" -kernel "$elf" </dev/null
+}
+# chip NAME BOARD TARGET LEVEL: every function of the header is linked, and called.
+chip() {
+    local missing
+    on "$2"
+    build "$3" "$4"
+    program every
     missing=$(comm -13 <(nm "$elf" | cut -d' ' -f3 | sort) <(grep -o 'ictd_[a-z_]*(' core/c/ictd.h | tr -d '(' | sort -u))
     [ -z "$missing" ] || { echo "every.c does not call" $missing >&2; return 1; }
-    emulator=(timeout 120 qemu-system-$6 -nographic -monitor none -serial none -chardev stdio,id=out
-        -semihosting-config enable=on,target=native,chardev=out -kernel)
-    says "$name" "${emulator[@]}" "$elf" </dev/null
+    says "$1, opt-level $4" run
 }
-m4f="arm-none-eabi-gcc -mthumb -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-chip Cortex-M0 thumbv6m-none-eabi 0 0x20000000 "arm-none-eabi-gcc -mthumb -mcpu=cortex-m0" \
-    "arm -M microbit -global nrf51-soc.flash-size=1048576 -global nrf51-soc.sram-size=262144"
-chip Cortex-M33 thumbv8m.main-none-eabihf 0x10000000 0x38000000 \
-    "arm-none-eabi-gcc -mthumb -mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16" "arm -M mps2-an505"
-chip RV32IMAC riscv32imac-unknown-none-elf 0x80000000 0x80800000 \
-    "riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32" "riscv32 -M virt -bios none"
-chip Cortex-M4F thumbv7em-none-eabihf 0 0x20000000 "$m4f" "arm -M mps2-an386"
+# flash NAME PROGRAM BUDGET: the program fits.
+flash() {
+    program "$2"
+    run
+    local bytes
+    bytes=$(size "$elf" | awk 'NR == 2 { print $1 + $2 }')
+    echo "$1, $2: $bytes bytes of flash (budget $3)"
+    [ "$bytes" -le "$3" ]
+}
+# costs NAME TICKS FEATURES: what each call costs; TICKS: the instructions of n ticks.
+costs() {
+    printf '\n%s, %s: instructions in the mean | at most | bytes of stack\n' "$1" "$COMPILER"
+    program chip/measure "-DTICKS(n)=$2" "-DFEATURES=$3" "${@:4}"
+    run -icount shift=6
+}
+# product NAME TARGET LEVEL FLASH: a library of what small products use, and of a predictor of one horizon alone.
+product() {
+    build "$2" "$3" --no-default-features --features horizons-4,capacity-4,growing,forgetting
+    flash "$1" example/main "$4"
+    flash "$1" example/context 24576
+    costs "$1" "$5" 4
+    build "$2" "$3" --no-default-features
+    costs "$1, one horizon" "$5" 0 -DICTD_MAX_HORIZONS=1
+}
+chip Cortex-M0 microbit thumbv6m-none-eabi '"s"'
+product Cortex-M0 thumbv6m-none-eabi '"s"' 30720 '(n)*125u/128u'
+chip Cortex-M33 mps2-an505 thumbv8m.main-none-eabihf '"z"'
+chip RV32IMAC virt riscv32imac-unknown-none-elf 3
+chip Cortex-M4F mps2-an386 thumbv7em-none-eabihf 3
+costs "Cortex-M4F, all sizes" '(n)*5u/8u' 16
+product Cortex-M4F thumbv7em-none-eabihf 3 26624 '(n)*5u/8u'
 
 # The module, without Zephyr: its settings, and its project in one that stands for Zephyr's.
 module=$(python3 -c 'import yaml; print(yaml.safe_load(open("core/c/zephyr/module.yml"))["build"]["cmake"])')
-cmake -S core/c/zephyr/shim -B "$out/zephyr" -DMODULE="$PWD/core/c/$module" -DCMAKE_SYSTEM_NAME=Generic \
-    -DCMAKE_C_COMPILER=arm-none-eabi-gcc -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY \
-    -DCMAKE_C_FLAGS="-O2 ${m4f#* } ${link[*]}" -DICTD_LIBRARY="$out/thumbv7em-none-eabihf/release/libictd_c.a" >/dev/null
+shim=(-S core/c/zephyr/shim -DMODULE="$PWD/core/c/$module" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER=arm-none-eabi-gcc
+    -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY)
+build thumbv7em-none-eabihf 3 --no-default-features --features horizons-4,capacity-4,growing
+cmake "${shim[@]}" -B "$out/zephyr" -DHARD_FLOATS=y -DCMAKE_C_FLAGS="-O2 ${GCC#* } ${link[*]}" -DICTD_LIBRARY="$library" >/dev/null
 cmake --build "$out/zephyr" >"$out/zephyr.log" 2>&1 || { cat "$out/zephyr.log" >&2 && exit 1; }
-"${emulator[@]}" "$out/zephyr/app" </dev/null
+elf=$out/zephyr/app run
 echo "Zephyr module: builds, and one alarm"
+# refused MESSAGE OPTION...: the project is not configured.
+refused() {
+    if cmake "${shim[@]}" -B "$out/refused" --fresh "${@:2}" >"$out/refused.log" 2>&1 || ! grep -q -e "$1" "$out/refused.log"; then
+        cat "$out/refused.log" >&2
+        echo "not refused: ${*:2}" >&2
+        return 1
+    fi
+}
+refused CONFIG_ICTD_SOFTWARE_FLOAT=y -DHARD_FLOATS= -DCMAKE_C_FLAGS="-mthumb -mcpu=cortex-m4"
+refused -mfloat-abi=hard -DHARD_FLOATS=y -DCMAKE_C_FLAGS="-mthumb -mcpu=cortex-m4 -mfloat-abi=softfp -mfpu=fpv4-sp-d16"
+echo "Zephyr module: refuses a float ABI that is not the library's"

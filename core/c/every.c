@@ -105,6 +105,7 @@ static ictd_status predictors(uint32_t *digest) {
 int main(void) {
     uint32_t context = 0, predictor = 0;
     ictd_status status = ictd_abi_version() == ICTD_ABI_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_MISMATCH;
+    if (!status) status = ictd_check_environment();
     if (!status) status = contexts(&context);
     if (!status) status = predictors(&predictor);
     if (status) {

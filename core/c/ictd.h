@@ -3,8 +3,7 @@
  *
  * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
  * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
- * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
- * storage is rejected (ICTD_STATUS_BAD_HANDLE).
+ * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object.
  *
  *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
  *     const float horizon = 10.0f;
@@ -13,8 +12,19 @@
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
  * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
+ * Overwritten storage: the first 8 bytes say what lies there, and are checked at each call. Storage that is zeroed, was never
+ * set up, is of another kind, or was overwritten at its start is refused (ICTD_STATUS_BAD_HANDLE). What lies behind is not
+ * checked, and must not be overwritten.
+ *
+ * Threads and interrupts: a function may be called from any thread and from an interrupt, for it does not block, wait, allocate
+ * or share anything. One object is used by one call at a time: if an interrupt observes, mask it around other calls with
+ * that object. Different objects are independent. The README has the stack and the instructions of each call.
+ *
  * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
- * (not flushed to zero).
+ * (not flushed to zero): ictd_check_environment() finds out. A program that is compiled with -ffast-math can call the library,
+ * which is compiled without. Such a program cannot rely on isnan or isinf: it calls ictd_predictor_observe_missing for a sample
+ * that is missing, and looks at `known` instead of infinite ends. Linked with -ffast-math, some compilers let the whole
+ * process flush subnormal numbers.
  *
  * This file is generated from the code: do not edit it. */
 
@@ -29,8 +39,14 @@
 #define ICTD_VERSION_MINOR 1
 #define ICTD_VERSION_PATCH 0
 
+/** The most horizons of a predictor: 1 to 4, as the library was built. CMake and Zephyr define it; with another build system
+ * define it for all files that include this one. */
+#ifndef ICTD_MAX_HORIZONS
+#define ICTD_MAX_HORIZONS 4
+#endif
+
 /** The length of a predictor's storage in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)208)
+#define ICTD_PREDICTOR_WORDS ((size_t)(124 + 21 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
@@ -43,15 +59,12 @@
 #define ICTD_FORGETTING_WORDS(features) \
   (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
 
+/** What ictd_abi_version() returns, if this header fits the library. */
+#define ICTD_ABI_VERSION ((uint32_t)(6 + 256 * ICTD_MAX_HORIZONS))
 
-/** The version of the binary interface. It changes when calling programs must change. */
-#define ICTD_ABI_VERSION 5
 
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
-
-/** The most horizons of a predictor. */
-#define ICTD_MAX_HORIZONS 4
 
 /** The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing. */
 typedef enum ictd_status {
@@ -77,6 +90,8 @@ typedef enum ictd_status {
   ICTD_STATUS_DAMAGED,
   /** The data do not determine a value. */
   ICTD_STATUS_SINGULAR,
+  /** The processor does not round to nearest after each operation, or flushes subnormal numbers to zero. */
+  ICTD_STATUS_ARITHMETIC,
 } ictd_status;
 
 /** What became of a sample. */
@@ -148,9 +163,13 @@ const char *ictd_message(int32_t status);
 /** Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION. */
 uint32_t ictd_abi_version(void);
 
+/** Checks by a few computations that this thread's arithmetic gives the bits of every other platform: a program that depends on
+ * them calls this once, when it starts. FPSCR's FZ bit, another rounding mode or the start-up code of -ffast-math would change them. */
+enum ictd_status ictd_check_environment(void);
+
 /** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
  * of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
- * each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. */
+ * each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. What the build leaves out is out of range. */
 enum ictd_status ictd_context_init(ictd_context *storage,
                                    size_t bytes,
                                    size_t features,
@@ -191,8 +210,8 @@ enum ictd_status ictd_context_from_bytes(ictd_context *context,
                                          const uint8_t *bytes,
                                          size_t len);
 
-/** Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to 1,000,000 samples:
- * `count` floats. Fewer than four horizons are padded by repeating the last one. */
+/** Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to ICTD_MAX_HORIZONS horizons of 1 to 1,000,000
+ * samples: `count` floats. If they are fewer, the last one is repeated. */
 enum ictd_status ictd_predictor_init(ictd_predictor *storage,
                                      size_t bytes,
                                      const float *horizons,

@@ -119,13 +119,14 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     #[inline(always)]
     fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
         let StatisticEntry::Trace(trace, j, of) = of else { return None };
-        let TraceColumn { sums, square } = &self.columns[trace & 1][j];
-        Some(match of {
-            TraceEntry::Phi(i) => sums.phi[i],
-            TraceEntry::PhiNext(i) => sums.phi_next[i],
-            TraceEntry::Square => *square,
-            TraceEntry::Reward => sums.rewards.get(cumulant).copied().unwrap_or(S::ZERO),
-        })
+        let TraceColumn { sums, square } = self.columns.get(trace)?.get(j)?;
+        match of {
+            TraceEntry::Phi(i) => sums.phi.get(i),
+            TraceEntry::PhiNext(i) => sums.phi_next.get(i),
+            TraceEntry::Square => Some(square),
+            TraceEntry::Reward => sums.rewards.get(cumulant),
+        }
+        .copied()
     }
 }
 
@@ -142,6 +143,7 @@ impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceColumn<S, 
 impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceSums<S, D, C> {
     const ZERO: Self = TraceSums { columns: [[TraceColumn::ZERO; D]; 2] };
 
+    #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for l in 0..2 {
             for j in 0..D {
@@ -211,6 +213,7 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Secon
 impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for SecondMoments<S, D, C> {
     const ZERO: Self = SecondMoments { phi: [[S::ZERO; D]; D], rewards: [[S::ZERO]; C] };
 
+    #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..D {
             Entrywise::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);

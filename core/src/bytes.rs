@@ -57,8 +57,10 @@ pub(crate) fn header<'a>(
     magic: &'static str,
     parts: &[(&'static str, usize)],
 ) -> Result<(Reader<'a>, u32), StoredError> {
-    let Some(rest) = bytes.strip_prefix(magic.as_bytes()) else {
-        return Err(StoredError::Magic { expected: magic });
+    // (`strip_prefix` splits after it has compared, which the smallest code does not see.)
+    let rest = match bytes.split_at_checked(magic.len()) {
+        Some((start, rest)) if start == magic.as_bytes() => rest,
+        _ => return Err(StoredError::Magic { expected: magic }),
     };
     let expected = magic.len() + kind.len() + 4;
     if bytes.len() < expected {
@@ -77,7 +79,7 @@ pub(crate) fn header<'a>(
 
 /// The rest of a buffer, which has room for everything that comes.
 pub(crate) struct Writer<'a> {
-    rest: &'a mut [u8],
+    pub(crate) rest: &'a mut [u8],
 }
 
 impl Writer<'_> {
@@ -85,7 +87,8 @@ impl Writer<'_> {
         debug_assert!(source.len() <= self.rest.len());
         if let Some((to, rest)) = core::mem::take(&mut self.rest).split_at_mut_checked(source.len())
         {
-            to.copy_from_slice(source);
+            // (`copy_from_slice` would ask for the length again, and panic.)
+            to.iter_mut().zip(source).for_each(|(to, from)| *to = *from);
             self.rest = rest;
         }
     }

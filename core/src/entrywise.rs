@@ -21,10 +21,16 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
         out
     }
 
-    /// Shows each number, in order.
+    /// Shows each number, in order, to be changed.
     fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
         let (mut unused, zero) = (Self::ZERO, Self::ZERO);
         Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
+    }
+
+    /// Shows each number, in the same order.
+    fn show(&self, visit: &mut impl FnMut(S)) {
+        let (mut unused, mut zero) = (Self::ZERO, Self::ZERO);
+        Self::zip(&mut unused, &mut zero, self, |_, _, x| visit(x));
     }
 
     /// Returns <x, x>.
@@ -76,6 +82,7 @@ impl<S: Scalar, const K: usize> Entrywise<S> for SVector<S, K> {
 
 impl<S: Scalar> Entrywise<S> for () {
     const ZERO: Self = ();
+    #[inline(always)]
     fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
 }
 

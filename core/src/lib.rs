@@ -94,6 +94,7 @@ pub use error::{Error, StoredError};
 /// The vectors and matrices of the public types.
 pub use nalgebra;
 pub use predictor::Predictor;
+pub use scalar::environment;
 pub use transition::Transition;
 pub use universal::UniversalModel;
 pub use value_function::ValueFunction;

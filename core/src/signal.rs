@@ -145,10 +145,7 @@ impl<const D: usize, S: Scalar> SignalFeatures<D, S> {
                 _ => self.lags[i - 3] - slow,
             };
         }
-        self.lags.copy_within(..D.saturating_sub(1), 1.min(D));
-        if let Some(latest) = self.lags.first_mut() {
-            *latest = value;
-        }
+        self.lags.iter_mut().fold(value, |newer, lag| core::mem::replace(lag, newer));
         Ok((features, deviation))
     }
 
@@ -156,6 +153,9 @@ impl<const D: usize, S: Scalar> SignalFeatures<D, S> {
     pub fn level(&self) -> &SlowAverage<S> {
         &self.level
     }
+
+    /// How many there are.
+    pub(crate) const NUMBERS: usize = D + 5;
 
     pub(crate) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
         let SignalFeatures {

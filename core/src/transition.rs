@@ -1,5 +1,6 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
+use crate::auxiliary::TokenBlock;
 use crate::entrywise::Entrywise;
 use crate::error::Error;
 use crate::linalg::{keep_apart, zeros};
@@ -84,6 +85,16 @@ impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for Token<S, D, C> 
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
+    /// Returns the i-th entry of a block, of the rewards that of a cumulant.
+    #[inline(always)]
+    pub(crate) fn entry(&self, block: TokenBlock, i: usize, cumulant: usize) -> Option<&S> {
+        match block {
+            TokenBlock::Phi => self.phi.get(i),
+            TokenBlock::PhiNext => self.phi_next.get(i),
+            TokenBlock::Reward => self.rewards.get(cumulant),
+        }
+    }
+
     /// Returns false for what [`Transition::check`] refuses, or has a number larger than the limit (0: no limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {

@@ -1,6 +1,7 @@
 //! Contexts of 1 to 16 features, and the universal model's value of a state.
 
-use crate::{Handle, ictd_status, kind, make, status, stored, write_to};
+use crate::{Handle, ictd_status, kind, make_in, status, stored, write_to};
+use core::mem::MaybeUninit;
 use core::slice::from_raw_parts;
 use ictd_core::context::{Context, Forgetting, Growing, Memory};
 use ictd_core::mask::TwoTraces;
@@ -35,16 +36,6 @@ struct OfFeatures<const D: usize, W: Memory<f32>> {
     context: Context<D, TwoTraces, W>,
 }
 
-/// What can be done with a context of any capacity and window.
-trait AnyContext {
-    fn observe(&mut self, phi: &[f32], reward: f32, next: Option<&[f32]>) -> Result<(), Error>;
-    fn end_episode(&mut self);
-    fn clear(&mut self);
-    fn len(&self) -> u64;
-    fn read(&self, out: &mut ictd_value_function) -> Result<(), Error>;
-    fn write(&self, buffer: &mut [u8]) -> Result<usize, Error>;
-}
-
 /// Returns the features, with zeros for those that there is only room for.
 fn padded<const D: usize>(features: &[f32]) -> [f32; D] {
     let mut phi = [0.0; D];
@@ -52,7 +43,17 @@ fn padded<const D: usize>(features: &[f32]) -> [f32; D] {
     phi
 }
 
-impl<const D: usize, W: Memory<f32>> AnyContext for OfFeatures<D, W> {
+/// What can be done with a context. Each function is one of its own for each size, so that a call takes the stack of its size alone.
+impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
+    #[inline(never)]
+    fn new_in(place: &mut MaybeUninit<Self>, gamma: f32, retention: f32) -> Result<(), Error> {
+        let mask = *UniversalModel::<f32>::pretrained(gamma)?.mask();
+        let memory = W::from_retention(retention)?;
+        place.write(OfFeatures { gamma, context: Context::with_memory(mask, memory) });
+        Ok(())
+    }
+
+    #[inline(never)]
     fn observe(&mut self, phi: &[f32], reward: f32, next: Option<&[f32]>) -> Result<(), Error> {
         match next {
             Some(next) => self.context.observe(&padded(phi), reward, &padded(next)),
@@ -60,19 +61,8 @@ impl<const D: usize, W: Memory<f32>> AnyContext for OfFeatures<D, W> {
         }
     }
 
-    fn end_episode(&mut self) {
-        self.context.end_episode();
-    }
-
-    fn clear(&mut self) {
-        self.context.clear();
-    }
-
-    fn len(&self) -> u64 {
-        self.context.len()
-    }
-
-    fn read(&self, out: &mut ictd_value_function) -> Result<(), Error> {
+    #[inline(never)]
+    fn estimate(&self, out: &mut ictd_value_function) -> Result<(), Error> {
         let model = UniversalModel::<f32>::pretrained(self.gamma)?;
         let Estimate { value_function, linearity } = model.estimate(&self.context, model.gvf(0))?;
         out.linearity = linearity;
@@ -82,8 +72,14 @@ impl<const D: usize, W: Memory<f32>> AnyContext for OfFeatures<D, W> {
         Ok(())
     }
 
+    #[inline(never)]
     fn write(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         Ok(self.context.write(buffer)?.len())
+    }
+
+    #[inline(never)]
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.context.read(bytes)
     }
 }
 
@@ -92,50 +88,50 @@ const fn kind_of(features: usize, forgets: bool) -> u32 {
     features as u32 | if forgets { 256 } else { 0 }
 }
 
-/// Returns the context in a handle, and its number of features.
-///
-/// # Safety
-/// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
-unsafe fn any<'a>(
-    context: *mut ictd_context,
-) -> Result<(&'a mut dyn AnyContext, usize), ictd_status> {
-    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-    let kind = unsafe { kind(context) }?;
-    let (features, forgets) = ((kind & 255) as usize, kind >> 8);
-    macro_rules! of {
-        ($d:literal, $window:ty) => {{
-            // SAFETY: the kind says what lies there, and it is not null.
-            let handle = unsafe { &mut *context.cast::<Handle<OfFeatures<$d, $window>>>() };
-            Ok((&mut handle.value as &mut dyn AnyContext, features))
-        }};
-    }
-    match (features, forgets) {
-        (1..=4, 0) => of!(4, Growing),
-        (5..=8, 0) => of!(8, Growing),
-        (9..=16, 0) => of!(16, Growing),
-        (1..=4, 1) => of!(4, Forgetting),
-        (5..=8, 1) => of!(8, Forgetting),
-        (9..=16, 1) => of!(16, Forgetting),
-        _ => Err(ictd_status::BadHandle),
-    }
+/// Evaluates an expression with the type of the contexts of a kind; another one if the build has none.
+macro_rules! of_kind {
+    ($kind:expr, $Of:ident => $call:expr, else $none:expr) => {
+        of_kind!(@ $kind, $Of => $call, else $none;
+            1..=4, 0, 4, Growing, "capacity-4", "growing";
+            5..=8, 0, 8, Growing, "capacity-8", "growing";
+            9..=16, 0, 16, Growing, "capacity-16", "growing";
+            1..=4, 1, 4, Forgetting, "capacity-4", "forgetting";
+            5..=8, 1, 8, Forgetting, "capacity-8", "forgetting";
+            9..=16, 1, 16, Forgetting, "capacity-16", "forgetting")
+    };
+    (@ $kind:expr, $Of:ident => $call:expr, else $none:expr;
+        $($features:pat, $forgets:literal, $d:literal, $Window:ident, $capacity:literal, $window:literal);*) => {
+        match ($kind & 255, $kind >> 8) {
+            $(
+                #[cfg(all(feature = $capacity, feature = $window))]
+                ($features, $forgets) => {
+                    type $Of = OfFeatures<$d, $Window>;
+                    $call
+                }
+            )*
+            _ => $none,
+        }
+    };
 }
 
-/// Calls a function with room for the features.
-macro_rules! with_room {
-    ($features:expr, $f:ident $([$window:ty])? ($($argument:expr),*)) => {
-        match $features {
-            // SAFETY: the caller of the macro keeps the rules.
-            1..=4 => unsafe { $f::<4 $(, $window)?>($($argument),*) },
-            5..=8 => unsafe { $f::<8 $(, $window)?>($($argument),*) },
-            9..=ICTD_MAX_FEATURES => unsafe { $f::<16 $(, $window)?>($($argument),*) },
-            _ => ictd_status::OutOfRange,
-        }
+/// Calls a method of the context in a handle.
+macro_rules! with_context {
+    ($context:expr, |$value:ident, $features:ident| $call:expr) => {
+        // SAFETY: it is null or initialised storage, by the rules in ictd.h.
+        unsafe { kind($context) }.and_then(|kind| {
+            let $features = (kind & 255) as usize;
+            of_kind!(kind, Of => {
+                // SAFETY: the kind says what lies there, and it is not null.
+                let $value = unsafe { &mut (*$context.cast::<Handle<Of>>()).value };
+                $call
+            }, else Err(ictd_status::BadHandle))
+        })
     };
 }
 
 /// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
 /// of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
-/// each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
+/// each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. What the build leaves out is out of range.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -147,25 +143,14 @@ pub unsafe extern "C" fn ictd_context_init(
     gamma: f32,
     retention: f32,
 ) -> ictd_status {
-    unsafe fn of<const D: usize>(
-        storage: *mut u64,
-        bytes: usize,
-        features: usize,
-        gamma: f32,
-        retention: f32,
-    ) -> ictd_status {
-        let model = UniversalModel::<f32>::pretrained(gamma);
-        if retention == 1.0 {
-            let made = model.map(|m| OfFeatures::<D, _> { gamma, context: m.context() });
-            // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-            return unsafe { make(storage, bytes, kind_of(features, false), made) };
-        }
-        let made =
-            model.and_then(|m| Ok(OfFeatures::<D, _> { gamma, context: m.forgetting(retention)? }));
-        // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-        unsafe { make(storage, bytes, kind_of(features, true), made) }
+    if !(1..=ICTD_MAX_FEATURES).contains(&features) {
+        return ictd_status::OutOfRange;
     }
-    with_room!(features, of(storage, bytes, features, gamma, retention))
+    let kind = kind_of(features, retention != 1.0);
+    // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
+    of_kind!(kind, Of => unsafe {
+        make_in(storage, bytes, kind, |place| Of::new_in(place, gamma, retention))
+    }, else ictd_status::OutOfRange)
 }
 
 /// Adds the transition from a state with features phi to one with features phi_next.
@@ -208,8 +193,7 @@ unsafe fn observe(
     reward: f32,
     phi_next: *const f32,
 ) -> ictd_status {
-    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { any(context) }.and_then(|(context, features)| {
+    status(with_context!(context, |context, features| {
         if phi.is_null() {
             return Err(ictd_status::Null);
         }
@@ -218,7 +202,7 @@ unsafe fn observe(
             let next = (!phi_next.is_null()).then(|| from_raw_parts(phi_next, features));
             (from_raw_parts(phi, features), next)
         };
-        context.observe(phi, reward, next).map_err(ictd_status::from)
+        Ok(context.observe(phi, reward, next)?)
     }))
 }
 
@@ -228,8 +212,10 @@ unsafe fn observe(
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_context_end_episode(context: *mut ictd_context) -> ictd_status {
-    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { any(context) }.map(|(context, _)| context.end_episode()))
+    status(with_context!(context, |context, _features| {
+        context.context.end_episode();
+        Ok(())
+    }))
 }
 
 /// Forgets every transition.
@@ -238,8 +224,10 @@ pub unsafe extern "C" fn ictd_context_end_episode(context: *mut ictd_context) ->
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_context_clear(context: *mut ictd_context) -> ictd_status {
-    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { any(context) }.map(|(context, _)| context.clear()))
+    status(with_context!(context, |context, _features| {
+        context.context.clear();
+        Ok(())
+    }))
 }
 
 /// Returns how many transitions were observed; 0 if the pointer is not a context.
@@ -248,8 +236,9 @@ pub unsafe extern "C" fn ictd_context_clear(context: *mut ictd_context) -> ictd_
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_context_len(context: *const ictd_context) -> u64 {
-    // SAFETY: the caller keeps the rules; nothing is changed.
-    unsafe { any(context.cast_mut()) }.map_or(0, |(context, _)| context.len())
+    // The caller keeps the rules; nothing is changed.
+    let context = context.cast_mut();
+    with_context!(context, |context, _features| Ok(context.context.len())).unwrap_or(0)
 }
 
 /// Reads the value function out of a context.
@@ -261,8 +250,9 @@ pub unsafe extern "C" fn ictd_context_value_function(
     context: *const ictd_context,
     value_function: *mut ictd_value_function,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules; nothing is changed.
-    status(unsafe { any(context.cast_mut()) }.and_then(|(context, features)| {
+    // The caller keeps the rules; nothing is changed.
+    let context = context.cast_mut();
+    status(with_context!(context, |context, features| {
         if value_function.is_null() {
             return Err(ictd_status::Null);
         }
@@ -275,7 +265,7 @@ pub unsafe extern "C" fn ictd_context_value_function(
             weights: zeros,
             feature_clip: zeros,
         };
-        context.read(&mut read)?;
+        context.estimate(&mut read)?;
         // SAFETY: not null, and the caller keeps the rules.
         unsafe { value_function.write(read) };
         Ok(())
@@ -318,12 +308,12 @@ pub unsafe extern "C" fn ictd_context_to_bytes(
     len: usize,
     written: *mut usize,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules; nothing is changed.
-    match unsafe { any(context.cast_mut()) } {
-        // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-        Ok((context, _)) => unsafe { write_to(buffer, len, written, |to| context.write(to)) },
-        Err(status) => status,
-    }
+    // The caller keeps the rules; nothing is changed.
+    let context = context.cast_mut();
+    status(with_context!(context, |context, _features| {
+        // SAFETY: both are null or what they mean, by the rules in ictd.h.
+        unsafe { write_to(buffer, len, written, |to| context.write(to)) }
+    }))
 }
 
 /// Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
@@ -337,35 +327,10 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
     bytes: *const u8,
     len: usize,
 ) -> ictd_status {
-    unsafe fn of<const D: usize, W: Memory<f32>>(
-        context: *mut ictd_context,
-        bytes: &[u8],
-    ) -> ictd_status {
-        // SAFETY: the kind says what lies there.
-        let handle = unsafe { &mut *context.cast::<Handle<OfFeatures<D, W>>>() };
-        match Context::<D, TwoTraces, W>::from_bytes(bytes) {
-            Ok(read) if read.mask() != handle.value.context.mask() => ictd_status::Mismatch,
-            Ok(read) if read.memory() != handle.value.context.memory() => ictd_status::Mismatch,
-            Ok(read) => {
-                handle.value.context = read;
-                ictd_status::Ok
-            }
-            Err(error) => error.into(),
-        }
-    }
-    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
-    let (kind, bytes) = match unsafe { (any(context), stored(bytes, len)) } {
-        (Err(status), _) => return status,
-        (_, None) => return ictd_status::Null,
-        // SAFETY: it is a context.
-        (Ok(_), Some(bytes)) => (unsafe { kind(context) }.unwrap_or(0), bytes),
-    };
-    let features = (kind & 255) as usize;
-    if kind >> 8 == 0 {
-        with_room!(features, of[Growing](context, bytes))
-    } else {
-        with_room!(features, of[Forgetting](context, bytes))
-    }
+    status(with_context!(context, |context, _features| {
+        // SAFETY: null or readable, by the rules in ictd.h.
+        Ok(context.read(unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?)?)
+    }))
 }
 
 /// Fails the build unless the header's macros have room for what lies in the storage.

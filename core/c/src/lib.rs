@@ -8,18 +8,22 @@
 #[cfg(target_os = "none")]
 use panic_never as _;
 
+// Without a size of theirs there are no contexts.
+#[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 mod context;
 mod predictor;
 
+#[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 pub use context::*;
 pub use predictor::*;
 
 use core::ffi::{CStr, c_char};
+use core::mem::MaybeUninit;
 use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
-/// The version of the binary interface. It changes when calling programs must change.
-pub const ICTD_ABI_VERSION: u32 = 5;
+/// The version of the binary interface, and above it the most horizons, on which the layout of an outlook depends.
+pub const ICTD_ABI_VERSION: u32 = 6 + 256 * ICTD_MAX_HORIZONS as u32;
 
 /// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.
 #[repr(C)]
@@ -47,6 +51,8 @@ pub enum ictd_status {
     Damaged,
     /// The data do not determine a value.
     Singular,
+    /// The processor does not round to nearest after each operation, or flushes subnormal numbers to zero.
+    Arithmetic,
 }
 
 impl From<Error> for ictd_status {
@@ -58,9 +64,8 @@ impl From<Error> for ictd_status {
             Error::Stored(StoredError::Magic { .. } | StoredError::Unknown { .. }) => {
                 ictd_status::BadMagic
             }
-            Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. }) => {
-                ictd_status::Mismatch
-            }
+            Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. })
+            | Error::Mismatch { .. } => ictd_status::Mismatch,
             Error::Stored(_) => ictd_status::Damaged,
             _ => ictd_status::OutOfRange,
         }
@@ -68,7 +73,7 @@ impl From<Error> for ictd_status {
 }
 
 /// The messages of the statuses, in the order of [`ictd_status`].
-const MESSAGES: [&CStr; 11] = [
+const MESSAGES: [&CStr; 12] = [
     c"done",
     c"a pointer is null",
     c"a number is NaN, infinite or too large to be summed",
@@ -80,6 +85,7 @@ const MESSAGES: [&CStr; 11] = [
     c"the bytes were stored for a different number of features or horizons, or by another version",
     c"the bytes are damaged or incomplete, or the buffer is too short",
     c"the data do not determine a value",
+    c"the processor does not round to nearest after each operation, or flushes subnormal numbers to zero",
 ];
 
 /// Returns a status in words, as a static string.
@@ -96,6 +102,13 @@ pub extern "C" fn ictd_abi_version() -> u32 {
     ICTD_ABI_VERSION
 }
 
+/// Checks by a few computations that this thread's arithmetic gives the bits of every other platform: a program that depends on
+/// them calls this once, when it starts. FPSCR's FZ bit, another rounding mode or the start-up code of -ffast-math would change them.
+#[unsafe(no_mangle)]
+pub extern "C" fn ictd_check_environment() -> ictd_status {
+    ictd_core::environment().map_or(ictd_status::Arithmetic, |()| ictd_status::Ok)
+}
+
 /// The content of the caller's storage.
 #[repr(C, align(8))]
 struct Handle<T> {
@@ -107,27 +120,30 @@ struct Handle<T> {
 /// Marks storage that the library has set up.
 const MAGIC: u32 = u32::from_le_bytes(*b"ictd");
 
-/// Sets up a handle in the caller's storage.
+/// Sets up a handle in the caller's storage: `make` writes the value there, since the stack may have no room for it, unless it fails.
 ///
 /// # Safety
 /// `storage` is null, or points to `bytes` bytes that nothing else accesses during the call.
-unsafe fn make<T>(
+unsafe fn make_in<T>(
     storage: *mut u64,
     bytes: usize,
     kind: u32,
-    value: Result<T, Error>,
+    make: impl FnOnce(&mut MaybeUninit<T>) -> Result<(), Error>,
 ) -> ictd_status {
-    let to = storage.cast::<Handle<T>>();
-    match value {
-        _ if storage.is_null() => ictd_status::Null,
-        _ if bytes < size_of::<Handle<T>>() || !to.is_aligned() => ictd_status::BadStorage,
-        Err(error) => error.into(),
-        Ok(value) => {
-            // SAFETY: `storage` is not null, is aligned and is large enough.
-            unsafe { to.write(Handle { kind: [kind, !kind ^ MAGIC], value }) };
-            ictd_status::Ok
-        }
+    let to = storage.cast::<Handle<MaybeUninit<T>>>();
+    if storage.is_null() {
+        return ictd_status::Null;
     }
+    if bytes < size_of::<Handle<T>>() || !to.is_aligned() {
+        return ictd_status::BadStorage;
+    }
+    // SAFETY: `storage` is not null, is aligned and is large enough; any bytes are a `MaybeUninit`.
+    if let Err(error) = make(unsafe { &mut (*to).value }) {
+        return error.into();
+    }
+    // SAFETY: as above.
+    unsafe { (&raw mut (*to).kind).write([kind, !kind ^ MAGIC]) };
+    ictd_status::Ok
 }
 
 /// Returns the code of a handle's type.
@@ -161,19 +177,15 @@ unsafe fn write_to(
     len: usize,
     written: *mut usize,
     write: impl FnOnce(&mut [u8]) -> Result<usize, Error>,
-) -> ictd_status {
+) -> Result<(), ictd_status> {
     if buffer.is_null() || written.is_null() {
-        return ictd_status::Null;
+        return Err(ictd_status::Null);
     }
     // SAFETY: `buffer` is not null and points to `len` writable bytes.
-    match write(unsafe { from_raw_parts_mut(buffer, len) }) {
-        Ok(bytes) => {
-            // SAFETY: `written` is not null and writable.
-            unsafe { written.write(bytes) };
-            ictd_status::Ok
-        }
-        Err(error) => error.into(),
-    }
+    let bytes = write(unsafe { from_raw_parts_mut(buffer, len) })?;
+    // SAFETY: `written` is not null and writable.
+    unsafe { written.write(bytes) };
+    Ok(())
 }
 
 fn status(result: Result<(), ictd_status>) -> ictd_status {

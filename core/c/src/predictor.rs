@@ -1,6 +1,6 @@
 //! The predictor of a signal.
 
-use crate::{Handle, ictd_status, kind, make, status, stored, write_to};
+use crate::{Handle, ictd_status, kind, make_in, status, stored, write_to};
 use core::slice::from_raw_parts;
 use ictd_core::predictor::{Outlook, Predictor, SampleStatus};
 
@@ -8,9 +8,14 @@ use ictd_core::predictor::{Outlook, Predictor, SampleStatus};
 pub type ictd_predictor = u64;
 
 /// The most horizons of a predictor.
-pub const ICTD_MAX_HORIZONS: usize = 4;
+pub const ICTD_MAX_HORIZONS: usize = match () {
+    _ if cfg!(feature = "horizons-4") => 4,
+    _ if cfg!(feature = "horizons-3") => 3,
+    _ if cfg!(feature = "horizons-2") => 2,
+    _ => 1,
+};
 
-type Four = Predictor<ICTD_MAX_HORIZONS>;
+type OfSignal = Predictor<ICTD_MAX_HORIZONS>;
 
 /// The weighted mean of what is coming, and the band in which it lies nine times in ten.
 #[repr(C)]
@@ -86,17 +91,17 @@ const KIND: u32 = 1 << 16;
 ///
 /// # Safety
 /// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
-unsafe fn of<'a>(predictor: *mut ictd_predictor) -> Result<&'a mut Four, ictd_status> {
+unsafe fn of<'a>(predictor: *mut ictd_predictor) -> Result<&'a mut OfSignal, ictd_status> {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
     if unsafe { kind(predictor) }? != KIND {
         return Err(ictd_status::BadHandle);
     }
     // SAFETY: the kind says what lies there, and it is not null.
-    Ok(unsafe { &mut (*predictor.cast::<Handle<Four>>()).value })
+    Ok(unsafe { &mut (*predictor.cast::<Handle<OfSignal>>()).value })
 }
 
-/// Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to 1,000,000 samples:
-/// `count` floats. Fewer than four horizons are padded by repeating the last one.
+/// Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to ICTD_MAX_HORIZONS horizons of 1 to 1,000,000
+/// samples: `count` floats. If they are fewer, the last one is repeated.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -119,7 +124,7 @@ pub unsafe extern "C" fn ictd_predictor_init(
     let mut horizons = [given.last().copied().unwrap_or(1.0); ICTD_MAX_HORIZONS];
     horizons.iter_mut().zip(given).for_each(|(to, from)| *to = *from);
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
-    unsafe { make(storage, bytes, KIND, Four::new(horizons)) }
+    unsafe { make_in(storage, bytes, KIND, |place| OfSignal::new_in(place, horizons).map(|_| ())) }
 }
 
 /// Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from.
@@ -133,10 +138,7 @@ pub unsafe extern "C" fn ictd_predictor_set_limits(
     high: f32,
 ) -> ictd_status {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    status(unsafe { of(predictor) }.and_then(|predictor| {
-        *predictor = predictor.with_limits(low, high)?;
-        Ok(())
-    }))
+    status(unsafe { of(predictor) }.and_then(|predictor| Ok(predictor.set_limits(low, high)?)))
 }
 
 /// Takes the next sample, and writes what is coming. NaN is a sample that is missing; ictd_predictor_observe_missing says the
@@ -208,13 +210,10 @@ pub unsafe extern "C" fn ictd_predictor_to_bytes(
     written: *mut usize,
 ) -> ictd_status {
     // SAFETY: the caller keeps the rules; nothing is changed.
-    match unsafe { of(predictor.cast_mut()) } {
+    status(unsafe { of(predictor.cast_mut()) }.and_then(|predictor| {
         // SAFETY: null or writable, by the rules in ictd.h.
-        Ok(predictor) => unsafe {
-            write_to(buffer, len, written, |to| Ok(predictor.write(to)?.len()))
-        },
-        Err(status) => status,
-    }
+        unsafe { write_to(buffer, len, written, |to| Ok(predictor.write(to)?.len())) }
+    }))
 }
 
 /// Reads what was written, from the start of `len` bytes, into a predictor, which goes on where that one stood, to the same
@@ -232,10 +231,9 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
     status(unsafe { of(predictor) }.and_then(|predictor| {
         // SAFETY: null or readable, by the rules in ictd.h.
         let bytes = unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?;
-        *predictor = Four::from_bytes(bytes)?;
-        Ok(())
+        Ok(predictor.read(bytes)?)
     }))
 }
 
 /// Fails the build unless ICTD_PREDICTOR_WORDS has room for what lies in the storage.
-const _: () = assert!(size_of::<Handle<Four>>() <= 8 * 208);
+const _: () = assert!(size_of::<Handle<OfSignal>>() <= 8 * (124 + 21 * ICTD_MAX_HORIZONS));

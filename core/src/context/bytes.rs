@@ -1,7 +1,7 @@
 //! A context as bytes: what survives a deep sleep.
 
 use super::{Context, Memory, MemorySums};
-use crate::bytes::{CHECKSUM, Reader, Writer, check_crc, count, header, write};
+use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
@@ -12,7 +12,15 @@ const VERSION: u8 = 2;
 const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-/// A field of a context, which is stored or read.
+/// A field of a context, which is stored.
+pub enum ShownField<S> {
+    /// A number.
+    Number(S),
+    /// A count.
+    Count(u64),
+}
+
+/// A field of a context, which is read.
 pub enum StoredField<'a, S> {
     /// A number.
     Number(&'a mut S),
@@ -36,40 +44,36 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         HEADER + CHECKSUM + 4 * R::BYTES + self.fields_len()
     }
 
-    pub(crate) fn fields_len(&self) -> usize {
+    fn fields_len(&self) -> usize {
         let mut bytes = 0;
-        self.sums.clone().fields(&mut |field| {
-            bytes += if matches!(field, StoredField::Number(_)) { R::BYTES } else { 8 };
+        self.sums.show(&mut |field| {
+            bytes += if matches!(field, ShownField::Number(_)) { R::BYTES } else { 8 };
         });
         bytes
     }
 
-    pub(crate) fn write_fields(&self, writer: &mut Writer) {
-        self.sums.clone().fields(&mut |field| match field {
-            StoredField::Number(x) => writer.number(*x),
-            StoredField::Count(n, _) => writer.bytes(&n.to_le_bytes()),
-        });
-    }
-
-    /// Reads what [`Context::write_fields`] wrote; refuses the first count that is too large.
-    pub(crate) fn read_fields(&mut self, mut reader: Reader) -> Result<(), StoredError> {
+    /// Reads the fields, or only refuses the first count that is too large.
+    fn read_fields(&mut self, mut reader: Reader, only_check: bool) -> Result<(), StoredError> {
         let mut refused = None;
         self.sums.fields(&mut |field| match field {
-            StoredField::Number(x) => *x = reader.number(),
+            StoredField::Number(x) => {
+                let read = reader.number();
+                *x = if only_check { *x } else { read };
+            }
             StoredField::Count(n, most) => {
-                *n = reader.integer(8);
-                if *n > most {
-                    let (found, expected) = (*n as u32, most as u32);
+                let read = reader.integer(8);
+                if read > most {
+                    let (found, expected) = (read as u32, most as u32);
                     refused.get_or_insert(StoredError::Mismatch { part: "count", found, expected });
-                    *n = most;
                 }
+                *n = if only_check { *n } else { read.min(most) };
             }
         });
         refused.map_or(Ok(()), Err)
     }
 
-    /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes written; it
-    /// takes stack for a copy. A context read back continues bit for bit from this state.
+    /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes written. A
+    /// context read back continues bit for bit from this state.
     ///
     /// | offset | bytes | content |
     /// |---|---|---|
@@ -99,7 +103,10 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
             for x in [low, high, self.memory.retention(), self.limit] {
                 writer.number(x);
             }
-            self.write_fields(writer);
+            self.sums.show(&mut |field| match field {
+                ShownField::Number(x) => writer.number(x),
+                ShownField::Count(n) => writer.bytes(&n.to_le_bytes()),
+            });
         })
     }
 
@@ -109,6 +116,38 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for a lambda, retention or limit that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (mask, memory, limit, stored) = Self::settings(bytes)?;
+        let mut context = Self::with_memory(mask, memory);
+        context.limit = limit;
+        context.read_fields(stored, false)?;
+        context.check_len(bytes)?;
+        Ok(context)
+    }
+
+    /// Replaces the context, in its place, by a stored one of the same mask and memory; an error leaves it as it was. (A sliding
+    /// context is read by [`Context::from_bytes`].)
+    ///
+    /// # Errors
+    /// Returns the errors of [`Context::from_bytes`], and [`Error::Mismatch`] for another mask or memory.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }
+        let (mask, memory, limit, stored) = Self::settings(bytes)?;
+        if mask != self.mask || memory != self.memory {
+            return Err(Error::Mismatch { parameter: "mask or memory of context and bytes" });
+        }
+        self.check_len(bytes)?;
+        self.read_fields(Reader { rest: stored.rest }, true)?;
+        self.limit = limit;
+        Ok(self.read_fields(stored, false)?)
+    }
+
+    fn check_len(&self, bytes: &[u8]) -> Result<(), StoredError> {
+        let (found, expected) = (count(bytes), self.byte_len() as u32);
+        if found == expected { Ok(()) } else { Err(StoredError::Length { found, expected }) }
+    }
+
+    /// Checks a stored context up to its fields, and returns what stands before them, and them.
+    fn settings(bytes: &[u8]) -> Result<(M, W, R, Reader<'_>), Error> {
         let parts = [
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),
@@ -126,14 +165,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         check_crc(bytes)?;
         let decays = [stored.number(), stored.number()];
         let (retention, limit) = (stored.number(), stored.number());
-        let mut context =
-            Self::with_memory(M::from_trace_decays(decays)?, W::from_retention(retention)?);
-        context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
-        context.read_fields(stored)?;
-        let expected = context.byte_len() as u32;
-        if expected != len {
-            return Err(StoredError::Length { found: len, expected }.into());
-        }
-        Ok(context)
+        let limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
+        Ok((M::from_trace_decays(decays)?, W::from_retention(retention)?, limit, stored))
     }
 }

@@ -1,4 +1,4 @@
-use super::bytes::StoredField;
+use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
@@ -102,6 +102,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     #[inline(always)]
     fn parts(&self, _mask: &M) -> impl EntrySource<S> {
         &self.moments
+    }
+
+    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
+        self.state.show(&mut |x| visit(ShownField::Number(x)));
+        self.max_abs_rewards.show(&mut |x| visit(ShownField::Number(x)));
+        self.moments.show(&mut |x| visit(ShownField::Number(x)));
+        visit(ShownField::Number(self.weight));
+        visit(ShownField::Count(self.len));
     }
 
     fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {

@@ -1,4 +1,4 @@
-use super::bytes::StoredField;
+use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, StatisticEntry, take_largest};
 use crate::error::Error;
@@ -124,6 +124,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     #[inline(always)]
     fn parts(&self, _mask: &M) -> impl EntrySource<S> {
         self
+    }
+
+    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
+        self.state.show(&mut |x| visit(ShownField::Number(x)));
+        self.max_abs_rewards.show(&mut |x| visit(ShownField::Number(x)));
+        let [first, second] = &self.blocks;
+        for moments in [&self.total, &self.error, first, second] {
+            moments.show(&mut |x| visit(ShownField::Number(x)));
+        }
+        let counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
+        [self.len].into_iter().chain(counts).for_each(|n| visit(ShownField::Count(n)));
     }
 
     fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {

@@ -73,7 +73,7 @@ use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
-use bytes::StoredField;
+use bytes::{ShownField, StoredField};
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};
 
@@ -130,7 +130,10 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Returns the sums that make up G.
     fn parts(&self, mask: &M) -> impl EntrySource<S>;
 
-    /// Shows every field in one order: to be stored, or read.
+    /// Shows every field in one order, to be stored.
+    fn show(&self, visit: &mut impl FnMut(ShownField<S>));
+
+    /// Shows every field in the same order, to be read.
     fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>));
 }
 

@@ -63,26 +63,12 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
         (column, j): (TokenBlock, usize),
         cumulant: usize,
     ) -> S {
-        let features = match column {
-            Phi => &self.phi[j],
-            PhiNext => &self.phi_next[j],
-            Reward => {
-                let Some(column) = self.rewards.get(cumulant) else { return S::ZERO };
-                return match row {
-                    Phi => column.phi[i],
-                    PhiNext => column.phi_next[i],
-                    Reward => column.rewards[0],
-                };
-            }
+        let entry = match column {
+            Reward => self.rewards.get(cumulant).and_then(|column| column.entry(row, i, 0)),
+            Phi => self.phi.get(j).and_then(|column| column.entry(row, i, cumulant)),
+            PhiNext => self.phi_next.get(j).and_then(|column| column.entry(row, i, cumulant)),
         };
-        match row {
-            Phi => features.phi[i],
-            PhiNext => features.phi_next[i],
-            Reward => match features.rewards.get(cumulant) {
-                Some(x) => *x,
-                None => S::ZERO,
-            },
-        }
+        entry.copied().unwrap_or(S::ZERO)
     }
 
     /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the sums beside G.
@@ -254,6 +240,7 @@ where
         auxiliary: B::ZERO,
     };
 
+    #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..D {
             Token::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);

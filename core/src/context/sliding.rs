@@ -1,4 +1,4 @@
-use super::bytes::StoredField;
+use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
@@ -69,6 +69,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entrywise<S>
         largest: S::ZERO,
     };
 
+    #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
         Entrywise::zip(&mut a.state, &mut b.state, &z.state, &mut f);
@@ -175,6 +176,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
 
     fn parts(&self, mask: &M) -> impl EntrySource<S> {
         if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
+    }
+
+    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
+        visit(ShownField::Count(self.window.len() as u64));
+        visit(ShownField::Count(self.fresh_len as u64));
+        for kept in &self.window {
+            kept.token.show(&mut |x| visit(ShownField::Number(x)));
+            visit(ShownField::Count(kept.ends.into()));
+        }
+        self.current.show(&mut |x| visit(ShownField::Number(x)));
+        self.fresh.show(&mut |x| visit(ShownField::Number(x)));
     }
 
     fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {

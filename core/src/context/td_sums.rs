@@ -85,7 +85,7 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
             }
         }
         for j in 0..D {
-            for i in 0..=j {
+            for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
                 let now = read.sum(StatisticEntry::G((Phi, i), (Phi, j)));
                 let next = read.sum(StatisticEntry::G((PhiNext, i), (PhiNext, j)));

@@ -131,19 +131,20 @@ impl Autoregression {
     pub(super) fn of_discount(&self, gamma: f32) -> [f32; M] {
         let mut known = [0.0; M];
         let (mut recursion, mut power, mut rest) = ([0.0; LAGS], 1.0, 1.0);
-        for i in 0..LAGS {
+        for (a, weight) in recursion.iter_mut().zip(self.weights) {
             power *= gamma;
-            recursion[i] = self.weights[i] * power;
-            rest -= recursion[i];
+            *a = weight * power;
+            rest -= *a;
         }
         if !is_stable(recursion) {
             return [1.0, 0.0, 0.0, 0.0, 0.0];
         }
         // The sum over the future of what the known samples contribute to it.
         let mut carried = 0.0;
-        for i in (0..LAGS).rev() {
-            carried = self.weights[i] + gamma * carried;
-            known[i] = (1.0 - gamma) * carried / rest;
+        let weights = self.weights.iter().rev().skip(1);
+        for (known, weight) in known.iter_mut().rev().skip(1).zip(weights) {
+            carried = weight + gamma * carried;
+            *known = (1.0 - gamma) * carried / rest;
         }
         known[LAGS] = self.weights[LAGS] / rest;
         known
@@ -182,15 +183,22 @@ const IDENTITY: [[f32; M]; M] = {
 
 /// Returns true if the recursion x_t = sum_i a_i x_{t-1-i} dies out: every reflection coefficient is below 1 in size.
 fn is_stable(mut a: [f32; LAGS]) -> bool {
-    for last in (0..LAGS).rev() {
-        let k = a[last];
+    let mut rest = a.as_mut_slice();
+    while let Some((k, before)) = rest.split_last_mut() {
         if !(k.abs() < 1.0) {
             return false;
         }
-        let (before, scale) = (a, 1.0 / (1.0 - k * k));
-        for i in 0..last {
-            a[i] = (before[i] + k * before[last - 1 - i]) * scale;
+        let scale = 1.0 / (1.0 - *k * *k);
+        // Both ends at once, from the outside to the middle.
+        let mut inner = &mut *before;
+        while let [first, between @ .., last] = inner {
+            (*first, *last) = ((*first + *k * *last) * scale, (*last + *k * *first) * scale);
+            inner = between;
         }
+        if let [middle] = inner {
+            *middle = (*middle + *k * *middle) * scale;
+        }
+        rest = before;
     }
     true
 }

@@ -125,9 +125,8 @@ impl Horizon {
                 let before = self.differences[k];
                 self.traces[k] = gamma * self.traces[k] + before;
                 self.covariances[k] = retention * self.covariances[k] + delta * self.traces[k];
-                for l in 0..=k {
-                    let square = before * self.differences[l];
-                    self.squares[k][l] = retention * self.squares[k][l] + square;
+                for (sum, other) in self.squares[k].iter_mut().zip(self.differences).take(k + 1) {
+                    *sum = retention * *sum + before * other;
                 }
             }
         } else {

@@ -50,6 +50,7 @@ use crate::scalar::Real;
 use crate::signal::SignalFeatures;
 use crate::value_function::clamp;
 use autoregression::Autoregression;
+use core::mem::MaybeUninit;
 use gate::Gate;
 use horizon::{Horizon, Moment};
 use surprise::{Observed, Surprise};
@@ -177,7 +178,19 @@ impl<const H: usize> Predictor<H> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
     pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY], 0.0)
+        Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY])
+    }
+
+    /// Does what [`Predictor::new`] does, in the predictor's final place: a chip's stack may have no room for it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Predictor::new`].
+    pub fn new_in(place: &mut MaybeUninit<Self>, horizons: [f32; H]) -> Result<&mut Self, Error> {
+        check(&horizons)?;
+        let new = place.write(Self::EMPTY);
+        new.set_horizons(&horizons);
+        new.limits = [f32::NEG_INFINITY, f32::INFINITY];
+        Ok(new)
     }
 }
 
@@ -187,49 +200,50 @@ impl<const H: usize> Predictor<H, f64> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
     pub const fn new_f64(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY], 0.0)
+        Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY])
     }
 }
 
 impl<const H: usize, S: Real> Predictor<H, S> {
-    const fn of_samples(horizons: [f32; H], limits: [S; 2], anchor: S) -> Result<Self, Error> {
+    const EMPTY: Self = Predictor {
+        limits: [S::ZERO; 2],
+        anchor: S::ZERO,
+        retention: 0.0,
+        horizons: [Horizon::new(1.0); H],
+        next: Horizon::new(1.0),
+        gate: Gate::new(0.0),
+        signal: SignalFeatures::new(),
+        td: Td::NEW,
+        autoregression: Autoregression::NEW,
+        surprise: Surprise::NEW,
+        second: 0.0,
+        value: 0.0,
+        seen: 0.0,
+        taken: 0.0,
+        missing: 0.0,
+        turn: 0,
+    };
+
+    const fn of_samples(horizons: [f32; H], limits: [S; 2]) -> Result<Self, Error> {
+        if let Err(error) = check(&horizons) {
+            return Err(error);
+        }
+        let mut new = Self::EMPTY;
+        new.set_horizons(&horizons);
+        new.limits = limits;
+        Ok(new)
+    }
+
+    /// Gives an empty predictor horizons that were checked.
+    const fn set_horizons(&mut self, horizons: &[f32; H]) {
         const { assert!(H > 0 && H < 65536, "there is at least one horizon") }
-        let mut longest = 1.0_f32;
-        let mut parts = [Horizon::new(1.0); H];
-        let mut h = 0;
+        let (mut longest, mut h) = (1.0_f32, 0);
         while h < H {
-            let horizon = horizons[h];
-            if !horizon.is_finite() {
-                return Err(Error::NonFinite { parameter: "horizon" });
-            }
-            if !(horizon >= 1.0 && horizon <= 1e6) {
-                return Err(Error::OutOfRange {
-                    parameter: "horizon",
-                    expected: "1 to 1,000,000 samples",
-                });
-            }
-            longest = longest.max(horizon);
-            parts[h] = Horizon::new(horizon);
+            longest = longest.max(horizons[h]);
+            self.horizons[h].length = horizons[h];
             h += 1;
         }
-        Ok(Predictor {
-            limits,
-            anchor,
-            retention: 1.0 - 1.0 / MEMORY.max(HORIZONS * longest),
-            horizons: parts,
-            next: Horizon::new(1.0),
-            gate: Gate::new(0.0),
-            signal: SignalFeatures::new(),
-            td: Td::NEW,
-            autoregression: Autoregression::NEW,
-            surprise: Surprise::NEW,
-            second: 0.0,
-            value: 0.0,
-            seen: 0.0,
-            taken: 0.0,
-            missing: 0.0,
-            turn: 0,
-        })
+        self.retention = 1.0 - 1.0 / MEMORY.max(HORIZONS * longest);
     }
 
     /// Returns the predictor with limits of what the sensor can measure: samples outside of them are never taken.
@@ -237,11 +251,17 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// # Errors
     /// [`Error::OutOfRange`], naming `limits`, unless `low` < `high`.
     pub fn with_limits(mut self, low: S, high: S) -> Result<Self, Error> {
-        if !(low < high) {
-            return Err(Error::OutOfRange { parameter: "limits", expected: "low < high" });
-        }
-        self.limits = [low, high];
+        self.set_limits(low, high)?;
         Ok(self)
+    }
+
+    /// Does what [`Predictor::with_limits`] does, in its place.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Predictor::with_limits`].
+    pub fn set_limits(&mut self, low: S, high: S) -> Result<(), Error> {
+        self.limits = checked_limits(low, high)?;
+        Ok(())
     }
 
     /// Takes the next sample, or none (`None` or NaN), and returns what is coming.
@@ -373,10 +393,11 @@ impl<const H: usize, S: Real> Predictor<H, S> {
 
     /// Forgets everything but the horizons and the limits.
     pub fn reset(&mut self) {
-        let horizons = self.horizons.each_ref().map(|horizon| horizon.length);
-        if let Ok(new) = Self::of_samples(horizons, self.limits, S::ZERO) {
-            *self = new;
-        }
+        let (horizons, limits) =
+            (self.horizons.each_ref().map(|horizon| horizon.length), self.limits);
+        *self = Self::EMPTY;
+        self.set_horizons(&horizons);
+        self.limits = limits;
     }
 
     /// Computes the weights of the horizon whose turn it is: TD's with one sample, the others' with the next.
@@ -399,6 +420,30 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         self.surprise.shift(by);
         self.horizons.iter_mut().chain([&mut self.next]).for_each(|horizon| horizon.shift(by));
     }
+}
+
+/// Refuses horizons of less than 1 or more than 1,000,000 samples.
+const fn check(horizons: &[f32]) -> Result<(), Error> {
+    let mut rest = horizons;
+    while let [horizon, after @ ..] = rest {
+        if !horizon.is_finite() {
+            return Err(Error::NonFinite { parameter: "horizon" });
+        }
+        if !(*horizon >= 1.0 && *horizon <= 1e6) {
+            let expected = "1 to 1,000,000 samples";
+            return Err(Error::OutOfRange { parameter: "horizon", expected });
+        }
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Refuses limits of which the lower one is not below the other.
+fn checked_limits<S: Real>(low: S, high: S) -> Result<[S; 2], Error> {
+    if low < high {
+        return Ok([low, high]);
+    }
+    Err(Error::OutOfRange { parameter: "limits", expected: "low < high" })
 }
 
 /// Returns a number in `f32`.

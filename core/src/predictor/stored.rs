@@ -1,9 +1,15 @@
 //! A predictor as bytes: what survives a deep sleep.
 
-use super::{Predictor, State};
-use crate::bytes::{CHECKSUM, Writer, check_crc, count, header, write};
+use super::autoregression::Autoregression;
+use super::gate::Gate;
+use super::horizon::Horizon;
+use super::surprise::Surprise;
+use super::td::Td;
+use super::{Predictor, State, check, checked_limits};
+use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
+use crate::signal::SignalFeatures;
 
 const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;
@@ -11,40 +17,54 @@ const VERSION: u8 = 1;
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-impl<const H: usize, S: Real> State for Predictor<H, S> {
-    /// All but the horizons' lengths, and what is of the type of the samples.
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Predictor { gate, signal, td, autoregression, surprise, .. } = self;
-        gate.numbers(visit);
-        signal.numbers(visit);
-        td.numbers(visit);
-        autoregression.numbers(visit);
-        surprise.numbers(visit);
-        self.horizons.iter_mut().for_each(|horizon| horizon.numbers(visit));
-        self.next.numbers(visit);
-        let Predictor { second, value, seen, taken, missing, .. } = self;
-        [second, value, seen, taken, missing].into_iter().for_each(visit);
-    }
+/// Shows the numbers of the state in the order in which they are stored: all but the horizons' lengths, and what is of the type of
+/// the samples. They are borrowed to be read, or copied to be written: one part at a time, since a chip's stack is small.
+macro_rules! each_number {
+    ($borrow:ident!($self:ident $(, $mut:ident)?), $visit:ident) => {
+        $borrow!($self.gate).numbers($visit);
+        $borrow!($self.signal).numbers($visit);
+        $borrow!($self.td).numbers($visit);
+        $borrow!($self.autoregression).numbers($visit);
+        $borrow!($self.surprise).numbers($visit);
+        for horizon in &$($mut)? $self.horizons {
+            $borrow!(*horizon).numbers($visit);
+        }
+        $borrow!($self.next).numbers($visit);
+        $visit($borrow!($self.second));
+        $visit($borrow!($self.value));
+        $visit($borrow!($self.seen));
+        $visit($borrow!($self.taken));
+        $visit($borrow!($self.missing));
+    };
+}
+macro_rules! borrowed {
+    ($part:expr) => {
+        (&mut $part)
+    };
+}
+macro_rules! copied {
+    ($part:expr) => {
+        (&mut { $part })
+    };
 }
 
 impl<const H: usize, S: Real> Predictor<H, S> {
-    /// A buffer of so many bytes takes the stored predictor.
-    pub const SIZE: usize = HEADER + size_of::<Self>().next_multiple_of(8) + CHECKSUM;
+    /// How many bytes the stored predictor takes.
+    pub const SIZE: usize = {
+        let horizon = size_of::<Horizon>() - size_of::<f32>();
+        let once = size_of::<Gate>() + size_of::<Td>() + size_of::<Autoregression>();
+        let parts = once + size_of::<Surprise>() + (H + 1) * horizon;
+        let own = 4 * (H + SignalFeatures::<4>::NUMBERS + 6) + 3 * S::BYTES;
+        HEADER + parts + own + CHECKSUM
+    };
 
     fn kind() -> [u8; KIND] {
         let [h0, h1] = (H as u16).to_le_bytes();
         [VERSION, S::BYTES as u8, h0, h1]
     }
 
-    /// Returns how many bytes the stored predictor takes: at most [`Predictor::SIZE`].
-    pub fn byte_len(&self) -> usize {
-        let (mut copy, mut numbers) = (*self, 0);
-        copy.numbers(&mut |_| numbers += 1);
-        HEADER + 3 * S::BYTES + size_of::<f32>() * (H + numbers + 1) + CHECKSUM
-    }
-
-    /// Writes the predictor to the front of a buffer, for example before a deep sleep, and returns the bytes written;
-    /// it takes stack for a copy. A predictor read back continues bit for bit from this state.
+    /// Writes the predictor to the front of a buffer, for example before a deep sleep, and returns the bytes written. A
+    /// predictor read back continues bit for bit from this state.
     ///
     /// | offset | bytes | content |
     /// |---|---|---|
@@ -74,19 +94,19 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// ```
     ///
     /// # Errors
-    /// [`StoredError::Length`] if the buffer is shorter than [`Predictor::byte_len`].
+    /// [`StoredError::Length`] if the buffer is shorter than [`Predictor::SIZE`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
-        let len = self.byte_len();
-        write(buffer, len as u64, |writer| {
+        write(buffer, Self::SIZE as u64, |writer| {
             writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
-            writer.bytes(&(len as u32).to_le_bytes());
+            writer.bytes(&(Self::SIZE as u32).to_le_bytes());
             self.horizons.iter().for_each(|horizon| writer.number(horizon.length));
             let [low, high] = self.limits;
             [low, high, self.anchor].into_iter().for_each(|x| writer.number(x));
             writer.bytes(&self.turn.to_le_bytes());
-            let mut copy = *self;
-            copy.numbers(&mut |x| Writer::number(writer, *x));
+            let visit = &mut |x: &mut f32| writer.number(*x);
+            each_number!(copied!(self), visit);
+            debug_assert_eq!(writer.rest.len(), CHECKSUM);
         })
     }
 
@@ -97,25 +117,43 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for a horizon, limits or a number of the state that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut predictor = Self::EMPTY;
+        predictor.read(bytes)?;
+        Ok(predictor)
+    }
+
+    /// Replaces the predictor, in its place, by what [`Predictor::from_bytes`] returns; an error leaves it as it was.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Predictor::from_bytes`].
+    pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let parts =
             [("format version", 1), ("sample type (4: f32, 8: f64)", 1), ("number of horizons", 2)];
-        let (mut stored, len) = header(bytes, &Self::kind(), MAGIC, &parts)?;
-        let missing = StoredError::Length { found: count(bytes), expected: len };
-        check_crc(bytes.get(..len as usize).ok_or(missing)?)?;
-        let horizons = [(); H].map(|()| stored.number());
-        let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
-        let mut predictor =
-            Self::of_samples(horizons, [low, high], anchor)?.with_limits(low, high)?;
-        let expected = predictor.byte_len() as u32;
-        if len != expected {
-            return Err(StoredError::Length { found: len, expected }.into());
+        let (mut stored, found) = header(bytes, &Self::kind(), MAGIC, &parts)?;
+        let expected = Self::SIZE as u32;
+        if found != expected {
+            return Err(StoredError::Length { found, expected }.into());
         }
-        predictor.turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
-        let mut finite = anchor.is_finite();
-        predictor.numbers(&mut |x| {
-            *x = stored.number();
-            finite &= x.is_finite();
-        });
-        if finite { Ok(predictor) } else { Err(Error::NonFinite { parameter: "state" }) }
+        let missing = StoredError::Length { found: count(bytes), expected };
+        check_crc(bytes.get(..Self::SIZE).ok_or(missing)?)?;
+        let horizons = [(); H].map(|()| stored.number());
+        check(&horizons)?;
+        let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
+        let limits = checked_limits(low, high)?;
+        let turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
+        let (mut state, numbers) = (
+            Reader { rest: stored.rest },
+            (Self::SIZE - HEADER - 4 * H - 3 * S::BYTES - 4 - CHECKSUM) / 4,
+        );
+        let finite = (0..numbers).all(|_| state.number::<f32>().is_finite());
+        if !finite || !anchor.is_finite() {
+            return Err(Error::NonFinite { parameter: "state" });
+        }
+        *self = Self::EMPTY;
+        self.set_horizons(&horizons);
+        (self.limits, self.anchor, self.turn) = (limits, anchor, turn);
+        let visit = &mut |x: &mut f32| *x = stored.number();
+        each_number!(borrowed!(self, mut), visit);
+        Ok(())
     }
 }

@@ -50,31 +50,32 @@ pub(super) fn exp2(x: f32) -> f32 {
     p * f32::from_bits(shifted.to_bits() << 23)
 }
 
-/// Returns tanh x as x P(x^2) / Q(x^2), the rational minimax approximation used by Eigen and XLA, on
-/// [-7.9, 7.9], where `f32` reaches 1; outside, the value at the nearer end.
+/// Returns tanh x as 1 - 2 / (e^(2 |x|) + 1) in `f64`, rounded to `f32` at the end. Each step is monotone but for its rounding, which
+/// is far less than what neighbouring `f32`s differ by.
 #[inline(always)]
 pub(super) fn tanh(x: f32) -> f32 {
-    const LIMIT: f32 = 7.905_311;
-    const NUMERATOR: [f32; 7] = [
-        -2.760_768_5e-16,
-        2.000_188e-13,
-        -8.604_672e-11,
-        5.122_297e-8,
-        1.485_722_4e-5,
-        6.372_619_3e-4,
-        4.893_524_6e-3,
-    ];
-    const DENOMINATOR: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525e-3];
-    let x = if x < -LIMIT { -LIMIT } else { x };
-    let x = if x > LIMIT { LIMIT } else { x };
-    let x2 = x * x;
-    let mut p = NUMERATOR[0];
-    for coefficient in &NUMERATOR[1..] {
-        p = p * x2 + *coefficient;
-    }
-    let mut q = DENOMINATOR[0];
-    for coefficient in &DENOMINATOR[1..] {
-        q = q * x2 + *coefficient;
-    }
-    x * p / q
+    /// Adding it rounds to the nearest integer, as [`ROUND`].
+    const ROUND: f64 = 1.5 / f64::EPSILON;
+    let x = x as f64;
+    // From 9.1 on `f32` is 1.
+    let size = if x.abs() > 10.0 { 10.0 } else { x.abs() };
+    // e^(2 size) = 2^k e^z with |z| <= ln 2 / 2, by the series of e^z.
+    let y = (2.0 * core::f64::consts::LOG2_E) * size;
+    let shifted = y + ROUND;
+    let z = (y - (shifted - ROUND)) * core::f64::consts::LN_2;
+    let p = 1.0 / 40_320.0;
+    let p = p * z + 1.0 / 5_040.0;
+    let p = p * z + 1.0 / 720.0;
+    let p = p * z + 1.0 / 120.0;
+    let p = p * z + 1.0 / 24.0;
+    let p = p * z + 1.0 / 6.0;
+    let p = p * z + 0.5;
+    let p = p * z + 1.0;
+    let p = p * z + 1.0;
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    let large = 1.0 - 2.0 / (p * power + 1.0);
+    // Where that cancels, two terms of tanh's own series are enough.
+    let small = size - size * size * size * (1.0 / 3.0);
+    let tanh = if size < 1.0 / 4096.0 { small } else { large };
+    tanh.copysign(x) as f32
 }

@@ -5,12 +5,14 @@
 //! cannot do: comparisons that steer control flow.
 
 mod elementary;
+mod environment;
 mod exp2_table;
 mod functions;
 mod instruction_set;
 #[cfg(feature = "research")]
 mod lanes;
 
+pub use environment::{ArithmeticError, environment};
 #[cfg(feature = "research")]
 pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
@@ -74,12 +76,12 @@ pub trait Scalar:
     /// Returns the correctly rounded square root.
     fn sqrt(self) -> Self;
 
-    /// Returns 2^x for x <= 127: for `f32` and lanes with a relative error below 2e-7, and below x = -125 as 2^-125; for
+    /// Returns 2^x for x <= 127: for `f32` and lanes to 2.3 units in the last place, and below x = -125 as 2^-125; for
     /// `f64` to 1 unit in the last place.
     fn exp2(self) -> Self;
 
-    /// Returns the hyperbolic tangent: for `f32` and lanes with an absolute error below 5e-7, for `f64` to 2 units in the
-    /// last place.
+    /// Returns the hyperbolic tangent: for `f32` and lanes to 0.51 units in the last place and monotone, for `f64` to 2
+    /// units.
     fn tanh(self) -> Self;
 
     /// Returns the absolute value.

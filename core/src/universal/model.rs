@@ -357,11 +357,6 @@ macro_rules! pretrained {
                 if !(gamma >= 0.0 && gamma < 1.0) {
                     return Err(Error::OutOfRange { parameter: "gamma", expected: "[0, 1)" });
                 }
-                let [ridge, full, gate] = [
-                    PRETRAINED.log_ridge.as_flattened(),
-                    PRETRAINED.ridge_mix_logit.as_flattened(),
-                    PRETRAINED.gate_logits.as_flattened(),
-                ];
                 const fn row<const N: usize>(from: &[f32], row: usize) -> [$t; N] {
                     let mut out = [0.0; N];
                     let mut i = 0;
@@ -374,11 +369,19 @@ macro_rules! pretrained {
                 Ok(UniversalModel {
                     gamma,
                     mask: TwoTraces { decays: [Self::LAMBDA as $t * gamma, gamma] },
-                    parameters: UniversalParameters {
-                        log_ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
-                        log_bellman_mix: row(&PRETRAINED.log_bellman_mix, 0),
-                        ridge_mix_logit: [row(full, 0), row(full, 1)],
-                        gate_logits: [row(gate, 0), row(gate, 1)],
+                    // Computed by the compiler, so that no chip does.
+                    parameters: const {
+                        let [ridge, full, gate] = [
+                            PRETRAINED.log_ridge.as_flattened(),
+                            PRETRAINED.ridge_mix_logit.as_flattened(),
+                            PRETRAINED.gate_logits.as_flattened(),
+                        ];
+                        UniversalParameters {
+                            log_ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
+                            log_bellman_mix: row(&PRETRAINED.log_bellman_mix, 0),
+                            ridge_mix_logit: [row(full, 0), row(full, 1)],
+                            gate_logits: [row(gate, 0), row(gate, 1)],
+                        }
                     },
                 })
             }

@@ -222,9 +222,9 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
 /// Returns b - A w.
 fn residual<R: Real, const D: usize>(system: &TdSystem<R, D>, w: &[R; D]) -> [R; D] {
     let mut residual = system.b;
-    for j in 0..D {
-        for i in 0..D {
-            residual[i] -= system.a[j][i] * w[j];
+    for (column, w) in system.a.iter().zip(w) {
+        for (left, a) in residual.iter_mut().zip(column) {
+            *left -= *a * *w;
         }
     }
     residual
@@ -394,7 +394,8 @@ impl<R: Real> UniversalParameters<R> {
         quantities: &Quantities<R>,
         [first, before]: [&FixedPoint<R, D>; 2],
     ) -> Result<(FixedPoint<R, D>, R), Error> {
-        if !summary.admissible[trace as usize] {
+        let [low, high] = summary.admissible;
+        if !(if trace == Trace::Low { low } else { high }) {
             // Without the equation w_l is w_{l-1}, and no test rejects that.
             return Ok((*before, R::ZERO));
         }
@@ -419,7 +420,7 @@ impl<R: Real> UniversalParameters<R> {
         if trace == Trace::High {
             (start, system.b) = (before.weights, left);
             for j in 0..D {
-                for i in 0..=j {
+                for i in 0..j + 1 {
                     (system.a[j][i], system.a[i][j]) = (second_moments[j][i], second_moments[j][i]);
                 }
             }

@@ -1,0 +1,213 @@
+//! Every elementary function of the core over every `f32`: its largest error, whether it is monotone, and its special values. It
+//! fails if one is beyond its tolerance, or a tolerance is much more than is needed, or the guide's table is another.
+//!
+//! `cargo run -p elementary` takes less than a minute of a processor.
+
+// `!(x <= y)` is how NaN is an error.
+#![allow(clippy::neg_cmp_op_on_partial_ord)]
+
+mod walk;
+
+use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
+use std::process::ExitCode;
+use walk::{Found, mirrored, walk, walk_root};
+
+/// What is promised of a function, in the guide's words.
+struct Promise {
+    name: &'static str,
+    domain: &'static str,
+    /// The largest error in units in the last place, to two digits.
+    ulp: f64,
+    /// How many neighbours have values in the wrong order; none of a function that is not monotone.
+    descents: Option<u64>,
+    reason: &'static str,
+}
+
+/// A tolerance that is larger than what was found by more than this is stale.
+const SLACK: f64 = 0.01;
+/// Angles beyond it are reduced by the `f64` next to 2 pi.
+const LARGEST_ANGLE: f32 = 1_647_098.9;
+const ANGLES: [f32; 2] = [1.0 / 8192.0, LARGEST_ANGLE];
+/// Powers of smaller numbers are 1.
+const NO_POWER: f32 = f32::EPSILON / 8.0;
+/// Outside of it the hyperbolic tangent is its argument, or 1.
+const TANH: [f32; 2] = [1.0 / 8192.0, 10.0];
+/// The page that has the table.
+const GUIDE: &str = include_str!("../../../host/src/guide/same_bits.md");
+
+fn exp2_and_derivatives(x: f64) -> [f64; 5] {
+    let (y, l) = (libm::exp2(x), core::f64::consts::LN_2);
+    [y, y * l, y * l * l, y * l * l * l, y * l * l * l * l]
+}
+
+fn tanh_and_derivatives(x: f64) -> [f64; 5] {
+    let t = libm::tanh(x);
+    let d1 = 1.0 - t * t;
+    let d2 = -2.0 * t * d1;
+    let d3 = -2.0 * (d1 * d1 + t * d2);
+    [t, d1, d2, d3, -2.0 * (3.0 * d1 * d2 + t * d3)]
+}
+
+fn ln_and_derivatives(x: f64) -> [f64; 5] {
+    let r = 1.0 / x;
+    [libm::log(x), r, -r * r, 2.0 * r * r * r, -6.0 * r * r * r * r]
+}
+
+fn sin_and_derivatives(x: f64) -> [f64; 5] {
+    let (s, c) = (libm::sin(x), libm::cos(x));
+    [s, c, -s, -c, s]
+}
+
+fn cos_and_derivatives(x: f64) -> [f64; 5] {
+    let (s, c) = (libm::sin(x), libm::cos(x));
+    [c, -s, -c, s, c]
+}
+
+fn of_lanes(function: impl Fn(Lanes8) -> Lanes8) -> impl Fn(f32) -> f32 {
+    move |x| function(Lanes8::splat(x)).lane(0)
+}
+
+/// The functions, what is promised of them, and how they are walked.
+fn functions() -> [(Promise, fn() -> Found); 8] {
+    fn promise(
+        (name, domain): (&'static str, &'static str),
+        (ulp, descents): (f64, Option<u64>),
+        reason: &'static str,
+    ) -> Promise {
+        Promise { name, domain, ulp, descents, reason }
+    }
+    let angles = "up to 1,647,098 in size; beyond, the angle is reduced by the `f64` next to 2 pi";
+    [
+        (promise(("sqrt", "all"), (0.5, Some(0)), "IEEE 754 asks for it"), || {
+            walk_root(<f32 as Scalar>::sqrt)
+        }),
+        (promise(("sqrt of lanes", "all"), (0.5, Some(0)), "in operations that vectorise"), || {
+            walk_root(of_lanes(Lanes8::sqrt))
+        }),
+        (
+            promise(
+                ("exp2", "-125 to 127; below, the value at -125"),
+                (2.29, Some(83_634)),
+                "a polynomial of degree 5: one degree more would cost softmax two operations for each score",
+            ),
+            || {
+                let exp2 = <f32 as Scalar>::exp2;
+                let negative = walk(-1.0, [NO_POWER, 125.0], 125.0, exp2, exp2_and_derivatives);
+                negative.and(walk(1.0, [NO_POWER, 127.0], 127.0, exp2, exp2_and_derivatives))
+            },
+        ),
+        (promise(("tanh", "all"), (0.51, Some(0)), "in `f64`, rounded once"), || {
+            let tanh = <f32 as Scalar>::tanh;
+            let negative = mirrored(TANH, f32::MAX, -1.0, tanh);
+            negative.and(walk(1.0, TANH, f32::MAX, tanh, tanh_and_derivatives))
+        }),
+        (
+            promise(
+                ("exp", "-103.9 to 88.7; below, 0; above, infinity"),
+                (0.91, Some(0)),
+                "as in msun",
+            ),
+            || {
+                let exact = |x| [libm::exp(x); 5];
+                let negative = walk(-1.0, [NO_POWER, 103.9], 103.9, exp_f32, exact);
+                negative.and(walk(1.0, [NO_POWER, 88.722_83], 88.722_83, exp_f32, exact))
+            },
+        ),
+        (promise(("ln", "all above 0"), (0.83, Some(0)), "as in msun"), || {
+            walk(1.0, [0.0, f32::MAX], f32::MAX, <f32 as Real>::ln, ln_and_derivatives)
+        }),
+        (promise(("sin", angles), (0.5, None), "as in msun, in `f64`"), || {
+            let sin = <f32 as Real>::sin;
+            let negative = mirrored(ANGLES, LARGEST_ANGLE, -1.0, sin);
+            negative.and(walk(1.0, ANGLES, LARGEST_ANGLE, sin, sin_and_derivatives))
+        }),
+        (promise(("cos", angles), (0.5, None), "as in msun, in `f64`"), || {
+            let cos = <f32 as Real>::cos;
+            let negative = mirrored(ANGLES, LARGEST_ANGLE, 1.0, cos);
+            negative.and(walk(1.0, ANGLES, LARGEST_ANGLE, cos, cos_and_derivatives))
+        }),
+    ]
+}
+
+/// What IEEE 754 or the function's definition says of zeros, infinities and what is none.
+fn special_values() -> Vec<(&'static str, f32, f32)> {
+    let (infinity, nan) = (f32::INFINITY, f32::NAN);
+    let (exp2, tanh) = (<f32 as Scalar>::exp2, <f32 as Scalar>::tanh);
+    let (ln, sin, cos) = (<f32 as Real>::ln, <f32 as Real>::sin, <f32 as Real>::cos);
+    let roots = [(-0.0, -0.0), (0.0, 0.0), (infinity, infinity), (-1.0, nan), (nan, nan)];
+    let scalars = roots.map(|(x, y)| ("sqrt", <f32 as Scalar>::sqrt(x), y));
+    let lanes = roots.map(|(x, y)| ("sqrt of lanes", of_lanes(Lanes8::sqrt)(x), y));
+    let least = f32::from_bits(2 << 23);
+    let others = [
+        ("exp2", exp2(-infinity), least),
+        ("exp2", exp2(f32::MIN), least),
+        ("exp2", exp2(0.0), 1.0),
+        ("exp2", exp2(nan), nan),
+        ("tanh", tanh(infinity), 1.0),
+        ("tanh", tanh(-infinity), -1.0),
+        ("tanh", tanh(-0.0), -0.0),
+        ("tanh", tanh(nan), nan),
+        ("exp", exp_f32(infinity), infinity),
+        ("exp", exp_f32(-infinity), 0.0),
+        ("exp", exp_f32(0.0), 1.0),
+        ("exp", exp_f32(nan), nan),
+        ("ln", ln(0.0), -infinity),
+        ("ln", ln(-1.0), nan),
+        ("ln", ln(infinity), infinity),
+        ("ln", ln(1.0), 0.0),
+        ("ln", ln(nan), nan),
+        ("sin", sin(-0.0), -0.0),
+        ("sin", sin(infinity), nan),
+        ("sin", sin(nan), nan),
+        ("cos", cos(0.0), 1.0),
+        ("cos", cos(infinity), nan),
+        ("cos", cos(nan), nan),
+    ];
+    scalars.into_iter().chain(lanes).chain(others).collect()
+}
+
+fn main() -> ExitCode {
+    let mut failures = Vec::new();
+    let mut expect = |holds: bool, what: String| {
+        if !holds {
+            failures.push(what);
+        }
+    };
+    println!("| function | arguments | ulp | monotone | why so many |\n|---|---|---|---|---|");
+    for (Promise { name, domain, ulp, descents, reason }, find) in functions() {
+        let found = find();
+        let monotone = match descents {
+            None => "no".to_owned(),
+            Some(0) => "yes".to_owned(),
+            Some(n) => format!("but for {n} neighbours"),
+        };
+        let row = format!("| `{name}` | {domain} | {ulp:.2} | {monotone} | {reason} |");
+        println!("{row}");
+        let at = found.at;
+        println!(
+            "  {} arguments: {:.4} at {at:e}, {} descents",
+            found.count, found.ulp, found.descents
+        );
+        expect(found.ulp <= ulp + 0.005, format!("{name}: {} ulp at {at:e}", found.ulp));
+        expect(
+            found.ulp > ulp - SLACK,
+            format!("{name}: {ulp} ulp where {} were found", found.ulp),
+        );
+        expect(
+            descents.is_none_or(|n| n == found.descents),
+            format!("{name}: {} descents", found.descents),
+        );
+        expect(
+            GUIDE.contains(&row),
+            format!("host/src/guide/same_bits.md has another row of {name}"),
+        );
+    }
+    for (name, got, want) in special_values() {
+        let equal = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+        expect(equal, format!("{name}: {got:e} where {want:e} is right"));
+    }
+    for failure in &failures {
+        eprintln!("{failure}");
+    }
+    ExitCode::from(u8::from(!failures.is_empty()))
+}
