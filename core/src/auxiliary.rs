@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 use crate::transition::Token;
 
 /// F = sum (phi phi^T + phi' phi'^T), of which the upper triangle is kept, and sum r_m^2 of C cumulants: a
-/// context whose mask has a trace needs them beside G, to be read in units of its own.
+/// context whose mask has a trace needs them in addition to G, so that it can be normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondMoments<S, const D: usize, const C: usize> {
     phi: [[S; D]; D],
@@ -44,7 +44,7 @@ pub enum TokenBlock {
     /// The reward's.
     Reward,
 }
-/// A sum that is read: an entry of G_u, or one that stands beside G.
+/// Names a sum of a context: an entry of G_u, or a sum that is kept in addition to G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatisticEntry {
     /// The entry of G_u at a row and a column.

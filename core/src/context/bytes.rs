@@ -24,7 +24,7 @@ pub enum ShownField<S> {
 pub enum StoredField<'a, S> {
     /// A number.
     Number(&'a mut S),
-    /// A count of at most so many.
+    /// A count, and the largest count that is accepted.
     Count(&'a mut u64, u64),
 }
 

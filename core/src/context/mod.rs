@@ -30,7 +30,7 @@
 //! # Memory
 //!
 //! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants (under TD(lambda)'s mask d^2 + C more,
-//! and its trace of 4 d + 2 C), a context in `f32` takes so many bytes on a 32-bit device, rounded up to a multiple of 8:
+//! and its trace of 4 d + 2 C), a context in `f32` takes the following number of bytes on a 32-bit device, rounded up to a multiple of 8:
 //!
 //! | window | bytes | d = 4, C = 1 | d = 8 | d = 16 |
 //! |---|---|---|---|---|
@@ -100,7 +100,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     fn from_retention(retention: S) -> Result<Self, Error>;
 }
 
-/// The sums that a window keeps, and the state of the mask beside them.
+/// The sums that a window keeps, together with the state of the mask.
 pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {

@@ -71,7 +71,7 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
         entry.copied().unwrap_or(S::ZERO)
     }
 
-    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the sums beside G.
+    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums.
     #[inline(always)]
     pub(super) fn update(
         &mut self,

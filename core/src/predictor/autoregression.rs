@@ -7,9 +7,9 @@ use crate::scalar::Scalar;
 const LAGS: usize = 4;
 /// Their weights, and the constant's.
 pub(super) const M: usize = LAGS + 1;
-/// What was learned shrinks by this factor with each sample.
+/// The factor by which the weight of past samples shrinks with each sample.
 const RETENTION: f32 = 0.998;
-/// The inverse begins as so many times the identity, and does not grow beyond the limit, in its trace.
+/// The inverse begins as INVERSE times the identity, and its trace does not grow beyond the limit.
 const INVERSE: f32 = 10.0;
 const LIMIT: f32 = 1e5;
 /// The unit is the deviation of so many samples.

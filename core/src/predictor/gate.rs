@@ -20,7 +20,7 @@ const EVENTS: f32 = 2.3;
 /// Samples held back lie together if they differ by less than the width and this share of their distance.
 const TOGETHER: f32 = 0.25;
 
-/// What became of a sample.
+/// How the predictor used a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

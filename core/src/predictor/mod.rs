@@ -111,7 +111,7 @@ pub struct Outlook<const H: usize = 1, S: Real = f32> {
     pub surprise: f32,
     /// The largest surprise of the 25 to 50 samples before.
     pub recent: f32,
-    /// What became of the sample.
+    /// How the sample was used.
     pub status: SampleStatus,
 }
 
@@ -147,7 +147,7 @@ fn sequence<T: serde::Serialize, Z: serde::Serializer>(
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predictor<const H: usize = 1, S: Real = f32> {
-    /// What the sensor can measure.
+    /// The least and the largest value that the sensor can measure.
     limits: [S; 2],
     /// Everything else is a distance from here: the median of the first three samples, or the level that the signal moved to.
     anchor: S,

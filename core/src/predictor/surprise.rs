@@ -11,7 +11,7 @@ const SHORT: f32 = 500.0;
 const LONG: f32 = 8000.0;
 /// An error counts as so many usual ones at most.
 const LARGEST_ERROR: f32 = 100.0;
-/// What is smaller than this is 0: no square of a sample.
+/// Squares below this count as 0.
 const TINY: f32 = 1e-30;
 /// The share of a statistic's values that its tail holds, and -ln of it.
 const TAIL: f32 = 0.1;
