@@ -1,6 +1,7 @@
 //! Importance weights of transitions: off-policy evaluation in context.
 
 use ictd_core::context::{Forgetting, Growing, Memory};
+use ictd_core::linalg::dot;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
 use ictd_core::rng::Rng;
 use ictd_core::{Context, Error, UniversalModel};
@@ -30,16 +31,16 @@ impl Mdp {
     fn draw(rng: &mut Rng) -> Self {
         let phi = [(); STATES].map(|()| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
         let w = SVector::<f64, 4>::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-        let value = SVector::<f64, STATES>::from_fn(|s, _| w.dot(&phi[s]));
+        let value = SVector::<f64, STATES>::from_fn(|s, _| dot(&w, &phi[s]));
         let [target, behaviour] = [(); 2].map(|()| [(); STATES].map(|()| distribution(rng)));
         let next = [(); STATES].map(|()| [(); ACTIONS].map(|()| distribution(rng)));
         let mut reward = [[0.0; ACTIONS]; STATES];
         for s in 0..STATES {
             // Advantages of mean 0 under the target policy.
             let drawn = SVector::<f64, ACTIONS>::from_fn(|_, _| rng.uniform_in(-2.0, 2.0));
-            let mean = drawn.dot(&target[s]);
+            let mean = dot(&drawn, &target[s]);
             for a in 0..ACTIONS {
-                reward[s][a] = value[s] - GAMMA * value.dot(&next[s][a]) + drawn[a] - mean;
+                reward[s][a] = value[s] - GAMMA * dot(&value, &next[s][a]) + drawn[a] - mean;
             }
         }
         Mdp { phi, next, reward, target, behaviour, value }
