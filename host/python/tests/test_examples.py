@@ -45,3 +45,11 @@ def test_a_benchmark_scores_a_perfect_detector_and_none():
     assert score(perfect) > 99
     perfect[700] = 1.0
     assert 90 < score(perfect) < 98
+
+
+def test_a_network_of_another_library_learns_from_the_trainers_tasks():
+    found = runpy.run_path(str(EXAMPLES / "other_network.py"))
+    untrained, trained = (found["judged"](found["train"](batches), contexts=20) for batches in (0, 500))
+    zero = trained.msve["zero"][-1]
+    assert untrained.msve["model"][-1] > 0.9 * zero and trained.msve["model"][-1] < 0.6 * zero
+    assert trained.explained["TD(0)"] < 0.9
