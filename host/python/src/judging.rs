@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The most contexts.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 12;
 
 /// Contexts in fresh tasks, with the truth about each.
 #[pyclass(frozen, module = "ictd._ictd")]
