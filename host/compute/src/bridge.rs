@@ -1,11 +1,10 @@
-//! The tasks of a recipe as arrays, for networks of other libraries: the trainer's own stream, and fresh contexts that
-//! judge any value function.
+//! Fresh contexts of a recipe's tasks, which judge any value function.
 
 use crate::capacity::OWN;
 use crate::estimator::{Estimator, Method, Stream};
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
-use crate::recipe::{InvalidSetting, LossKind, Recipe};
+use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
 use ictd_core::Error;
 use ictd_core::metrics::{EvaluationStates, ValueSample};
@@ -14,84 +13,6 @@ use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
 use ictd_core::transition::Transition;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
-
-/// A trajectory that the trainer trains on: the windows of a batch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Batch {
-    /// phi_0, phi_1, ..., (n + W + 2, d).
-    pub features: Vec<f32>,
-    /// R_1, R_2, ..., (n + W + 1).
-    pub rewards: Vec<f32>,
-    /// The true value of each state, (n + W + 2); NaN where none is known.
-    pub values: Vec<f32>,
-}
-
-/// The batches of a seed, in the order in which [`Trainer`](crate::Trainer) trains on them.
-#[derive(Clone, Debug)]
-pub struct BatchStream {
-    tasks: RecipeTasks,
-    seed: u64,
-    rng: Rng,
-    task: Option<AnyTask<OWN>>,
-    number: u64,
-}
-
-fn invalid<T>(setting: &'static str, reason: &str) -> Result<T, InvalidSetting> {
-    Err(InvalidSetting { setting, reason: reason.to_owned() })
-}
-
-impl BatchStream {
-    /// Returns the stream of a seed, at its beginning.
-    /// Errors: as [`Recipe::check`]; [`InvalidSetting`] for settings under which batches are no trajectories of one length
-    /// and discount.
-    pub fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
-        recipe.check()?;
-        let of_one = "expected contexts of one length, one discount, and no sampled returns here";
-        if recipe.context_range.is_some() {
-            return invalid("context-range", of_one);
-        }
-        if recipe.gamma_range.is_some() {
-            return invalid("gamma-range", of_one);
-        }
-        if recipe.loss == LossKind::MonteCarlo {
-            return invalid("loss", of_one);
-        }
-        let (tasks, rng) = (RecipeTasks(recipe), Rng::stream(seed, RngStream::Tasks));
-        Ok(BatchStream { tasks, seed, rng, task: None, number: 0 })
-    }
-
-    /// Returns the number of the next batch.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Returns the next batch.
-    /// Errors: the core's, for a task that cannot be drawn.
-    pub fn next_batch(&mut self) -> Result<Batch, Error> {
-        let Recipe { gamma, dim, batches, context_length, batch_size, .. } = self.tasks.0;
-        let (gamma, each) = (gamma as f32, batches as u64);
-        if self.number.is_multiple_of(each) {
-            let number = self.number / each;
-            self.task = Some(self.tasks.draw_in_turn(self.seed, number, gamma, &mut self.rng)?);
-        }
-        self.number += 1;
-        let task = self.task.as_ref().ok_or(Error::Empty { parameter: "task" })?;
-        let mut states = vec![task.initial_state(&mut self.rng)];
-        let mut batch = Batch::default();
-        for k in 0..context_length + batch_size + 1 {
-            let (reward, next) = task.step(states[k], &mut self.rng);
-            batch.rewards.push(reward);
-            states.push(next);
-        }
-        for state in &states {
-            batch.features.extend(task.features(*state).iter().take(dim));
-        }
-        batch.values = vec![f32::NAN; states.len()];
-        // CartPole's are not known.
-        let _ = task.true_values(gamma, &states, &mut batch.values);
-        Ok(batch)
-    }
-}
 
 /// A context in a fresh task, and the truth about the task.
 #[derive(Clone, Debug)]

@@ -160,14 +160,10 @@ impl OwnTasks {
 
     /// Reads a name: `own-` and a digest, or a file that ends in `.npz`, perhaps with `#own-` and a digest after it.
     pub fn named(text: &str) -> Option<Self> {
-        let own = |text: &str| {
-            let digest = text.strip_prefix("own-").unwrap_or_default();
-            digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
-        };
-        let file =
-            text.split_once('#').map_or(text, |(file, name)| if own(name) { file } else { "" });
-        let is_file = file.to_ascii_lowercase().ends_with(".npz") && !file.contains(',');
-        (own(text) || is_file).then(|| OwnTasks { name: text.to_owned(), arrays: None })
+        let own = OwnTasks { name: text.to_owned(), arrays: None };
+        let (file, digest) = own.source();
+        let is_file = |file: &str| file.to_ascii_lowercase().ends_with(".npz");
+        file.map_or(digest.is_some(), is_file).then_some(own)
     }
 
     /// Returns the name, as recipes have it.
@@ -177,9 +173,13 @@ impl OwnTasks {
 
     /// Returns the file that is named, if one is, and the name that its tasks should have.
     pub fn source(&self) -> (Option<&str>, Option<&str>) {
-        match self.name.split_once('#') {
+        let is_digest = |text: &str| {
+            let digest = text.strip_prefix("own-").unwrap_or_default();
+            digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
+        };
+        match self.name.rsplit_once('#').filter(|(_, name)| is_digest(name)) {
             Some((file, name)) => (Some(file), Some(name)),
-            None if self.name.starts_with("own-") => (None, Some(&self.name)),
+            None if is_digest(&self.name) => (None, Some(&self.name)),
             None => (Some(&self.name), None),
         }
     }

@@ -1,64 +1,83 @@
-"""Trains a small network of PyTorch on the tasks of the paper's trainer, and asks the judge whether it has become TD.
+"""Trains a small network of JAX on the tasks of the paper's trainer, and asks the judge whether it has become TD.
 
-    pip install torch && python other_network.py [BATCHES]
+    pip install jax && python other_network.py [BATCHES]
 
-The network is a transformer as anybody would write it: two layers of softmax attention over the columns of the prompt, a
-projection, the value from the last column. The loss is the squared TD error, with its target held fixed.
+The network is a transformer as anybody would write it: softmax attention over the columns of the prompt and a layer of
+perceptrons, twice, and the value from the last column. The loss is the squared TD error, with its target held fixed; Adam's
+step follows.
 """
 
 import itertools
 import sys
 
 import ictd
+import jax
+import jax.numpy as jnp
 import numpy as np
-import torch
-from torch import nn
 
 RECIPE = {"dim": 4, "context_length": 30, "layers": 3}
+TOKEN, WIDTH, LAYERS, RATE = 2 * RECIPE["dim"] + 1, 32, 2, 1e-3
 
 
-class Network(nn.Module):
-    def __init__(self, token: int, width: int = 32, layers: int = 2):
-        super().__init__()
-        self.embed = nn.Linear(token, width)
-        layer = nn.TransformerEncoderLayer(width, nhead=4, dim_feedforward=2 * width, dropout=0.0, batch_first=True)
-        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.value = nn.Linear(width, 1)
+def initial(key):
+    def normal(*shape):
+        nonlocal key
+        key, one = jax.random.split(key)
+        return jax.random.normal(one, shape) / np.sqrt(shape[0])
 
-    def forward(self, prompts):
-        """prompts: (B, 2 d + 1, n + 1); the values of the queries, (B,)."""
-        return self.value(self.layers(self.embed(prompts.transpose(1, 2)))[:, -1])[:, 0]
+    layer = lambda: {m: normal(WIDTH, WIDTH) for m in ("query", "key", "value", "up", "down")}  # noqa: E731
+    return {"embed": normal(TOKEN, WIDTH), "layers": [layer() for _ in range(LAYERS)], "out": normal(WIDTH) / WIDTH}
 
 
-def train(batches: int) -> Network:
-    torch.manual_seed(0)
-    network = Network(token=2 * RECIPE["dim"] + 1)
-    adam = torch.optim.Adam(network.parameters(), lr=1e-3)
-    for batch in itertools.islice(ictd.tasks.batches(0, RECIPE), batches):
-        values = network(torch.from_numpy(batch.prompts))
-        target = torch.from_numpy(batch.reward) + batch.gamma * values[1:].detach()
-        loss = ((target - values[:-1]) ** 2).mean()
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    return network
+def value(parameters, prompt):
+    """The value of the query of one prompt, (2 d + 1, n + 1)."""
+    x = prompt.T @ parameters["embed"]
+    for m in parameters["layers"]:
+        scores = (x @ m["query"]) @ (x @ m["key"]).T / np.sqrt(WIDTH)
+        x = x + jax.nn.softmax(scores) @ x @ m["value"]
+        x = x + jax.nn.relu(x @ m["up"]) @ m["down"]
+    return x[-1] @ parameters["out"]
 
 
-def values_of(network: Network):
-    """The network as the judge takes it: a function of arrays."""
+values = jax.jit(jax.vmap(value, in_axes=(None, 0)))
 
-    def values(phi, reward, query):
+
+def loss(parameters, prompts, reward, gamma):
+    v = values(parameters, prompts)
+    return jnp.mean((reward + gamma * jax.lax.stop_gradient(v[1:]) - v[:-1]) ** 2)
+
+
+@jax.jit
+def step(parameters, moments, number, prompts, reward, gamma):
+    gradient = jax.grad(loss)(parameters, prompts, reward, gamma)
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradient)
+    second = jax.tree.map(lambda m, g: 0.999 * m + 0.001 * g * g, moments[1], gradient)
+    rate = RATE * jnp.sqrt(1 - 0.999**number) / (1 - 0.9**number)
+    moved = jax.tree.map(lambda p, a, b: p - rate * a / (jnp.sqrt(b) + 1e-8), parameters, first, second)
+    return moved, (first, second)
+
+
+def train(batches):
+    parameters = initial(jax.random.key(0))
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    moments = (zeros, zeros)
+    for number, batch in enumerate(itertools.islice(ictd.tasks.batches(0, RECIPE), batches), 1):
+        parameters, moments = step(parameters, moments, number, batch.prompts, batch.reward, batch.gamma)
+    return parameters
+
+
+def judged(parameters, contexts=40):
+    """What the judge says of the network, as a function of arrays."""
+
+    def function(phi, reward, query):
         prompts = ictd.tasks.prompts(phi, reward, query, gamma=0.9).astype(np.float32)
-        with torch.no_grad():
-            flat = network(torch.from_numpy(prompts.reshape(-1, *prompts.shape[2:])))
-        return flat.numpy().reshape(query.shape[:2])
+        return np.asarray(values(parameters, prompts.reshape(-1, *prompts.shape[2:]))).reshape(query.shape[:2])
 
-    return values
+    return ictd.judge(function, RECIPE, contexts=contexts)
 
 
 if __name__ == "__main__":
-    network = train(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
-    verdict = ictd.judge(values_of(network), RECIPE, contexts=40)
+    verdict = judged(train(int(sys.argv[1]) if len(sys.argv) > 1 else 2000))
     print(verdict)
     for name, share in verdict.explained.items():
         print(f"{name:18} explains {share:.3f}")

@@ -1,6 +1,9 @@
 //! Numbers that Python passes, as numpy users have them: what is none is refused by the name of the argument.
 
-use numpy::{AllowTypeChange, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _};
+use numpy::ndarray::Array;
+use numpy::{
+    AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyString};
@@ -145,4 +148,17 @@ pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> P
         x => Err(refused(name, format!("{x}; expected true or false (1 or 0)"))),
     };
     marks.iter().map(mark).collect()
+}
+
+/// Returns numbers as an array.
+///
+/// # Errors
+/// `ValueError` for another number of them.
+pub(crate) fn shaped<'py, T: Element + Copy>(
+    py: Python<'py>,
+    shape: &[usize],
+    data: Vec<T>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let array = Array::from_shape_vec(shape.to_vec(), data);
+    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
 }

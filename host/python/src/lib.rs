@@ -2,9 +2,10 @@
 
 mod arithmetic;
 mod array;
-mod bridge;
+mod batches;
 mod command_line;
 mod error;
+mod judging;
 mod model;
 mod predictor;
 mod task;
@@ -25,9 +26,11 @@ mod _ictd {
     use super::*;
 
     #[pymodule_export]
-    use crate::bridge::{Batches, Contexts};
+    use crate::batches::Batches;
     #[pymodule_export]
     use crate::command_line::main;
+    #[pymodule_export]
+    use crate::judging::Contexts;
     #[pymodule_export]
     use crate::model::{Context, Model};
     #[pymodule_export]

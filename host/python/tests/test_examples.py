@@ -55,3 +55,11 @@ def test_agents_learn_to_cross_a_frozen_lake():
     assert abs(found["success"](env, best) - 0.74) < 0.01 and found["success"](env, [0] * 16) == 0
     rates = found["rates"](seeds=1, episodes=300)
     assert len(rates) == 6 and all(0 <= rate <= 1 for of in rates.values() for rate in of)
+
+
+def test_a_network_of_another_library_learns_from_the_trainers_tasks():
+    found = runpy.run_path(str(EXAMPLES / "other_network.py"))
+    untrained, trained = (found["judged"](found["train"](batches), contexts=20) for batches in (0, 500))
+    zero = trained.msve["zero"][-1]
+    assert untrained.msve["model"][-1] > 0.9 * zero and trained.msve["model"][-1] < 0.6 * zero
+    assert trained.explained["TD(0)"] < 0.9

@@ -24,7 +24,7 @@ use std::path::Path;
 pub const FILE_NAME: &str = "tasks.npz";
 
 /// The most numbers that tasks have together, as if none shared an array.
-const MOST: usize = 1 << 26;
+const MOST: usize = 1 << 24;
 
 /// Arrays as they are given, which may leave out the axis of tasks.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ impl GivenArrays {
             let reason = format!("{count} tasks of {m} states");
             return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
         }
+        // A file of a few bytes may say so many.
+        files::room(64 * (count * m * (m + dim + 3)) as u64)?;
         let fill =
             |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
                 let size: usize = own.iter().product();

@@ -12,7 +12,7 @@ fn data(d: usize, scale: f64) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 40) as f64 / 8_388_608.0 - 1.0
     };
-    for _ in 0..=60 {
+    for _ in 0..=130 {
         let features: Vec<_> = (0..d).map(|_| (scale * draw()).to_string()).collect();
         writeln!(csv, "{},{}", features.join(","), draw()).unwrap();
     }

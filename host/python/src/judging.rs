@@ -1,81 +1,19 @@
-//! The trainer's tasks as arrays, and the judge of any value function.
+//! The judge of any value function.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, tuple};
+use crate::array::{numbers, refused, shaped, tuple};
 use crate::error::python;
 use crate::task::Task;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
-use compute::bridge::{Batch, BatchStream, JudgedContext, contexts, judge};
+use compute::bridge::{JudgedContext, contexts, judge};
 use ictd::error::WithContext as _;
-use numpy::ndarray::Array;
-use numpy::{Element, PyArrayDyn, ToPyArray};
+use numpy::PyArrayDyn;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt as _;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, PoisonError};
 
 /// The most contexts.
-const MOST: usize = 1 << 16;
-
-fn shaped<'py, T: Element + Copy>(
-    py: Python<'py>,
-    shape: &[usize],
-    data: Vec<T>,
-) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let array = Array::from_shape_vec(shape.to_vec(), data);
-    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
-}
-
-/// The batches of a seed, one after the other.
-#[pyclass(frozen, module = "ictd._ictd")]
-pub(crate) struct Batches {
-    stream: Mutex<BatchStream>,
-    dim: usize,
-    #[pyo3(get)]
-    context_length: usize,
-    #[pyo3(get)]
-    gamma: f64,
-}
-
-type ThreeArrays<'py> =
-    (Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>);
-
-#[pymethods]
-impl Batches {
-    #[new]
-    fn new(settings: Settings, tasks: Option<Vec<Py<Task>>>, seed: u64) -> PyResult<Self> {
-        arithmetic::check()?;
-        let recipe = recipe(&settings, tasks)?;
-        let Recipe { dim, context_length, gamma, .. } = recipe;
-        let stream = BatchStream::new(recipe, seed).map_err(|e| python(e.into()))?;
-        Ok(Batches { stream: Mutex::new(stream), dim, context_length, gamma })
-    }
-
-    /// Returns the number of the next batch.
-    #[getter]
-    fn number(&self, py: Python<'_>) -> u64 {
-        let stream = self.stream.lock_py_attached(py);
-        stream.unwrap_or_else(PoisonError::into_inner).number()
-    }
-
-    /// Returns batch `number`, or one that comes later than the last, whose features, rewards and true values it has.
-    fn batch<'py>(&self, py: Python<'py>, number: u64) -> PyResult<ThreeArrays<'py>> {
-        arithmetic::check()?;
-        let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let stream = &mut *stream;
-        let mut batch = Batch::default();
-        while stream.number() <= number {
-            let next = py.detach(|| stream.next_batch());
-            batch = next.context("the next batch").map_err(python)?;
-            py.check_signals()?;
-        }
-        let Batch { features, rewards, values } = batch;
-        let (states, steps) = (values.len(), rewards.len());
-        let phi = shaped(py, &[states, self.dim], features)?;
-        Ok((phi, shaped(py, &[steps], rewards)?, shaped(py, &[states], values)?))
-    }
-}
+const MOST: usize = 1 << 12;
 
 /// Contexts in fresh tasks, with the truth about each.
 #[pyclass(frozen, module = "ictd._ictd")]

@@ -1,0 +1,146 @@
+//! The batches that the trainer trains on, one after the other.
+
+use crate::arithmetic;
+use crate::array::shaped;
+use crate::error::python;
+use crate::task::Task;
+use crate::train::{Settings, recipe};
+use compute::capacity::OWN;
+use compute::recipe::{InvalidSetting, LossKind, Recipe};
+use compute::tasks::{AnyTask, RecipeTasks};
+use ictd::error::WithContext as _;
+use ictd_core::Error;
+use ictd_core::rng::{Rng, RngStream};
+use ictd_core::tasks::{Task as _, TaskDistribution as _};
+use numpy::PyArrayDyn;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt as _;
+use std::sync::{Mutex, PoisonError};
+
+/// A trajectory that the trainer trains on: the windows of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// phi_0, phi_1, ..., (n + W + 2, d).
+    features: Vec<f32>,
+    /// R_1, R_2, ..., (n + W + 1).
+    rewards: Vec<f32>,
+    /// The true value of each state, (n + W + 2); NaN where none is known.
+    values: Vec<f32>,
+}
+
+/// The batches of a seed, in the order in which the trainer trains on them.
+#[derive(Clone, Debug)]
+pub(crate) struct BatchStream {
+    tasks: RecipeTasks,
+    seed: u64,
+    rng: Rng,
+    task: Option<AnyTask<OWN>>,
+    number: u64,
+}
+
+fn invalid<T>(setting: &'static str, reason: &str) -> Result<T, InvalidSetting> {
+    Err(InvalidSetting { setting, reason: reason.to_owned() })
+}
+
+impl BatchStream {
+    /// Returns the stream of a seed, at its beginning.
+    /// Errors: as [`Recipe::check`]; [`InvalidSetting`] for settings under which batches are no trajectories of one length
+    /// and discount.
+    pub(crate) fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
+        recipe.check()?;
+        let of_one = "expected contexts of one length, one discount, and no sampled returns here";
+        if recipe.context_range.is_some() {
+            return invalid("context-range", of_one);
+        }
+        if recipe.gamma_range.is_some() {
+            return invalid("gamma-range", of_one);
+        }
+        if recipe.loss == LossKind::MonteCarlo {
+            return invalid("loss", of_one);
+        }
+        let (tasks, rng) = (RecipeTasks(recipe), Rng::stream(seed, RngStream::Tasks));
+        Ok(BatchStream { tasks, seed, rng, task: None, number: 0 })
+    }
+
+    /// Returns the number of the next batch.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the next batch.
+    /// Errors: the core's, for a task that cannot be drawn.
+    pub(crate) fn next_batch(&mut self) -> Result<Batch, Error> {
+        let Recipe { gamma, dim, batches, context_length, batch_size, .. } = self.tasks.0;
+        let (gamma, each) = (gamma as f32, batches as u64);
+        if self.number.is_multiple_of(each) {
+            let number = self.number / each;
+            self.task = Some(self.tasks.draw_in_turn(self.seed, number, gamma, &mut self.rng)?);
+        }
+        self.number += 1;
+        let task = self.task.as_ref().ok_or(Error::Empty { parameter: "task" })?;
+        let mut states = vec![task.initial_state(&mut self.rng)];
+        let mut batch = Batch::default();
+        for k in 0..context_length + batch_size + 1 {
+            let (reward, next) = task.step(states[k], &mut self.rng);
+            batch.rewards.push(reward);
+            states.push(next);
+        }
+        for state in &states {
+            batch.features.extend(task.features(*state).iter().take(dim));
+        }
+        batch.values = vec![f32::NAN; states.len()];
+        // CartPole's are not known.
+        let _ = task.true_values(gamma, &states, &mut batch.values);
+        Ok(batch)
+    }
+}
+
+/// The batches of a seed, one after the other.
+#[pyclass(frozen, module = "ictd._ictd")]
+pub(crate) struct Batches {
+    stream: Mutex<BatchStream>,
+    dim: usize,
+    #[pyo3(get)]
+    context_length: usize,
+    #[pyo3(get)]
+    gamma: f64,
+}
+
+type ThreeArrays<'py> =
+    (Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>);
+
+#[pymethods]
+impl Batches {
+    #[new]
+    fn new(settings: Settings, tasks: Option<Vec<Py<Task>>>, seed: u64) -> PyResult<Self> {
+        arithmetic::check()?;
+        let recipe = recipe(&settings, tasks)?;
+        let Recipe { dim, context_length, gamma, .. } = recipe;
+        let stream = BatchStream::new(recipe, seed).map_err(|e| python(e.into()))?;
+        Ok(Batches { stream: Mutex::new(stream), dim, context_length, gamma })
+    }
+
+    /// Returns the number of the next batch.
+    #[getter]
+    fn number(&self, py: Python<'_>) -> u64 {
+        let stream = self.stream.lock_py_attached(py);
+        stream.unwrap_or_else(PoisonError::into_inner).number()
+    }
+
+    /// Returns batch `number`, or one that comes later than the last, whose features, rewards and true values it has.
+    fn batch<'py>(&self, py: Python<'py>, number: u64) -> PyResult<ThreeArrays<'py>> {
+        arithmetic::check()?;
+        let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let stream = &mut *stream;
+        let mut batch = Batch::default();
+        while stream.number() <= number {
+            let next = py.detach(|| stream.next_batch());
+            batch = next.context("the next batch").map_err(python)?;
+            py.check_signals()?;
+        }
+        let Batch { features, rewards, values } = batch;
+        let (states, steps) = (values.len(), rewards.len());
+        let phi = shaped(py, &[states, self.dim], features)?;
+        Ok((phi, shaped(py, &[steps], rewards)?, shaped(py, &[states], values)?))
+    }
+}
