@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | table]
+# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | tasks | table]
 #
 #   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
 #   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
 #   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference and the predictor run
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
+#   tasks       a sensor task that feeds a predictor, in embassy and in RTIC, on an LM3S6965 (Cortex-M3)
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
 #               README.md's tables
 #
@@ -38,12 +39,24 @@ if [ "$board" = table ]; then
     sed -n 's/^universal //p' <<<"$rows"
     exit 0
 fi
+if [ "$board" = tasks ]; then
+    need qemu-system-arm qemu-system-arm
+    cd embedded-demo/tasks
+    cargo_for thumbv7m-none-eabi build -q --locked --target-dir ../../target/embedded/tasks
+    for program in embassy rtic; do
+        timeout 60 qemu-system-arm -M lm3s6965evb -nographic -monitor none -serial none \
+            -semihosting-config enable=on,target=native \
+            -kernel "../../target/embedded/tasks/thumbv7m-none-eabi/debug/$program" </dev/null 2>/dev/null
+        echo "$program: 1,000 samples, and one alarm"
+    done
+    exit 0
+fi
 case $board in
 mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
 microbit) target=thumbv6m-none-eabi ;;
 rp2350) target=thumbv8m.main-none-eabihf ;;
 *)
-    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, table" >&2
+    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, tasks, table" >&2
     exit 2
     ;;
 esac

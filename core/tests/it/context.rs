@@ -73,6 +73,45 @@ fn a_context_takes_the_documented_memory() {
 }
 
 #[test]
+fn a_context_that_is_read_in_its_place_is_the_stored_one_and_an_error_leaves_it() {
+    fn check<W: Memory<f32>>(memory: W, bad_count: Option<usize>) {
+        let mut context = Context::<2, Td0, W>::with_memory(Td0, memory);
+        let mut page = vec![0xff; 8192];
+        let mut rng = Rng::new(5);
+        for _ in 0..300 {
+            let [x, y, r] = [(); 3].map(|()| rng.normal::<f32>());
+            context.observe(&[x, y], r, &[y, x]).unwrap();
+        }
+        let mut read = Context::<2, Td0, W>::with_memory(Td0, memory);
+        let empty = read.clone();
+        let bytes = context.write(&mut page).unwrap().to_vec();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert!(read.read(&damaged).is_err() && read == empty, "{at}");
+        }
+        if let Some(from_end) = bad_count {
+            let mut damaged = bytes.clone();
+            let len = damaged.len();
+            damaged[len - from_end] = 255;
+            let checksum = crc32(&damaged[..len - 4]);
+            damaged[len - 4..].copy_from_slice(&checksum.to_le_bytes());
+            assert!(read.read(&damaged).is_err() && read == empty);
+        }
+        read.read(&bytes).unwrap();
+        assert_eq!(read, context);
+        assert_eq!(Context::<2, Td0, W>::from_bytes(&bytes).unwrap(), context);
+    }
+    check(Growing, Some(12));
+    check(Forgetting::new(0.9).unwrap(), None);
+    let (mut page, stored) = ([0; 1024], Forgetting::new(0.9).unwrap());
+    let context = Context::<2, Td0, Forgetting>::with_memory(Td0, stored);
+    let mut other = Context::<2, Td0, Forgetting>::with_memory(Td0, Forgetting::new(0.5).unwrap());
+    let error = other.read(context.write(&mut page).unwrap());
+    assert!(matches!(error, Err(Error::Mismatch { .. })));
+}
+
+#[test]
 fn the_checksum_is_that_of_zlib_and_png() {
     assert_eq!((crc32(b"123456789"), crc32(b"")), (0xcbf4_3926, 0));
 }

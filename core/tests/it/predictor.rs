@@ -74,6 +74,39 @@ fn every_damage_to_a_stored_predictor_is_found() {
 }
 
 #[test]
+fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
+    let mut place = std::mem::MaybeUninit::uninit();
+    assert!(Predictor::new_in(&mut place, [f32::NAN]).is_err());
+    let made = Predictor::new_in(&mut place, [10.0]).unwrap();
+    let mut predictor = Predictor::new([10.0]).unwrap().with_limits(-5.0, 5.0).unwrap();
+    assert!(made.set_limits(5.0, -5.0).is_err() && *made == Predictor::new([10.0]).unwrap());
+    made.set_limits(-5.0, 5.0).unwrap();
+    assert_eq!(*made, predictor);
+    for t in 0..50 {
+        predictor.observe((t % 7) as f32);
+    }
+    let (mut page, before) = ([0; Predictor::<1>::SIZE], *made);
+    predictor.write(&mut page).unwrap();
+    for at in 0..page.len() {
+        let mut damaged = page;
+        damaged[at] ^= 1 << (at % 8);
+        assert!(made.read(&damaged).is_err() && *made == before, "{at}");
+    }
+    // A horizon, a limit, the anchor and numbers of the state that are none, under a right checksum.
+    for at in [12, 16, 24, 32, 40, page.len() - 8] {
+        let mut none = page;
+        none[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+        let checksum = crc32(&none[..none.len() - 4]);
+        none[Predictor::<1>::SIZE - 4..].copy_from_slice(&checksum.to_le_bytes());
+        assert!(made.read(&none).is_err() && *made == before, "{at}");
+    }
+    made.read(&page).unwrap();
+    assert_eq!(*made, predictor);
+    predictor.reset();
+    assert_eq!(predictor, before);
+}
+
+#[test]
 fn horizons_are_checked_and_a_constant_can_be_a_predictor() {
     const PREDICTOR: Predictor = match Predictor::new([10.0]) {
         Ok(predictor) => predictor,
