@@ -37,8 +37,8 @@
 //!
 //! # Bounds
 //!
-//! Features of a query count up to twice their root mean square, or a quarter of the root of their sum of squares if that
-//! is more; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
+//! Features of a query count up to the root of the sum of their squares in the context, so that a rare state is not held
+//! back; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
 //! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
 //! ridge is an error.
 
