@@ -76,7 +76,7 @@ impl Search {
                 }
                 let groups = losses(session, &loss, &search.question())?;
                 search.tell(&groups);
-                if search.evaluations() % STORED_EVERY == 0 {
+                if search.evaluations().is_multiple_of(STORED_EVERY) {
                     let text =
                         serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
                     records::write_atomic(&folder.join(STATE), &text)?;

@@ -1,8 +1,7 @@
 //! Dual numbers for forward-mode differentiation: a value and its derivatives with respect to N numbers, also through the
 //! solution of a linear system.
 //!
-//! The 36 parameters enter a solution by nine numbers alone: seven linear combinations of parameters and quantities, and
-//! two parameters that stand by themselves. So derivatives with respect to nine numbers are enough, if it is noted by what
+//! The parameters enter a solution by nine numbers alone, linear combinations of parameters and quantities. So derivatives with respect to nine numbers are enough, if it is noted by what
 //! quantity each parameter was multiplied.
 
 use ictd_core::scalar::{Real, Scalar};
@@ -40,17 +39,17 @@ impl<const N: usize> Dual<N> {
 
 const COUNT: usize = UniversalParameters::COUNT;
 
-/// The number of linear combinations, and of parameters that stand by themselves.
+/// The number of linear combinations.
 pub(super) const COMBINATIONS: usize = 9;
 
-/// The combination of each parameter: three ridges, two numbers of Bellman's share, two shares of F, two gates.
+/// The combination of each parameter: three ridges, two numbers of Bellman's share, two shares of F, two gates, and what a
+/// feature for each state adds to three of these.
 const COMBINATION: [usize; COUNT] = [
     0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8,
-    8, 8, 8, 8,
+    8, 8, 8, 8, 0, 0, 7,
 ];
-
-/// The combinations that are a parameter by itself.
-const ALONE: [usize; 2] = [3, 4];
+/// The parameters that are multiplied by nothing.
+const ALONE: [usize; 2] = [12, 13];
 
 thread_local! {
     /// The quantities by which the parameters were last multiplied.
@@ -63,11 +62,11 @@ pub(super) fn learned(parameters: &[f64; COUNT]) -> UniversalParameters<Dual<COM
     UniversalParameters::SHAPE.map(|()| {
         let mut x = Dual::constant(parameters[index]);
         let combination = COMBINATION[index];
-        if index == 0 || combination != COMBINATION[index - 1] {
+        if !COMBINATION[..index].contains(&combination) {
             x.derivatives[combination] = 1.0;
         }
+        x.parameter = if ALONE.contains(&index) { 0 } else { index + 1 };
         index += 1;
-        x.parameter = if ALONE.contains(&combination) { 0 } else { index };
         x
     })
 }

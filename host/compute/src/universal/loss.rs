@@ -14,6 +14,7 @@ use ictd_core::universal::{ContextSummary, UniversalParameters};
 use ictd_core::value_function::{ClippedValueFunction, ValueClipInputs, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::SVector;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The training target.
@@ -112,10 +113,18 @@ struct ContextGroup<const D: usize> {
     reference: f64,
     /// How far the logarithm of the error may be above the reference's before that is penalised.
     margin: f64,
+    /// Whether an error below the reference counts as less.
+    gains: bool,
 }
 
 impl<const D: usize> ContextGroup<D> {
-    fn new(cases: Vec<ScoredContext<D>>, factor: f64, weight: f64, margin: f64) -> Self {
+    fn new(
+        cases: Vec<ScoredContext<D>>,
+        factor: f64,
+        weight: f64,
+        margin: f64,
+        lstds: Range<usize>,
+    ) -> Self {
         let mut errors = [0.0; 3 * RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
@@ -126,8 +135,9 @@ impl<const D: usize> ContextGroup<D> {
         }
         let of_zero: f64 =
             cases.iter().map(|case| factor * case.error(SVector::<f64, D>::zeros())).sum();
-        let reference = errors.into_iter().fold(of_zero, f64::min).max(LEAST);
-        ContextGroup { cases, factor, weight, reference, margin }
+        let gains = lstds == ALL_LSTDS;
+        let reference = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
+        ContextGroup { cases, factor, weight, reference, margin, gains }
     }
 
     fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
@@ -150,6 +160,7 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
     /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
+        let ratio = if self.gains { ratio } else { ratio.max(Dual::constant(0.0)) };
         let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
         // A square at first, then a line: no group outweighs all others.
         let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
@@ -165,6 +176,11 @@ const MARGIN: f64 = 0.02;
 const UNSURE: f64 = 0.2;
 const PENALTY: f64 = 40.0;
 const KNEE: f64 = 0.2;
+/// The LSTDs that a group is compared with: any lambda and ridge, or, where each state has a feature, lambda 0 and a ridge
+/// of 3 transitions, and what is better than that counts no more. (The best ridge in hindsight knows whether a cycle is
+/// deterministic, and the errors of a few small cycles would be most of the loss.)
+const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
+const LSTD_0_ONE: Range<usize> = 2..3;
 /// The least reference: below it an error is rounding.
 const LEAST: f64 = 1e-5;
 /// Errors of single contexts above this count four times.
@@ -184,10 +200,10 @@ const SHARES: [(Family, f64); 8] = [
     (Family::BoyanRepresentable, 1.0),
     (Family::Mdp, 1.5),
     (Family::MdpRepresentable, 0.5),
-    (Family::Walk, 1.0),
-    (Family::Cycle, 0.5),
-    (Family::Rare, 0.5),
-    (Family::Binary, 0.5),
+    (Family::Walk, 0.8),
+    (Family::Cycle, 0.2),
+    (Family::Rare, 0.3),
+    (Family::Binary, 0.3),
 ];
 /// The share of signals.
 const OF_SIGNALS: f64 = 0.5;
@@ -304,7 +320,8 @@ fn add_task_groups<const D: usize>(
         let weight = weight * of_length * (tasks as f64).sqrt();
         let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
         let margin = if unsure { UNSURE } else { MARGIN };
-        groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin)));
+        let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
+        groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin, lstds)));
     }
     Ok(())
 }
@@ -432,6 +449,6 @@ fn add_signal_group<const D: usize>(
         };
         cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
     }
-    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, MARGIN)));
+    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, MARGIN, ALL_LSTDS)));
     Ok(())
 }

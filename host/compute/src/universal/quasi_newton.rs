@@ -65,18 +65,25 @@ impl QuasiNewton {
         self.best.iter().zip(&self.direction).map(|(x, d)| x + self.step * d).collect()
     }
 
+    /// Goes on with another function that is nearly the same, whose loss at the best place is asked for next.
+    pub(super) fn renew(&mut self) {
+        (self.loss, self.small_steps) = (None, 0);
+        self.step = 0.0;
+    }
+
     /// Takes the loss and gradient at [`QuasiNewton::question`], and returns true if the search has ended: twenty steps
     /// in a row have gained less than `tolerance` times the loss, or none is downhill.
     pub(super) fn tell(&mut self, loss: f64, gradient: &[f64], tolerance: f64) -> bool {
         let Some(before) = self.loss else {
             self.loss = Some(loss);
             self.gradient = gradient.to_vec();
-            self.restart();
+            self.turn();
             return false;
         };
         let slope = dot(&self.gradient, &self.direction);
-        // (Also if the loss is not a number.)
-        if !(loss <= before + SUFFICIENT * self.step * slope) {
+        // (Not if the loss is not a number.)
+        let falls = loss <= before + SUFFICIENT * self.step * slope;
+        if !falls {
             // The least of the parabola through both losses and the slope.
             let curved = loss - before - self.step * slope;
             let least = -0.5 * self.step * self.step * slope / curved;
@@ -100,7 +107,7 @@ impl QuasiNewton {
         self.small_steps >= 20
     }
 
-    /// Learns from a step and the change of the gradient, and takes the next direction.
+    /// Learns from a step and the change of the gradient, and turns.
     fn update(&mut self, moved: &[f64], turned: &[f64]) {
         let n = moved.len();
         let curvature = dot(moved, turned);
@@ -122,7 +129,12 @@ impl QuasiNewton {
             }
             self.is_steepest = false;
         }
-        let rows = self.inverse_hessian.chunks(n);
+        self.turn();
+    }
+
+    /// Takes the next direction, by the inverse of the second derivatives if something is known of it.
+    fn turn(&mut self) {
+        let rows = self.inverse_hessian.chunks(self.gradient.len());
         self.direction = rows.map(|row| -dot(row, &self.gradient)).collect();
         if self.is_steepest || dot(&self.direction, &self.gradient) >= 0.0 {
             return self.restart();

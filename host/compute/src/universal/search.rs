@@ -19,10 +19,11 @@ pub struct Stage {
 }
 
 /// The stages, from few tasks to all.
-pub const STAGES: [Stage; 3] = [
-    Stage { share: 10, pull: 3e-3, evaluations: 80 },
+pub const STAGES: [Stage; 4] = [
+    Stage { share: 10, pull: 3e-3, evaluations: 100 },
     Stage { share: 5, pull: 3e-4, evaluations: 120 },
-    Stage { share: 1, pull: 3e-5, evaluations: 250 },
+    Stage { share: 2, pull: 3e-5, evaluations: 120 },
+    Stage { share: 1, pull: 3e-5, evaluations: 80 },
 ];
 /// A stage ends when twenty steps in a row have gained less than this share of the loss.
 const TOLERANCE: f64 = 1e-4;
@@ -97,7 +98,7 @@ impl ParameterSearch {
         if self.search.tell(loss, &gradient, TOLERANCE) || self.evaluations >= stage.evaluations {
             self.stage += 1;
             self.evaluations = 0;
-            self.search = QuasiNewton::new(self.search.best());
+            self.search.renew();
         }
     }
 

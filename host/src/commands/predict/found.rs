@@ -161,6 +161,8 @@ impl<'a> Found<'a> {
             "cumulants": cumulants.collect::<Vec<_>>(),
             "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
             "recommended": recommended.map(|(candidate, _)| &candidate.column),
+            "recommended_is_no_better_at": recommended.map(|(candidate, _)| self.no_better(candidate)),
+            "universal_is_no_better_at": self.candidates.first().map(|universal| self.no_better(universal)),
         })
     }
 
@@ -249,12 +251,45 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Returns what to take, in words.
-    fn recommendation(&self) -> String {
-        let (candidate, mean) = match self.recommended() {
-            Ok(found) => found,
-            Err(reason) => return format!("nothing to recommend: {reason}\n"),
+    /// Returns the discounts at which a candidate is no better than the mean of what followed, by the geometric mean of its
+    /// errors over the columns.
+    fn no_better(&self, candidate: &Candidate) -> Vec<f64> {
+        let Some(at) = self.candidates.iter().position(|c| c.column == candidate.column) else {
+            return Vec::new();
         };
+        let log = |place: usize| -> f64 {
+            let of_place = self.errors.iter().skip(place).step_by(self.tasks_per_column);
+            of_place.filter_map(|errors| errors[at]).map(libm::log).sum()
+        };
+        let gammas = self.tasks.iter().take(self.tasks_per_column).map(|task| task.gamma);
+        gammas.enumerate().filter(|(place, _)| log(*place) > 0.0).map(|(_, gamma)| gamma).collect()
+    }
+
+    /// Returns what to take, and where that and the universal model are no better than the mean, in words.
+    fn recommendation(&self) -> String {
+        let (mut text, recommended) = match self.recommended() {
+            Ok((candidate, mean)) => (self.advice(candidate, mean), Some(candidate)),
+            Err(reason) => (format!("nothing to recommend: {reason}\n"), None),
+        };
+        let both = recommended.into_iter().chain(self.candidates.first());
+        let mut said: Vec<&str> = Vec::new();
+        for candidate in both {
+            let gammas = self.no_better(candidate);
+            if gammas.is_empty() || said.contains(&candidate.column.as_str()) {
+                continue;
+            }
+            said.push(&candidate.column);
+            let gammas = gammas.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+            text.push_str(&format!(
+                "do not take {} for gamma = {gammas}: it is no better than the mean there\n",
+                candidate.column
+            ));
+        }
+        text
+    }
+
+    /// Returns the line about what to take.
+    fn advice(&self, candidate: &Candidate, mean: f64) -> String {
         let share = match self.means[0] {
             Some(universal) if universal > mean => {
                 format!(": {} of the error of universal", number(mean / universal, 2))
