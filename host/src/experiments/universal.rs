@@ -54,6 +54,15 @@ const OTHERS: [Family; 3] = [Family::Boyan, Family::Mdp, Family::Binary];
 const REPRESENTABLE: [Family; 2] = [Family::BoyanRepresentable, Family::MdpRepresentable];
 const TABULAR: [Family; 3] = [Family::Walk, Family::Cycle, Family::Rare];
 const KEPT: [Family; 1] = [Family::Aggregated];
+/// The families whose features do not tell states apart. (Where they do, the rewards of a task may cancel, and any error is a
+/// large multiple of that of predicting 0.)
+const DENSE: [Family; 5] = [
+    Family::Boyan,
+    Family::BoyanRepresentable,
+    Family::Mdp,
+    Family::MdpRepresentable,
+    Family::Binary,
+];
 
 /// One model for every feature dimension, context length and unit.
 pub const UNIVERSAL: Experiment = table(
@@ -72,7 +81,7 @@ pub const UNIVERSAL: Experiment = table(
             name: "fresh-tasks",
             default: "2000",
             expected: [2, 1_000_000],
-            about: "Fresh tasks for each family, dimension and discount, a quarter of them with a feature for each \
+            about: "Fresh tasks for each family, dimension and discount, an eighth where features tell states apart \
                     state; one in twenty goes on to 5,000 transitions",
         }],
         runs: &[run("linear-l3", "", "L = 3", &[])],
@@ -117,11 +126,11 @@ pub const UNIVERSAL: Experiment = table(
                 "a family that the search never sees: as good as LSTD(0.92) with one ridge",
                 |of| ratio(of, &KEPT, "lstd_one"),
             ),
-            own("no mean error is above that of predicting 0", |of| {
+            own("features that tell no states apart: no mean error is above that of predicting 0", |of| {
                 at_most(of, "universal", "mean error at most", 1.05)
             }),
             // Some contexts have a first system that is next to singular.
-            own("no context explodes", |of| {
+            own("features that tell no states apart: no context explodes", |of| {
                 at_most(of, "percentile_99_9", "99.9th percentile at most", 5.0)
             })
             .refuted(),
@@ -211,7 +220,7 @@ pub fn put_errors(
     for cell in cells(&Family::ALL) {
         let mut seeds = Rng::stream(session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
         // More features cost more, and tables vary less.
-        let tasks = if cell.family.is_tabular() { tasks.div_ceil(4) } else { tasks };
+        let tasks = if cell.family.is_tabular() { tasks.div_ceil(8) } else { tasks };
         let seeds: Vec<_> = (0..tasks).map(|i| (i, seeds.next_u64())).collect();
         let name = cell_name(&cell);
         let errors = session
@@ -259,9 +268,9 @@ fn ratio(of: RunMeasurements, families: &[Family], reference: &str) -> Judgement
     (measured, verdict.unless_nan([mean, worst]))
 }
 
-/// Judges whether a metric is below a limit in every cell and at every length.
+/// Judges whether a metric is below a limit at every length in every cell of the dense families.
 fn at_most(of: RunMeasurements, metric: &str, says: &str, limit: f64) -> Judgement {
-    let values = all(of, &cells(&Family::ALL), metric, f64::INFINITY);
+    let values = all(of, &cells(&DENSE), metric, f64::INFINITY);
     let worst = values.into_iter().fold(0.0, nan_or_larger);
     let measured = format!("{says} {} times predicting 0, needs <= {limit}", number(worst, 2));
     (measured, Verdict::of(worst <= limit).unless_nan([worst]))

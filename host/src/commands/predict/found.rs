@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 const HORIZONS: f64 = 24.0;
 /// What needs no settings is preferred to what is better by less than this factor.
 const NEARLY: f64 = 1.03;
+/// More places than this at which a candidate is no better than the mean are not named.
+const PLACES: usize = 4;
 /// More panels than this are not drawn.
 const PANELS: usize = 12;
 
@@ -154,6 +156,10 @@ impl<'a> Found<'a> {
         let recommended = self.recommended().ok();
         let mean =
             |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
+        let places = |candidate: &Candidate| -> Vec<Value> {
+            let worse = self.no_better(candidate).into_iter();
+            worse.map(|task| json!({ "name": task.name, "gamma": task.gamma })).collect()
+        };
         json!({
             "rows": rows,
             "dimension": d,
@@ -161,8 +167,8 @@ impl<'a> Found<'a> {
             "cumulants": cumulants.collect::<Vec<_>>(),
             "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
             "recommended": recommended.map(|(candidate, _)| &candidate.column),
-            "recommended_is_no_better_at": recommended.map(|(candidate, _)| self.no_better(candidate)),
-            "universal_is_no_better_at": self.candidates.first().map(|universal| self.no_better(universal)),
+            "recommended_is_no_better_at": recommended.map(|(candidate, _)| places(candidate)),
+            "universal_is_no_better_at": self.candidates.first().map(places),
         })
     }
 
@@ -251,18 +257,13 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Returns the discounts at which a candidate is no better than the mean of what followed, by the geometric mean of its
-    /// errors over the columns.
-    fn no_better(&self, candidate: &Candidate) -> Vec<f64> {
-        let Some(at) = self.candidates.iter().position(|c| c.column == candidate.column) else {
-            return Vec::new();
-        };
-        let log = |place: usize| -> f64 {
-            let of_place = self.errors.iter().skip(place).step_by(self.tasks_per_column);
-            of_place.filter_map(|errors| errors[at]).map(libm::log).sum()
-        };
-        let gammas = self.tasks.iter().take(self.tasks_per_column).map(|task| task.gamma);
-        gammas.enumerate().filter(|(place, _)| log(*place) > 0.0).map(|(_, gamma)| gamma).collect()
+    /// Returns the columns and discounts at which a candidate is no better than the mean of what followed.
+    fn no_better(&self, candidate: &Candidate) -> Vec<&'a SignalForecast> {
+        let at = self.candidates.iter().position(|c| c.column == candidate.column);
+        let is_worse =
+            |errors: &Vec<Option<f64>>| at.and_then(|at| errors[at]).is_some_and(|x| x >= 1.0);
+        let worse = self.tasks.iter().zip(&self.errors).filter(|(_, errors)| is_worse(errors));
+        worse.map(|(task, _)| task).collect()
     }
 
     /// Returns what to take, and where that and the universal model are no better than the mean, in words.
@@ -274,15 +275,24 @@ impl<'a> Found<'a> {
         let both = recommended.into_iter().chain(self.candidates.first());
         let mut said: Vec<&str> = Vec::new();
         for candidate in both {
-            let gammas = self.no_better(candidate);
-            if gammas.is_empty() || said.contains(&candidate.column.as_str()) {
+            let worse = self.no_better(candidate);
+            if worse.is_empty() || said.contains(&candidate.column.as_str()) {
                 continue;
             }
             said.push(&candidate.column);
-            let gammas = gammas.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+            let mut places: Vec<_> = worse
+                .iter()
+                .map(|task| format!("`{}` at gamma = {}", task.name, task.gamma))
+                .collect();
+            if places.len() > PLACES {
+                let more = places.len() - PLACES;
+                places.truncate(PLACES);
+                places.push(format!("{more} more"));
+            }
             text.push_str(&format!(
-                "do not take {} for gamma = {gammas}: it is no better than the mean there\n",
-                candidate.column
+                "do not take {} for {}: it is no better than the mean there\n",
+                candidate.column,
+                places.join(", ")
             ));
         }
         text
