@@ -32,7 +32,7 @@
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
-use crate::value_function::{FEATURE_CLIP, clamp};
+use crate::value_function::clamp;
 
 /// beta: how much of the way to a new value the slow average goes.
 const SLOW: f64 = 0.04;
@@ -208,8 +208,7 @@ impl<const D: usize, S: Scalar> FeatureScaler<D, S> {
             // 0 / 0 where nothing but 0 was seen: the numerator is 0 whatever stands below it.
             let least = S::from_f64(f64::from(f32::MIN_POSITIVE));
             let unscaled = scaled[i];
-            scaled[i] =
-                clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(FEATURE_CLIP));
+            scaled[i] = clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(2.0));
         }
         scaled
     }

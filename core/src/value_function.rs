@@ -73,19 +73,20 @@ pub struct ValueClipInputs<S> {
 }
 
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
-    /// Clips the features of a query at twice their root mean squares, (D), and values at what rewards of the largest
-    /// size seen could add up to.
+    /// Clips each feature of a query at the root of the sum of its squares over phi and phi', sqrt(2 F_ii), of which
+    /// `roots` are sqrt(F_ii), (D); and values at what rewards of the largest size seen could add up to. No value that was
+    /// seen is clipped, however rare; and with few transitions a feature that happened to be small does not count a hundredfold.
     #[inline(always)]
     pub fn new(
         value_function: ValueFunction<S, D>,
-        root_mean_squares: [S; D],
+        roots: [S; D],
         inputs: ValueClipInputs<S>,
     ) -> Self {
         let ValueClipInputs { effective_len: n, gamma, max_abs_reward } = inputs;
         // (`map` may stay a call, which a kernel must not make.)
-        let mut feature_clip = root_mean_squares;
+        let mut feature_clip = roots;
         for x in &mut feature_clip {
-            *x *= S::from_f64(FEATURE_CLIP);
+            *x *= S::from_f64(core::f64::consts::SQRT_2);
         }
         // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
         let most_rewards = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
@@ -108,21 +109,6 @@ pub(crate) fn clipped<S: Scalar, const D: usize>(phi: &[S; D], feature_clip: &[S
         clipped[i] = clamp(clipped[i], feature_clip[i]);
     }
     clipped
-}
-
-/// The multiple of its root mean square at which a feature is clipped; uniform and common binary features stay below.
-/// (After one or two transitions, a feature that happened to be small there would otherwise count a hundredfold.)
-pub(crate) const FEATURE_CLIP: f64 = 2.0;
-
-/// Computes root mean squares from the roots of sums of squares, (D), dividing by min(n, 64), so that a query in a rare
-/// state is not clipped for ever.
-#[inline(always)]
-pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> [S; D] {
-    let share = (S::ONE / n.sqrt()).max(S::from_f64(0.125));
-    for root in &mut roots {
-        *root *= share;
-    }
-    roots
 }
 
 /// Returns x clipped to [-bound, bound].

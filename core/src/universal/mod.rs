@@ -31,14 +31,17 @@
 //! ```
 //!
 //! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are beside
-//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Estimate::linearity`]. The k, f, a, c
-//! and gates of all contexts are given by the [`UniversalParameters`], which `ictd reproduce universal` finds on random tasks and
-//! signals; the gradient passes through the solution of the equations.
+//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Estimate::linearity`].
+//!
+//! If no two features were ever nonzero in the same state, as with one-hot features, F is diagonal. Features that tell
+//! all states apart represent every value, so then w_0 solves TD's equation alone (s = 0), and g_1 is larger.
+//!
+//! The k, f, a, c and gates of all contexts are given by the [`UniversalParameters`], found on random tasks and signals.
 //!
 //! # Bounds
 //!
-//! Features of a query count up to twice their root mean square, or a quarter of the root of their sum of squares if that
-//! is more; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
+//! Features of a query count up to the root of the sum of their squares in the context, so that a rare state is not held
+//! back; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
 //! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
 //! ridge is an error.
 

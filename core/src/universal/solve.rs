@@ -19,6 +19,7 @@ use nalgebra::SVector;
 /// | log_td_error_l | ln(E delta^2 / E r^2 + 10^-4), delta the TD errors of w_l |
 /// | log_hausman_l | ln(1 + T), the test of [`crate::universal`] by which the equations of lambda_l judge w_{l-1} |
 /// | log_value_scale | ln(E v^2 / E r^2 + 10^-4), v the values of w_0 |
+/// | tabular | 1 if no two features were ever nonzero in the same state, as with a feature for each state; else 0 |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniversalParameters<S> {
     /// ln k_l of the three ridges; for w_0 they multiply 1, log_n_per_feature, inverse_horizon and the product of these
@@ -31,11 +32,14 @@ pub struct UniversalParameters<S> {
     /// g_1 and g_2, the weights of w_0, and of w_1 in the rest, as logits; they multiply 1, log_hausman_1,
     /// log_hausman_2, log_td_error_0, log_td_error_1, log_td_error_2, log_value_scale, log_n_per_feature, ln d.
     pub gate_logits: [[S; 9]; 2],
+    /// What tabular adds: the first and, times log_n_per_feature, the second to ln k_0, the third to g_1's logit, since values
+    /// are linear in features that tell all states apart. In addition w_0's equation is then TD's alone, s = 0.
+    pub tabular: [S; 3],
 }
 
 impl UniversalParameters<()> {
     /// How many parameters there are.
-    pub const COUNT: usize = 36;
+    pub const COUNT: usize = 39;
 
     /// The shape without numbers, to be filled in order by [`UniversalParameters::map`].
     pub const SHAPE: Self = UniversalParameters {
@@ -43,6 +47,7 @@ impl UniversalParameters<()> {
         log_bellman_mix: [(); 2],
         ridge_mix_logit: [[(); 2]; 2],
         gate_logits: [[(); 9]; 2],
+        tabular: [(); 3],
     };
 }
 
@@ -54,13 +59,15 @@ impl<S: Copy> UniversalParameters<S> {
             log_bellman_mix: self.log_bellman_mix.map(&mut f),
             ridge_mix_logit: self.ridge_mix_logit.map(|x| x.map(&mut f)),
             gate_logits: self.gate_logits.map(|x| x.map(&mut f)),
+            tabular: self.tabular.map(&mut f),
         }
     }
 
     /// Returns the parameters in order.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         let ridges = self.log_ridge.as_flattened().iter().chain(&self.log_bellman_mix);
-        ridges.chain(self.ridge_mix_logit.as_flattened()).chain(self.gate_logits.as_flattened())
+        let mixes = self.ridge_mix_logit.as_flattened().iter();
+        ridges.chain(mixes).chain(self.gate_logits.as_flattened()).chain(&self.tabular)
     }
 }
 
@@ -211,6 +218,18 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
     sum
 }
 
+/// Returns true if the upper triangle above the diagonal is 0.
+#[cfg_attr(target_os = "none", inline(never))]
+fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
+    let mut sum = R::ZERO;
+    for j in 0..D {
+        for i in 0..j {
+            sum += m[j][i].abs();
+        }
+    }
+    sum == R::ZERO
+}
+
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
 #[cfg_attr(target_os = "none", inline(never))]
 fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
@@ -257,18 +276,19 @@ struct Quantities<R> {
     log_n_per_feature: R,
     inverse_horizon: R,
     log_horizon: R,
+    tabular: R,
 }
 
 impl<R: Real> Quantities<R> {
-    fn new(summary: &ContextSummary<R>, d: R) -> Self {
+    fn new(summary: &ContextSummary<R>, d: R, tabular: R) -> Self {
         let (n, inverse_horizon) = (summary.effective_len, R::ONE - summary.gamma);
         let log_horizon = -ln(R::from_f64(20.0) * inverse_horizon);
-        Quantities { n, d, log_n_per_feature: ln(n / d), inverse_horizon, log_horizon }
+        Quantities { n, d, log_n_per_feature: ln(n / d), inverse_horizon, log_horizon, tabular }
     }
 
-    /// Returns k_l / n.
-    fn ridge(&self, log_ridge: &[R; 4], x: R, y: R) -> R {
-        exp(linear_combination(log_ridge, [R::ONE, self.log_n_per_feature, x, y])) / self.n
+    /// Returns k_l / n, of which `more` is added to the logarithm.
+    fn ridge(&self, log_ridge: &[R; 4], x: R, y: R, more: R) -> R {
+        exp(linear_combination(log_ridge, [R::ONE, self.log_n_per_feature, x, y]) + more) / self.n
     }
 }
 
@@ -318,7 +338,8 @@ impl<R: Real> UniversalParameters<R> {
             return Ok(out);
         }
         let units = change_units(sums, &roots);
-        let quantities = Quantities::new(&summary, d);
+        let tabular = if d > one && is_diagonal(&sums.second_moments) { one } else { R::ZERO };
+        let quantities = Quantities::new(&summary, d, tabular);
         let first = self.solve_first(sums, &quantities)?;
         let mut solve_next = |trace, before: &FixedPoint<R, D>| {
             self.solve_trace(trace, sums, &summary, &quantities, [&first, before])
@@ -338,11 +359,12 @@ impl<R: Real> UniversalParameters<R> {
             quantities.log_n_per_feature,
             ln(d),
         ];
-        let gate = |exists, logits| {
-            if exists { sigmoid(linear_combination(logits, gate_inputs)) } else { one }
+        let gate = |exists, logits, more| {
+            if exists { sigmoid(linear_combination(logits, gate_inputs) + more) } else { one }
         };
-        let [low, high] = summary.admissible;
-        let (g_1, g_2) = (gate(low, &self.gate_logits[0]), gate(high, &self.gate_logits[1]));
+        let ([low, high], [gate_low, gate_high]) = (summary.admissible, &self.gate_logits);
+        let g_1 = gate(low, gate_low, self.tabular[2] * tabular);
+        let g_2 = gate(high, gate_high, R::ZERO);
         let mut w = [R::ZERO; D];
         for i in 0..D {
             let u = third.weights[i] + g_2 * (second.weights[i] - third.weights[i]);
@@ -366,9 +388,9 @@ impl<R: Real> UniversalParameters<R> {
         sums: &mut TdSums<R, D>,
         quantities: &Quantities<R>,
     ) -> Result<FixedPoint<R, D>, Error> {
-        let Quantities { n, d, log_n_per_feature, inverse_horizon, .. } = *quantities;
-        let [a, c] = self.log_bellman_mix.map(exp);
-        let s = R::ONE / (a + c * n / d);
+        let Quantities { n, d, log_n_per_feature, inverse_horizon, tabular, .. } = *quantities;
+        let ([a, c], [offset, slope, _]) = (self.log_bellman_mix.map(exp), self.tabular);
+        let s = (R::ONE - tabular) / (a + c * n / d);
         let TdSums { systems: [system, ..], second_moments, residual_gram, .. } = sums;
         for j in 0..D {
             for i in 0..D {
@@ -378,7 +400,8 @@ impl<R: Real> UniversalParameters<R> {
             system.b[j] += s * (sums.residual_rewards[j] - system.b[j]);
         }
         let both = log_n_per_feature * inverse_horizon;
-        let k = quantities.ridge(&self.log_ridge[0], inverse_horizon, both);
+        let more = offset * tabular + slope * (tabular * log_n_per_feature);
+        let k = quantities.ridge(&self.log_ridge[0], inverse_horizon, both, more);
         let weights = solve_in_place(system, second_moments, k, R::ZERO)?;
         Ok(FixedPoint::new(weights, sums))
     }
@@ -406,7 +429,8 @@ impl<R: Real> UniversalParameters<R> {
             Trace::Low => (low, log_ridge_low, mix_low),
             Trace::High => (high, log_ridge_high, mix_high),
         };
-        let k = quantities.ridge(log_ridge, quantities.log_horizon, first.log_td_error);
+        let (horizon, error) = (quantities.log_horizon, first.log_td_error);
+        let k = quantities.ridge(log_ridge, horizon, error, R::ZERO);
         let left = residual(system, &before.weights);
         // T: the mean squared residual over its variance if w_{l-1} is right for every lambda.
         let mut sum = R::ZERO;

@@ -135,6 +135,25 @@ fn ill_conditioned_features_give_bounded_values() {
     }
 }
 
+/// A feature that is 1 in one state of ten has a small mean square, and counts in full all the same.
+#[test]
+fn a_rare_state_is_not_held_back() {
+    let one_hot = |s: usize| core::array::from_fn::<f64, 10, _>(|i| f64::from(i == s % 10));
+    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let mut context = model.context::<10>();
+    for t in 0..100 {
+        context.observe(&one_hot(t), f64::from(t % 10 == 9), &one_hot(t + 1)).unwrap();
+    }
+    let value = model.value_function(&context).unwrap();
+    for s in 0..10 {
+        // The reward follows after 9 - s states, and every ten states from then on.
+        let truth = libm::pow(0.9, (9 - s) as f64) / (1.0 - libm::pow(0.9, 10.0));
+        let (found, unclipped) = (value.at(&one_hot(s)), value.value_function.at(&one_hot(s)));
+        assert_eq!(found, unclipped);
+        assert!((found - truth).abs() < 0.2 * truth, "{s}: {found} for {truth}");
+    }
+}
+
 /// Layers of Theorem 1's form, looped, come to rest where A w = b; the model solves the same equation with a ridge.
 #[test]
 fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {

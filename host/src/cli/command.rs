@@ -5,7 +5,7 @@
 
 use crate::commands::{
     WITH_FIGURES, compare, completions, digest, evaluate, import, list, main_job, merge, plot,
-    predict, report, reproduce, stored_model, sweep, train_run,
+    predict, report, reproduce, search, stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
@@ -62,6 +62,7 @@ pub enum Command {
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
+    Search(search::Search),
     #[command(flatten)]
     Table(ExperimentCommand),
     List(list::List),
@@ -88,6 +89,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Sweep(options)) => sweep::run(options, session),
         Some(Command::Merge(options)) => merge::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
+        Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options, session, &catalogue),

@@ -12,6 +12,7 @@ pub mod plot;
 pub mod predict;
 pub mod report;
 pub mod reproduce;
+pub mod search;
 pub mod stored_model;
 pub mod sweep;
 pub mod train_run;
@@ -19,5 +20,11 @@ pub mod train_run;
 use crate::experiments::Experiment;
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Experiment] =
-    &[evaluate::ENTRY, predict::ENTRY, import::ENTRY, train_run::ENTRY, sweep::ENTRY];
+pub(crate) const WITH_FIGURES: &[Experiment] = &[
+    evaluate::ENTRY,
+    predict::ENTRY,
+    import::ENTRY,
+    train_run::ENTRY,
+    sweep::ENTRY,
+    search::ENTRY,
+];

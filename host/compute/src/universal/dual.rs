@@ -1,56 +1,99 @@
-//! Dual numbers for forward-mode differentiation: a value and its derivatives with respect to the learned parameters, also
-//! through the solution of a linear system.
+//! Dual numbers for forward-mode differentiation: a value and its derivatives with respect to N numbers, also through the
+//! solution of a linear system.
+//!
+//! The parameters enter a solution by nine numbers alone, linear combinations of parameters and quantities. So derivatives with respect to nine numbers are enough, if it is noted by what
+//! quantity each parameter was multiplied.
 
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::universal::UniversalParameters;
+use std::cell::Cell;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// A number and its derivatives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dual {
+pub(super) struct Dual<const N: usize> {
     pub(super) value: f64,
-    pub(super) derivatives: [f64; UniversalParameters::COUNT],
+    pub(super) derivatives: [f64; N],
+    /// The index of the parameter that it is, from 1 on; 0 for any other number.
+    parameter: usize,
 }
 
-impl Dual {
+impl<const N: usize> Dual<N> {
     /// Returns a number that depends on nothing.
     pub(super) const fn constant(value: f64) -> Self {
-        Dual { value, derivatives: [0.0; UniversalParameters::COUNT] }
-    }
-
-    /// Returns the learned number with this index.
-    pub(super) fn learned(value: f64, index: usize) -> Self {
-        let mut x = Dual::constant(value);
-        x.derivatives[index] = 1.0;
-        x
+        Dual { value, derivatives: [0.0; N], parameter: 0 }
     }
 
     /// Returns f(self), of its value and its derivative.
     fn chain(self, value: f64, derivative: f64) -> Self {
-        Dual { value, derivatives: self.derivatives.map(|x| derivative * x) }
+        Dual { value, derivatives: self.derivatives.map(|x| derivative * x), parameter: 0 }
     }
 
     /// Returns what depends on both as these derivatives say.
     fn both(self, other: Self, value: f64, [a, b]: [f64; 2]) -> Self {
         let derivatives =
             std::array::from_fn(|i| a * self.derivatives[i] + b * other.derivatives[i]);
-        Dual { value, derivatives }
+        Dual { value, derivatives, parameter: 0 }
+    }
+}
+
+const COUNT: usize = UniversalParameters::COUNT;
+
+/// The number of linear combinations.
+pub(super) const COMBINATIONS: usize = 9;
+
+/// The combination of each parameter: three ridges, two numbers of Bellman's share, two shares of F, two gates, and what a
+/// feature for each state adds to three of these.
+const COMBINATION: [usize; COUNT] = [
+    0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8,
+    8, 8, 8, 8, 0, 0, 7,
+];
+/// The parameters that are multiplied by nothing.
+const ALONE: [usize; 2] = [12, 13];
+
+thread_local! {
+    /// The quantities by which the parameters were last multiplied.
+    static QUANTITIES: [Cell<f64>; COUNT] = const { [const { Cell::new(1.0) }; COUNT] };
+}
+
+/// Returns parameters whose derivatives are those of their combinations: the first of each combination is multiplied by 1.
+pub(super) fn learned(parameters: &[f64; COUNT]) -> UniversalParameters<Dual<COMBINATIONS>> {
+    let mut index = 0;
+    UniversalParameters::SHAPE.map(|()| {
+        let mut x = Dual::constant(parameters[index]);
+        let combination = COMBINATION[index];
+        if !COMBINATION[..index].contains(&combination) {
+            x.derivatives[combination] = 1.0;
+        }
+        x.parameter = if ALONE.contains(&index) { 0 } else { index + 1 };
+        index += 1;
+        x
+    })
+}
+
+impl Dual<COMBINATIONS> {
+    /// Returns this number with its derivatives with respect to the parameters, after the computation with [`learned`] ones.
+    pub(super) fn by_parameter(self) -> Dual<COUNT> {
+        let derivatives = QUANTITIES.with(|quantities| {
+            std::array::from_fn(|i| self.derivatives[COMBINATION[i]] * quantities[i].get())
+        });
+        Dual { value: self.value, derivatives, parameter: 0 }
     }
 }
 
 macro_rules! operator {
     ($name:ident, $f:ident, $assign:ident, $f_assign:ident, |$x:ident, $y:ident| $value:expr, $derivatives:expr) => {
         operator!($name, $f, |$x, $y| $value, $derivatives);
-        impl $assign for Dual {
-            fn $f_assign(&mut self, other: Dual) {
+        impl<const N: usize> $assign for Dual<N> {
+            fn $f_assign(&mut self, other: Self) {
                 *self = self.$f(other);
             }
         }
     };
     ($name:ident, $f:ident, |$x:ident, $y:ident| $value:expr, $derivatives:expr) => {
-        impl $name for Dual {
-            type Output = Dual;
-            fn $f(self, other: Dual) -> Dual {
+        impl<const N: usize> $name for Dual<N> {
+            type Output = Self;
+            fn $f(self, other: Self) -> Self {
                 let ($x, $y) = (self.value, other.value);
                 self.both(other, $value, $derivatives)
             }
@@ -60,24 +103,40 @@ macro_rules! operator {
 
 operator!(Add, add, AddAssign, add_assign, |x, y| x + y, [1.0, 1.0]);
 operator!(Sub, sub, SubAssign, sub_assign, |x, y| x - y, [1.0, -1.0]);
-operator!(Mul, mul, MulAssign, mul_assign, |x, y| x * y, [y, x]);
 operator!(Div, div, |x, y| x / y, [1.0 / y, -x / (y * y)]);
 
-impl Neg for Dual {
-    type Output = Dual;
-    fn neg(self) -> Dual {
+impl<const N: usize> Mul for Dual<N> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        if self.parameter > 0 {
+            QUANTITIES.with(|quantities| quantities[self.parameter - 1].set(other.value));
+        }
+        let (x, y) = (self.value, other.value);
+        self.both(other, x * y, [y, x])
+    }
+}
+
+impl<const N: usize> MulAssign for Dual<N> {
+    fn mul_assign(&mut self, other: Self) {
+        *self = *self * other;
+    }
+}
+
+impl<const N: usize> Neg for Dual<N> {
+    type Output = Self;
+    fn neg(self) -> Self {
         self.chain(-self.value, -1.0)
     }
 }
 
-impl PartialOrd for Dual {
+impl<const N: usize> PartialOrd for Dual<N> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         self.value.partial_cmp(&other.value)
     }
 }
 
-impl Scalar for Dual {
-    type Element = Dual;
+impl<const N: usize> Scalar for Dual<N> {
+    type Element = Self;
     type PerLane<T: Clone + std::fmt::Debug> = [T; 1];
     const LANES: usize = 1;
     const ZERO: Self = Dual::constant(0.0);
@@ -86,13 +145,13 @@ impl Scalar for Dual {
     fn per_lane<T: Clone + std::fmt::Debug>(make: impl FnMut(usize) -> T) -> [T; 1] {
         std::array::from_fn(make)
     }
-    fn splat(x: Dual) -> Self {
+    fn splat(x: Self) -> Self {
         x
     }
-    fn lane(&self, _index: usize) -> Dual {
+    fn lane(&self, _index: usize) -> Self {
         *self
     }
-    fn set_lane(&mut self, _index: usize, x: Dual) {
+    fn set_lane(&mut self, _index: usize, x: Self) {
         *self = x;
     }
     fn from_f64(x: f64) -> Self {
@@ -124,7 +183,7 @@ impl Scalar for Dual {
     }
 }
 
-impl Real for Dual {
+impl<const N: usize> Real for Dual<N> {
     const BYTES: usize = 8;
 
     fn to_f64(self) -> f64 {

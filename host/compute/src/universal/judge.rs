@@ -1,6 +1,6 @@
 //! Errors of the model on fresh tasks, beside those of what a user would otherwise take.
 
-use super::draw;
+use super::Family;
 use crate::capacity::STATES;
 use crate::log::SeedRun;
 use ictd_core::context::{Context, Growing, TdSums};
@@ -11,7 +11,7 @@ use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _};
 use ictd_core::transformer::Transformer;
 use ictd_core::universal::{ContextSummary, UniversalParameters};
-use ictd_core::value_function::ValueFunction;
+use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
 
@@ -25,16 +25,18 @@ pub const OF_LAMBDA: [&str; LAMBDAS] = ["lstd_0", "lstd_0.92", "lstd_1"];
 /// The ridges, in transitions, and step sizes that are tried.
 pub(super) const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
-/// The settings of those that have one for all: LSTD(0.92) with a ridge of 3 transitions, TD(0.92) with a step size of 0.1.
-const ONE: [usize; 2] = [RIDGES.len() + 2, 2];
+/// The settings of those that have one for all: LSTD(0.92) with a ridge of 10 transitions, LSTD(0) with one of 3.
+const LSTD_ONE: [(&str, usize); 2] = [("lstd_one", RIDGES.len() + 3), ("lstd_0_one", 2)];
+/// TD(0.92) with a step size of 0.1.
+const TD_ONE: usize = 2;
 /// The error that stands for what diverged.
 const DIVERGED: f64 = 1e3;
 
 /// Tasks that are judged together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchmarkCell {
-    /// The family's index.
-    pub family: usize,
+    /// The family.
+    pub family: Family,
     /// d.
     pub d: usize,
     /// The discount.
@@ -92,7 +94,7 @@ impl Benchmark {
         }
     }
 
-    /// Returns the errors on a task of at most 16 features; each is given to one of the paper's seeds.
+    /// Returns the errors on a task of at most 32 features; each is given to one of the paper's seeds.
     ///
     /// # Errors
     /// The core's.
@@ -104,7 +106,8 @@ impl Benchmark {
                 paper?.value_function(&context.statistic(cell.gamma, 0).ok()?).ok()
             }),
             0..=3 => self.of_task::<4>(cell, (task, seed), |_| None),
-            _ => self.of_task::<16>(cell, (task, seed), |_| None),
+            5..=16 => self.of_task::<16>(cell, (task, seed), |_| None),
+            _ => self.of_task::<32>(cell, (task, seed), |_| None),
         }
     }
 
@@ -118,7 +121,7 @@ impl Benchmark {
         let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
         let model = UniversalModel::<f64>::pretrained(gamma)?;
         let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
-        let task: Mrp<f64, D, STATES> = draw(family, d, gamma, &mut rng)?;
+        let task: Mrp<f64, D, STATES> = family.draw(d, gamma, &mut rng)?;
         let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
         let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
         let error = |value: &dyn Fn(&SVector<f64, D>) -> f64| {
@@ -126,7 +129,6 @@ impl Benchmark {
             let error = task.msve(&d_p, &v_hat, &v) / of_zero;
             if error < DIVERGED { error } else { DIVERGED }
         };
-        let of_weights = |w: &SVector<f64, D>| error(&|phi| w.dot(phi));
         let mut context = model.context::<D>();
         let mut td = [SVector::<f64, D>::zeros(); STEP_SIZES.len()];
         let (mut trace, mut state) = (td[0], task.initial_state(&mut rng));
@@ -147,14 +149,20 @@ impl Benchmark {
             let value = model.value_function(&context)?;
             let sums = model.sums(&context, model.gvf(0))?;
             let summary = model.context_summary(&context, gamma);
+            // LSTD and TD get the model's own bounds on features and values.
+            let bounded = |weights: SVector<f64, D>| {
+                let value =
+                    ClippedValueFunction { value_function: ValueFunction { weights }, ..value };
+                error(&|phi| value.at(phi))
+            };
             let lstd = std::array::from_fn(|at| {
-                of_weights(&lstd(&sums, &summary, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
+                bounded(lstd(&sums, &summary, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
             });
             found.push(ContextErrors {
                 universal: error(&|phi| value.at(phi)),
                 lstd,
-                td: td.map(|w| of_weights(&w)),
-                paper: paper(&context).map(|value| of_weights(&value.weights)),
+                td: td.map(bounded),
+                paper: paper(&context).map(|value| error(&|phi| value.at(phi))),
             });
         }
         Ok(Errors(found))
@@ -163,7 +171,8 @@ impl Benchmark {
 
 /// Returns what is found over tasks at each length of a context, relative to predicting 0, by metric: `universal` (the
 /// mean), `stderr` (its standard error), `percentile_99_9` and `tasks` (their number); `lstd_hindsight` (LSTD with the best
-/// lambda and ridge for this cell and length), each of [`OF_LAMBDA`] (with the best ridge) and `lstd_one` (with one setting for all); `td_hindsight` and `td_one`
+/// lambda and ridge for this cell and length), each of [`OF_LAMBDA`] (with the best ridge), `lstd_one` and `lstd_0_one` (lambda
+/// 0.92 and 0, each with one ridge for all); `td_hindsight` and `td_one`
 /// likewise for online TD; and `paper`, if the paper's model has this dimension.
 pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
     let mut found = Vec::new();
@@ -189,9 +198,11 @@ pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
             put(name, of.iter().copied().fold(f64::INFINITY, f64::min));
         }
         put("lstd_hindsight", lstd.into_iter().fold(f64::INFINITY, f64::min));
-        put("lstd_one", lstd[ONE[0]]);
+        for (name, at) in LSTD_ONE {
+            put(name, lstd[at]);
+        }
         put("td_hindsight", td.into_iter().fold(f64::INFINITY, f64::min));
-        put("td_one", td[ONE[1]]);
+        put("td_one", td[TD_ONE]);
         let of_paper: Vec<f64> = of.iter().filter_map(|e| e.paper).collect();
         if !of_paper.is_empty() {
             put("paper", of_paper.iter().sum::<f64>() / of_paper.len() as f64);

@@ -10,3 +10,4 @@ mod level;
 mod options;
 mod predictor;
 mod tasks;
+mod universal_search;

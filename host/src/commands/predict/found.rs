@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 const HORIZONS: f64 = 24.0;
 /// What needs no settings is preferred to what is better by less than this factor.
 const NEARLY: f64 = 1.03;
+/// More places than this at which a candidate is no better than the mean are not named.
+const PLACES: usize = 4;
 /// More panels than this are not drawn.
 const PANELS: usize = 12;
 
@@ -157,6 +159,10 @@ impl<'a> Found<'a> {
         let left_out: Vec<_> = columns.left_out.iter().map(|(name, _)| name).collect();
         let mean =
             |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
+        let places = |candidate: &Candidate| -> Vec<Value> {
+            let worse = self.no_better(candidate).into_iter();
+            worse.map(|task| json!({ "name": task.name, "gamma": task.gamma })).collect()
+        };
         json!({
             "rows": rows,
             "dimension": d,
@@ -167,6 +173,9 @@ impl<'a> Found<'a> {
             "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
             "recommended": recommended.as_ref().map(|advice| &advice.candidate.column),
             "recommended_over_mean": recommended.as_ref().map(|advice| advice.over_mean),
+            "recommended_is_no_better_at":
+                recommended.as_ref().map(|advice| places(advice.candidate)),
+            "universal_is_no_better_at": self.candidates.first().map(places),
         })
     }
 
@@ -265,25 +274,42 @@ impl<'a> Found<'a> {
         Ok(Advice { candidate: &self.candidates[at], over_mean, over_simple })
     }
 
-    /// Returns what to take, in words.
+    /// Returns the columns and discounts at which a candidate is no better than the mean of what followed.
+    fn no_better(&self, candidate: &Candidate) -> Vec<&'a SignalForecast> {
+        let at = self.candidates.iter().position(|c| c.column == candidate.column);
+        let is_worse =
+            |errors: &Vec<Option<f64>>| at.and_then(|at| errors[at]).is_some_and(|x| x >= 1.0);
+        let worse = self.tasks.iter().zip(&self.errors).filter(|(_, errors)| is_worse(errors));
+        worse.map(|(task, _)| task).collect()
+    }
+
+    /// Returns what to take, and where that and the universal model are no better than the mean, in words.
     fn recommendation(&self) -> String {
-        let Advice { candidate, over_mean, over_simple } = match self.recommended() {
-            Ok(found) => found,
-            Err(reason) => return format!("nothing to recommend: {reason}\n"),
+        let advice = self.recommended();
+        let mut text = match &advice {
+            Ok(advice) => advice.text(),
+            Err(reason) => format!("nothing to recommend: {reason}\n"),
         };
-        let mut text = format!(
-            "recommended here: {}; 90 % interval of its error: {}",
-            candidate.column,
-            ends(over_mean)
-        );
-        if let Some((simple, share, over)) = over_simple {
-            let share = number(share, 2);
-            text.push_str(&format!(", {share} ({}) of the error of {}", ends(over), simple.column));
+        let recommended = advice.ok().map(|advice| advice.candidate);
+        let mut both: Vec<_> = recommended.into_iter().chain(self.candidates.first()).collect();
+        both.dedup_by_key(|candidate| &candidate.column);
+        for candidate in both {
+            let worse = self.no_better(candidate);
+            let place =
+                |task: &&SignalForecast| format!("`{}` at gamma = {}", task.name, task.gamma);
+            let mut places: Vec<_> = worse.iter().take(PLACES).map(place).collect();
+            if places.is_empty() {
+                continue;
+            }
+            if worse.len() > PLACES {
+                places.push(format!("{} more", worse.len() - PLACES));
+            }
+            let (column, places) = (&candidate.column, places.join(", "));
+            text.push_str(&format!(
+                "do not take {column} for {places}: it is no better than the mean there\n"
+            ));
         }
-        if chosen(candidate) {
-            text.push_str("; its settings were chosen after the fact");
-        }
-        text + "\n"
+        text
     }
 }
 
@@ -294,6 +320,27 @@ struct Advice<'a> {
     over_mean: [f64; 2],
     /// The best candidate without settings, unless that is taken: the share of its error, and the interval of that.
     over_simple: Option<(&'a Candidate, f64, [f64; 2])>,
+}
+
+impl Advice<'_> {
+    fn text(&self) -> String {
+        let Advice { candidate, over_mean, over_simple } = self;
+        let (column, over_mean) = (&candidate.column, ends(*over_mean));
+        let mut text =
+            format!("recommended here: {column}; 90 % interval of its error: {over_mean}");
+        if let Some((simple, share, over)) = over_simple {
+            let share = number(*share, 2);
+            text.push_str(&format!(
+                ", {share} ({}) of the error of {}",
+                ends(*over),
+                simple.column
+            ));
+        }
+        if chosen(candidate) {
+            text.push_str("; its settings were chosen after the fact");
+        }
+        text + "\n"
+    }
 }
 
 /// Returns the ends of an interval as text.

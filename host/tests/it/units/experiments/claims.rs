@@ -1,5 +1,6 @@
 //! Every claim of every experiment that is data, on records that make it come out either way.
 
+use compute::universal::Family;
 use ictd::experiments::ALL;
 use ictd::experiments::experiment::Runner;
 use ictd::experiments::judging::of_seeds;
@@ -41,6 +42,7 @@ const WORLDS: &[(&str, [f64; 3])] = &[
     ("universal", [0.4, 1.2, f64::NAN]),
     ("lstd_hindsight", [0.5; 3]),
     ("lstd_one", [0.5; 3]),
+    ("lstd_0_one", [0.5; 3]),
     ("td_hindsight", [0.5; 3]),
     ("td_one", [0.5; 3]),
     ("q_hindsight", [0.5; 3]),
@@ -68,7 +70,7 @@ const CHANGES: &[Change] = &[
 fn record(table: &ExperimentSpec, world: usize) -> MeasurementTable {
     let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
     let cells: Vec<String> =
-        universal::cells(&[0, 1, 2, 3]).iter().map(universal::cell_name).collect();
+        universal::cells(&Family::ALL).iter().map(universal::cell_name).collect();
     let others = ["theorem 2", "numbers", "random MDPs", "CartPole", "MountainCar"];
     let others = others.into_iter().chain(cells.iter().map(String::as_str));
     for run in table.runs.iter().map(|run| run.name).chain(others) {
@@ -89,7 +91,6 @@ fn record(table: &ExperimentSpec, world: usize) -> MeasurementTable {
                 let x = ends[0] + (ends[1] - ends[0]) * f64::from(tenth) / 9.0;
                 long.put(run, seed, "ss_tenth", tenth.into(), near(x));
             }
-            long.put(run, seed, "ships", 0.0, f64::from(world == 0));
             // The more layers, the more aligned, or the less.
             let layers = run.trim_start_matches("linear-l").parse().unwrap_or(3.0);
             let sign = if world == 0 { 1.0 } else { -1.0 };

@@ -1,0 +1,454 @@
+//! The loss of the universal model's parameters: errors on contexts of many tasks and signals, and their gradient.
+
+use super::Family;
+use super::dual::{COMBINATIONS, Dual, learned};
+use super::judge::{self, RIDGES};
+use crate::capacity::STATES;
+use ictd_core::context::{Context, TdSums};
+use ictd_core::mask::TwoTraces;
+use ictd_core::rng::{Rng, RngStream};
+use ictd_core::scalar::{Real, Scalar as _};
+use ictd_core::signal::SignalFeatures;
+use ictd_core::tasks::{Mrp, Task as _, random_signal};
+use ictd_core::universal::{ContextSummary, UniversalParameters};
+use ictd_core::value_function::{ClippedValueFunction, ValueClipInputs, ValueFunction};
+use ictd_core::{Error, UniversalModel};
+use nalgebra::SVector;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The training target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// True values, or the returns of signals.
+    Value,
+    /// r + gamma v(s') of transitions that follow or are drawn anew, as TD has it: no gradient passes through v(s').
+    TdError,
+}
+
+/// A state that is judged.
+struct ScoredState<const D: usize> {
+    /// Its features.
+    phi: SVector<f64, D>,
+    /// Its value, or the reward on leaving it.
+    target: f64,
+    /// The features of the next state, whose value is added, discounted.
+    next: Option<SVector<f64, D>>,
+    /// The weight of its squared error.
+    weight: f64,
+}
+
+/// A context, and the states that it is judged by.
+struct ScoredContext<const D: usize> {
+    sums: Box<TdSums<f64, D>>,
+    summary: ContextSummary<f64>,
+    max_abs_reward: f64,
+    judged: Arc<Vec<ScoredState<D>>>,
+}
+
+impl<const D: usize> ScoredContext<D> {
+    fn new<W: ictd_core::context::Memory<f64>>(
+        model: &UniversalModel<f64>,
+        context: &Context<D, TwoTraces<f64>, W, f64>,
+        judged: Arc<Vec<ScoredState<D>>>,
+    ) -> Result<Self, Error> {
+        let sums = Box::new(model.sums(context, model.gvf(0))?);
+        let max_abs_reward = context.max_abs_reward(0);
+        let summary = model.context_summary(context, model.gamma());
+        Ok(ScoredContext { sums, summary, max_abs_reward, judged })
+    }
+
+    /// Returns the mean squared error of the value function with these weights.
+    fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
+        let ContextSummary { effective_len, gamma, .. } = self.summary;
+        let roots = self.sums.roots().map(R::from_f64);
+        let inputs = ValueClipInputs {
+            effective_len: R::from_f64(effective_len),
+            gamma: R::from_f64(gamma),
+            max_abs_reward: R::from_f64(self.max_abs_reward),
+        };
+        let value = ClippedValueFunction::new(ValueFunction { weights }, roots, inputs);
+        let mut sum = R::ZERO;
+        let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
+        for ScoredState { phi, target, next, weight } in self.judged.iter() {
+            let next = next.as_ref().map_or(0.0, |next| gamma * at(next).to_f64());
+            let error = at(phi) - R::from_f64(target + next);
+            sum += R::from_f64(*weight) * error * error;
+        }
+        sum
+    }
+
+    /// Returns the error of what the parameters read.
+    fn read(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
+        let constant = |x: f64| Dual::constant(x);
+        let solved = parameters.solve(&mut self.sums.map(constant), self.summary.map(constant));
+        // A system without a solution counts as a large error.
+        solved.map_or(Dual::constant(LARGE), |solved| self.error(solved.weights)).by_parameter()
+    }
+}
+
+/// A loss and its derivatives with respect to the parameters.
+type LossGradient = Dual<{ UniversalParameters::COUNT }>;
+
+/// Errors above this count as its logarithm does.
+const LARGE: f64 = 10.0;
+
+/// A part of the loss.
+trait LossTerm: Send + Sync {
+    /// Returns its loss and gradient.
+    fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
+
+    /// Returns its weight, to be changed.
+    fn weight_mut(&mut self) -> &mut f64;
+}
+
+/// Contexts whose mean error counts as one: those of a family, dimension, discount and length, or of one signal.
+struct ContextGroup<const D: usize> {
+    cases: Vec<ScoredContext<D>>,
+    /// The factor from the sum of the cases' errors to the group's.
+    factor: f64,
+    /// The weight of the group in the loss.
+    weight: f64,
+    /// The least error of predicting 0 and of LSTD(lambda) with any of some lambdas and ridges, the same for all cases.
+    reference: f64,
+    /// How far the logarithm of the error may be above the reference's before that is penalised.
+    margin: f64,
+    /// Whether an error below the reference counts as less.
+    gains: bool,
+}
+
+impl<const D: usize> ContextGroup<D> {
+    fn new(
+        cases: Vec<ScoredContext<D>>,
+        factor: f64,
+        weight: f64,
+        margin: f64,
+        lstds: Range<usize>,
+    ) -> Self {
+        let mut errors = [0.0; 3 * RIDGES.len()];
+        for case in &cases {
+            for (at, error) in errors.iter_mut().enumerate() {
+                let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
+                let weights = judge::lstd(&case.sums, &case.summary, l, ridge);
+                *error += factor * f64::min(case.error(weights), 9.0);
+            }
+        }
+        let of_zero: f64 =
+            cases.iter().map(|case| factor * case.error(SVector::<f64, D>::zeros())).sum();
+        let gains = lstds == ALL_LSTDS;
+        let reference = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
+        ContextGroup { cases, factor, weight, reference, margin, gains }
+    }
+
+    fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
+        let mut sum = Dual::constant(0.0);
+        for case in &self.cases {
+            let (error, large) = (case.read(parameters), Dual::constant(LARGE));
+            let above = (error - Dual::constant(EXPLODES)).max(Dual::constant(0.0));
+            let error = error + Dual::constant(3.0) * above;
+            sum += if error.value > LARGE { large + large * (error / large).ln() } else { error };
+        }
+        sum * Dual::constant(self.factor)
+    }
+}
+
+impl<const D: usize> LossTerm for ContextGroup<D> {
+    fn weight_mut(&mut self) -> &mut f64 {
+        &mut self.weight
+    }
+
+    /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
+    fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
+        let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
+        let ratio = if self.gains { ratio } else { ratio.max(Dual::constant(0.0)) };
+        let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
+        // A square at first, then a line: no group outweighs all others.
+        let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
+        let penalty = (above + above - square) * square;
+        let loss = Dual::constant(LOGARITHM) * ratio + Dual::constant(PENALTY) * penalty;
+        Dual::constant(self.weight) * loss
+    }
+}
+
+const LOGARITHM: f64 = 0.3;
+const MARGIN: f64 = 0.02;
+/// The margin of representable values in contexts that are short: the gates cannot know of them yet.
+const UNSURE: f64 = 0.2;
+const PENALTY: f64 = 40.0;
+const KNEE: f64 = 0.2;
+/// The LSTDs that a group is compared with: any lambda and ridge, or, where each state has a feature, lambda 0 and a ridge
+/// of 3 transitions, and what is better than that counts no more. (The best ridge in hindsight knows whether a cycle is
+/// deterministic, and the errors of a few small cycles would be most of the loss.)
+const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
+const LSTD_0_ONE: Range<usize> = 2..3;
+/// The least reference: below it an error is rounding.
+const LEAST: f64 = 1e-5;
+/// Errors of single contexts above this count four times.
+const EXPLODES: f64 = 2.0;
+
+/// Lengths of training contexts.
+const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 10_000];
+/// Discounts of training tasks, from the shortest horizon to the longest.
+const DISCOUNTS: [f64; 5] = [0.0, 0.5, 0.9, 0.98, 0.995];
+/// Numbers of features, and tasks in a group; fewer of the longest contexts.
+const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10), (32, 1)];
+/// The same where each state has a feature.
+const TABULAR_TASKS: [(usize, usize); 6] = [(2, 20), (3, 30), (4, 30), (7, 30), (10, 15), (16, 8)];
+/// The families of the search, each with its weight.
+const SHARES: [(Family, f64); 8] = [
+    (Family::Boyan, 4.0),
+    (Family::BoyanRepresentable, 1.0),
+    (Family::Mdp, 1.5),
+    (Family::MdpRepresentable, 0.5),
+    (Family::Walk, 0.8),
+    (Family::Cycle, 0.2),
+    (Family::Rare, 0.3),
+    (Family::Binary, 0.3),
+];
+/// The share of signals.
+const OF_SIGNALS: f64 = 0.5;
+/// Random signals, and their samples.
+const SIGNALS: (usize, usize) = (24, 2500);
+
+/// The loss of parameters: the groups of contexts, each with a weight.
+pub struct Loss {
+    groups: Vec<Box<dyn LossTerm>>,
+}
+
+impl Loss {
+    /// Draws the tasks and signals, of the tasks one in `share`.
+    ///
+    /// # Errors
+    /// The core's.
+    pub fn new(target: Target, share: usize, seed: u64) -> Result<Self, Error> {
+        let mut rng = Rng::stream(seed, RngStream::Tasks);
+        let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
+        for gamma in DISCOUNTS {
+            for (family, weight) in SHARES {
+                for (d, tasks) in if family.is_tabular() { TABULAR_TASKS } else { TASKS } {
+                    let tasks = tasks.div_ceil(share);
+                    let spec = TaskGroupSpec { family, weight, d, gamma, tasks, target };
+                    match d {
+                        1..=4 => add_task_groups::<4>(spec, &mut rng, &mut groups)?,
+                        5..=8 => add_task_groups::<8>(spec, &mut rng, &mut groups)?,
+                        9..=16 => add_task_groups::<16>(spec, &mut rng, &mut groups)?,
+                        // The most expensive one: a single discount is enough.
+                        _ if gamma == 0.9 => add_task_groups::<32>(spec, &mut rng, &mut groups)?,
+                        _ => (),
+                    }
+                }
+            }
+        }
+        let sum: f64 = groups.iter_mut().map(|group| *group.weight_mut()).sum();
+        for group in &mut groups {
+            *group.weight_mut() *= (1.0 - OF_SIGNALS) / sum;
+        }
+        let (signals, samples) = SIGNALS;
+        for _ in 0..signals {
+            let mut signal = vec![0.0; samples];
+            random_signal(&mut signal, &mut rng);
+            let retention = 1.0 - f64::from(rng.log_uniform(0.002, 0.02));
+            let gamma = 1.0 - f64::from(rng.log_uniform(0.01, 0.4));
+            let weight = OF_SIGNALS / (2 * signals) as f64;
+            let spec = SignalGroupSpec { gamma, retention, target, contexts: 12, weight };
+            add_signal_group::<4>(&signal, spec, &mut groups)?;
+            let spec = SignalGroupSpec { contexts: 8, ..spec };
+            add_signal_group::<16>(&signal, spec, &mut groups)?;
+        }
+        Ok(Loss { groups })
+    }
+
+    /// Returns how many groups of contexts there are.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns a group's part of the loss, and of its gradient, at parameters; on a thread whose stack holds numbers with
+    /// derivatives of 32 features.
+    pub fn of_group(&self, group: usize, parameters: &[f64]) -> (f64, Vec<f64>) {
+        let mut all = [0.0; UniversalParameters::COUNT];
+        for (to, from) in all.iter_mut().zip(parameters) {
+            *to = *from;
+        }
+        let loss = self.groups[group].loss(&learned(&all));
+        (loss.value, loss.derivatives.to_vec())
+    }
+}
+
+/// Tasks of one family, dimension and discount.
+#[derive(Clone, Copy)]
+struct TaskGroupSpec {
+    family: Family,
+    /// The weight of the family.
+    weight: f64,
+    d: usize,
+    gamma: f64,
+    /// The number of tasks.
+    tasks: usize,
+    target: Target,
+}
+
+/// Adds the contexts of tasks, a group for each length.
+fn add_task_groups<const D: usize>(
+    spec: TaskGroupSpec,
+    rng: &mut Rng,
+    groups: &mut Vec<Box<dyn LossTerm>>,
+) -> Result<(), Error> {
+    let TaskGroupSpec { family, weight, d, gamma, tasks, target } = spec;
+    let model = UniversalModel::<f64>::pretrained(gamma)?;
+    let mut cases = LENGTHS.map(|_| Vec::new());
+    for index in 0..tasks {
+        let task: Mrp<f64, D, STATES> = family.draw(d, gamma, rng)?;
+        let judged = judged_states(&task, gamma, target, rng)?;
+        let judged = Arc::new(judged);
+        let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
+        for (cases, n) in cases.iter_mut().zip(LENGTHS) {
+            // The longest contexts cost most and differ least.
+            if n > 1000 && (index >= 4 || d > 8) {
+                continue;
+            }
+            while context.len() < n {
+                context.observe_transition(&task.transition(&mut state, rng))?;
+            }
+            cases.push(ScoredContext::new(&model, &context, judged.clone())?);
+        }
+    }
+    for (n, cases) in LENGTHS.into_iter().zip(cases).filter(|(_, cases)| !cases.is_empty()) {
+        let factor = 1.0 / cases.len() as f64;
+        // The shortest and the longest contexts are few.
+        let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
+        let weight = weight * of_length * (tasks as f64).sqrt();
+        let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
+        let margin = if unsure { UNSURE } else { MARGIN };
+        let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
+        groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin, lstds)));
+    }
+    Ok(())
+}
+
+/// Returns the states by which a context of a task is judged: all of them with their true values, or fresh transitions.
+fn judged_states<const D: usize>(
+    task: &Mrp<f64, D, STATES>,
+    gamma: f64,
+    target: Target,
+    rng: &mut Rng,
+) -> Result<Vec<ScoredState<D>>, Error> {
+    let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
+    let square = task.msve(&distribution, &SVector::zeros(), &value);
+    Ok(match target {
+        Target::Value => Vec::from_iter((0..task.states()).map(|s| ScoredState {
+            phi: task.feature_map()[s],
+            target: value[s],
+            next: None,
+            weight: distribution[s] / square,
+        })),
+        Target::TdError => {
+            let mut rng = Rng::new(rng.next_u64());
+            let mut state = task.initial_state(&mut rng);
+            of_transitions((0..TRANSITIONS).map(|_| {
+                let of = task.transition(&mut state, &mut rng);
+                (of.phi, of.reward, of.phi_next)
+            }))
+        }
+    })
+}
+
+/// Fresh transitions of a task that is judged by TD errors.
+const TRANSITIONS: usize = 100;
+
+/// Transitions (phi, r, phi') that are judged by their TD errors, relative to the rewards.
+fn of_transitions<const D: usize>(
+    transitions: impl Iterator<Item = (SVector<f64, D>, f64, SVector<f64, D>)>,
+) -> Vec<ScoredState<D>> {
+    let of = |(phi, target, next)| ScoredState { phi, target, next: Some(next), weight: 1.0 };
+    let mut judged = Vec::from_iter(transitions.map(of));
+    let squares: f64 = judged.iter().map(|of| of.target * of.target).sum();
+    for of in &mut judged {
+        of.weight = if squares > 0.0 { 1.0 / squares } else { 0.0 };
+    }
+    judged
+}
+
+/// How contexts are made of a signal.
+#[derive(Clone, Copy)]
+struct SignalGroupSpec {
+    gamma: f64,
+    /// What a context's past counts after each sample.
+    retention: f64,
+    target: Target,
+    /// The number of contexts.
+    contexts: usize,
+    /// The weight of their group in the loss.
+    weight: f64,
+}
+
+/// The first sample that is judged.
+const BEGIN: usize = 50;
+
+/// Returns the returns of a signal's samples, the end of the samples whose returns are known, and the variance of those
+/// from [`BEGIN`] to there.
+fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
+    let mut returns = vec![0.0; samples.len()];
+    for t in (0..samples.len() - 1).rev() {
+        returns[t] = f64::from(samples[t + 1]) + gamma * returns[t + 1];
+    }
+    // Returns that the end of the signal cuts short say nothing.
+    let horizon = (6.9 / (1.0 - gamma)).min(samples.len() as f64 / 2.0) as usize;
+    let end = samples.len() - horizon;
+    let n = (end - BEGIN) as f64;
+    let mean = returns[BEGIN..end].iter().sum::<f64>() / n;
+    let variance = returns[BEGIN..end].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+    (returns, end, variance)
+}
+
+/// Adds the contexts of a signal of D features, each judged by the returns until the next one; none for a signal that does
+/// not change.
+fn add_signal_group<const D: usize>(
+    samples: &[f32],
+    spec: SignalGroupSpec,
+    groups: &mut Vec<Box<dyn LossTerm>>,
+) -> Result<(), Error> {
+    let SignalGroupSpec { gamma, retention, target, contexts, weight } = spec;
+    let (returns, end, variance) = returns(samples, gamma);
+    if variance.is_nan() || variance <= 1e-9 {
+        return Ok(());
+    }
+    let n = (end - BEGIN) as f64;
+    let model = UniversalModel::<f64>::pretrained(gamma)?;
+    let mut signal = SignalFeatures::<D, f64>::new();
+    let mut seen = Vec::new();
+    for x in samples {
+        let (features, deviation) = signal.observe((*x).into())?;
+        seen.push((SVector::from(features), deviation, *signal.level()));
+    }
+    let level = &seen[0].2;
+    let scale = level.discounted_sum(gamma, 1.0) - level.discounted_sum(gamma, 0.0);
+    let (mut context, mut cases) = (model.forgetting::<D>(retention)?, Vec::new());
+    let mut t = 0;
+    for index in 0..contexts {
+        let place = |index: usize| BEGIN + index * (end - BEGIN) / contexts;
+        while t < place(index) {
+            context.observe(&seen[t].0, seen[t + 1].1, &seen[t + 1].0)?;
+            t += 1;
+        }
+        let following = place(index)..place(index + 1);
+        let judged = match target {
+            Target::Value => Vec::from_iter(following.map(|at| {
+                let (phi, _, level) = &seen[at];
+                let weight = scale * scale / (variance * n);
+                let target = level.deviation_sum(gamma, returns[at]);
+                ScoredState { phi: *phi, target, next: None, weight }
+            })),
+            Target::TdError => {
+                let mut of = of_transitions(
+                    following.map(|at| (seen[at].0, seen[at + 1].1, seen[at + 1].0)),
+                );
+                of.iter_mut().for_each(|of| of.weight /= contexts as f64);
+                of
+            }
+        };
+        cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
+    }
+    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, MARGIN, ALL_LSTDS)));
+    Ok(())
+}

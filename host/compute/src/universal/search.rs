@@ -1,0 +1,110 @@
+//! The search for the parameters that ship.
+
+use super::loss::Target;
+use super::quasi_newton::QuasiNewton;
+use ictd_core::scalar::Real;
+use ictd_core::universal::UniversalParameters;
+use serde::{Deserialize, Serialize};
+
+/// A part of the search, on its own contexts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// One task in so many is used.
+    pub share: usize,
+    /// The loss grows by half of this times the squared distance from the start: without it the first steps end where gates
+    /// are shut, and their gradient with them.
+    pub pull: f64,
+    /// The most evaluations.
+    pub evaluations: usize,
+}
+
+/// The stages, from few tasks to all.
+pub const STAGES: [Stage; 4] = [
+    Stage { share: 10, pull: 3e-3, evaluations: 100 },
+    Stage { share: 5, pull: 3e-4, evaluations: 120 },
+    Stage { share: 2, pull: 3e-5, evaluations: 120 },
+    Stage { share: 1, pull: 3e-5, evaluations: 80 },
+];
+/// A stage ends when twenty steps in a row have gained less than this share of the loss.
+const TOLERANCE: f64 = 1e-4;
+
+/// Returns where the search begins: every parameter is 0 but the ridges, which are of 3 transitions. So three LSTDs with
+/// one ridge are averaged.
+pub fn start() -> Vec<f64> {
+    let mut start = vec![0.0; UniversalParameters::COUNT];
+    for constant in [0, 4, 8] {
+        start[constant] = Real::ln(3.0_f64);
+    }
+    start
+}
+
+/// The state of a search, which can be stored and taken up again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterSearch {
+    seed: u64,
+    td_errors: bool,
+    stage: usize,
+    evaluations: usize,
+    search: QuasiNewton,
+}
+
+impl ParameterSearch {
+    /// Returns a search that begins, on the tasks of a seed.
+    pub fn new(target: Target, seed: u64) -> Self {
+        let (td_errors, search) = (target == Target::TdError, QuasiNewton::new(&start()));
+        ParameterSearch { seed, td_errors, stage: 0, evaluations: 0, search }
+    }
+
+    /// Returns true if it is a search of [`ParameterSearch::new`] of the same arguments, at any point.
+    pub fn is_of(&self, target: Target, seed: u64) -> bool {
+        let new = Self::new(target, seed);
+        (self.seed, self.td_errors) == (new.seed, new.td_errors)
+            && self.search.fits(UniversalParameters::COUNT)
+    }
+
+    /// Returns the index and the stage that the next evaluation is of; none if the search has ended.
+    pub fn stage(&self) -> Option<(usize, Stage)> {
+        Some((self.stage, *STAGES.get(self.stage)?))
+    }
+
+    /// Returns the number of evaluations of this stage so far.
+    pub fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// Returns the best loss of this stage so far, the pull included.
+    pub fn loss(&self) -> Option<f64> {
+        self.search.loss()
+    }
+
+    /// Returns the parameters whose loss and gradient are to be told next.
+    pub fn question(&self) -> Vec<f64> {
+        self.search.question()
+    }
+
+    /// Takes the loss at [`ParameterSearch::question`] and its gradient: the sum of those of all groups.
+    pub fn tell(&mut self, groups: &[(f64, Vec<f64>)]) {
+        let Some((_, stage)) = self.stage() else { return };
+        let (mut loss, mut gradient) = (0.0, vec![0.0; UniversalParameters::COUNT]);
+        for (of_group, slopes) in groups {
+            loss += of_group;
+            gradient.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
+        }
+        for (slope, (x, start)) in gradient.iter_mut().zip(self.question().iter().zip(start())) {
+            loss += 0.5 * stage.pull * (x - start) * (x - start);
+            *slope += stage.pull * (x - start);
+        }
+        self.evaluations += 1;
+        if self.search.tell(loss, &gradient, TOLERANCE) || self.evaluations >= stage.evaluations {
+            self.stage += 1;
+            self.evaluations = 0;
+            self.search.renew();
+        }
+    }
+
+    /// Returns the best parameters so far, rounded as they ship.
+    pub fn parameters(&self) -> UniversalParameters<f32> {
+        let mut best = self.search.best().iter();
+        UniversalParameters::SHAPE.map(|()| best.next().map_or(0.0, |x| *x as f32))
+    }
+}

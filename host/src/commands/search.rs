@@ -1,0 +1,180 @@
+//! `ictd search`: the search for the universal model's parameters.
+
+use crate::error::{Error, WithContext};
+use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::measurements::{MeasurementTable, RunMeasurements};
+use crate::experiments::universal::{cell_name, cells, geometric_mean, put_errors};
+use crate::files;
+use crate::run::progress;
+use crate::run::records::{self, RunFiles};
+use crate::run::report::{Claim, Report, Source, Verdict, number, table};
+use crate::run::session::Session;
+use compute::universal::{Benchmark, Family, Loss, ParameterSearch, STAGES, Stage, Target, start};
+use ictd_core::universal::{PRETRAINED, UniversalParameters};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::json;
+
+/// Search for the parameters of the universal model, from LSTD's ridges
+///
+/// The start is the mean of three LSTDs with a ridge of 3 transitions: every other parameter is 0. A quasi-Newton search
+/// (BFGS) takes the gradient through the solution of TD's equations, first on a tenth of the tasks, then on a fifth, then on
+/// all. Tasks are Boyan's chains and random MDPs, each with random rewards and with values that the features represent;
+/// random walks, cycles and walks with rare states, each state with a feature of its own; features that are 0 or 1; and
+/// random signals with 4 and 16 features. They have 1 to 32 features, 1 to 10,000 transitions and discounts 0 to 0.995.
+/// The targets are true values and the returns of signals.
+///
+/// After Ctrl-C, or when it was killed, the same command goes on from the last evaluation that was stored. At the end the
+/// parameters are judged beside those that ship, on fresh tasks.
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Search {
+    /// Train by TD's own targets alone, the reward and the discounted value of the next state, and see no true value
+    #[arg(long)]
+    pub td_errors: bool,
+}
+
+/// The description of its runs.
+pub(crate) const ENTRY: Experiment = Experiment {
+    id: "search",
+    figure: "none: the universal model's parameters",
+    figures: |_| Ok(Vec::new()),
+    run: Runner::ByCommand,
+};
+
+/// The file that a search goes on from.
+const STATE: &str = "state.json";
+/// Evaluations after which the state is stored.
+const STORED_EVERY: usize = 5;
+/// Fresh tasks for each cell at the end.
+const FRESH_TASKS: usize = 400;
+/// The parameters are as good as those that ship if their loss is at most this much larger.
+const AS_GOOD: f64 = 1.005;
+
+/// Runs the command.
+pub fn run(options: &Search, session: &Session) -> Result<Report, Error> {
+    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
+}
+
+impl Search {
+    fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
+        let target = if self.td_errors { Target::TdError } else { Target::Value };
+        let folder = session.out.join(ENTRY.id);
+        let stored = files::read_below(&folder, STATE, files::TEXT).ok();
+        let stored = stored.and_then(|text| serde_json::from_slice::<ParameterSearch>(&text).ok());
+        let mut search = stored
+            .filter(|stored| stored.is_of(target, session.seed))
+            .unwrap_or_else(|| ParameterSearch::new(target, session.seed));
+        while let Some((index, stage)) = search.stage() {
+            let loss = draw(session, target, stage)?;
+            let label = format!("stage {} of {}", index + 1, STAGES.len());
+            let bar = progress::bar(&label, stage.evaluations as u64, session.quiet);
+            while search.stage().is_some_and(|(at, _)| at == index) {
+                bar.set_position(search.evaluations() as u64);
+                if let Some(loss) = search.loss() {
+                    bar.set_message(format!("{label}, loss {}", number(loss, 4)));
+                }
+                let groups = losses(session, &loss, &search.question())?;
+                search.tell(&groups);
+                if search.evaluations().is_multiple_of(STORED_EVERY) {
+                    let text =
+                        serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
+                    records::write_atomic(&folder.join(STATE), &text)?;
+                }
+            }
+            bar.finish_and_clear();
+        }
+        let text = serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
+        records.put(STATE, text);
+        self.judge(&search.parameters(), session, records)
+    }
+
+    /// Judges parameters beside those that ship.
+    fn judge(
+        &self,
+        found: &UniversalParameters<f32>,
+        session: &Session,
+        records: &mut RunFiles,
+    ) -> Result<Measured, Error> {
+        let whole = Stage { share: 1, pull: 0.0, evaluations: 1 };
+        let loss = draw(session, Target::Value, whole)?;
+        let at = |parameters: &[f64]| -> Result<f64, Error> {
+            Ok(losses(session, &loss, parameters)?.iter().map(|(loss, _)| loss).sum())
+        };
+        let numbers = |of: &UniversalParameters<f32>| of.iter().map(|x| f64::from(*x)).collect();
+        let (found_numbers, shipped): (Vec<f64>, Vec<f64>) = (numbers(found), numbers(&PRETRAINED));
+        let losses = [at(&start())?, at(&found_numbers)?, at(&shipped)?];
+        let [first, of_found, of_shipped] = losses;
+        let mut long = MeasurementTable::default();
+        for (i, x) in found_numbers.iter().enumerate() {
+            long.put("parameters", None, "parameter", i as f64, *x);
+        }
+        let errors = |parameters: &UniversalParameters<f32>| -> Result<MeasurementTable, Error> {
+            let mut errors = MeasurementTable::default();
+            put_errors(&Benchmark::new(parameters, &[], 1), FRESH_TASKS, session, &mut errors)?;
+            Ok(errors)
+        };
+        let (errors, beside) = (errors(found)?, errors(&PRETRAINED)?);
+        let mut rows = vec![["family", "mean ratio", "largest"].map(str::to_owned)];
+        for family in Family::ALL {
+            let [of, shipped] = [&errors, &beside].map(|errors| of_family(errors.of(""), family));
+            let ratios: Vec<f64> = of.iter().zip(shipped).map(|(a, b)| a / b).collect();
+            let mean = geometric_mean(&ratios);
+            let largest = ratios.iter().copied().fold(0.0, f64::max);
+            long.put(family.name(), None, "beside those that ship", 0.0, mean);
+            long.put(family.name(), None, "largest beside those that ship", 0.0, largest);
+            rows.push([family.name().to_owned(), number(mean, 3), number(largest, 3)]);
+        }
+        long.write(records)?;
+        let text = format!(
+            "loss: {} at the start, {} of what was found, {} of what ships\n\n\
+             error on fresh tasks over that of what ships, up to 1,000 transitions\n{}",
+            number(first, 4),
+            number(of_found, 4),
+            number(of_shipped, 4),
+            table(&rows)
+        );
+        let results = json!({
+            "loss_at_start": first,
+            "loss": of_found,
+            "loss_of_shipped": of_shipped,
+            "parameters": found_numbers,
+        });
+        let measured = format!(
+            "loss {} times that of what ships, needs <= {AS_GOOD}",
+            number(of_found / of_shipped, 4)
+        );
+        let verdict = Verdict::of(of_found <= AS_GOOD * of_shipped);
+        let words = "the search ends at a loss as small as that of what ships";
+        let claim = Claim::new(words, Source::OWN, measured, verdict);
+        let claims = if self.td_errors { Vec::new() } else { vec![claim] };
+        Ok(Measured { results, text, claims })
+    }
+}
+
+/// Draws the contexts of a stage.
+fn draw(session: &Session, target: Target, stage: Stage) -> Result<Loss, Error> {
+    let loss = session.on_threads(1, || Loss::new(target, stage.share, session.seed))?;
+    loss.context("the tasks of the search")
+}
+
+/// Returns the loss and gradient of each group of contexts.
+fn losses(session: &Session, loss: &Loss, at: &[f64]) -> Result<Vec<(f64, Vec<f64>)>, Error> {
+    if progress::interrupted() {
+        return Err(Error::Interrupted);
+    }
+    session.on_threads(loss.groups(), || {
+        (0..loss.groups()).into_par_iter().map(|group| loss.of_group(group, at)).collect()
+    })
+}
+
+/// Returns the model's errors in a family's cells, up to 1,000 transitions.
+fn of_family(errors: RunMeasurements, family: Family) -> Vec<f64> {
+    let of_cell = |cell| {
+        let name = cell_name(&cell);
+        let of = errors.other_run(&name);
+        let places = of.places("universal").into_iter().filter(|n| *n <= 1000.0);
+        places.flat_map(|n| of.values_at("universal", n)).collect::<Vec<_>>()
+    };
+    cells(&[family]).into_iter().flat_map(of_cell).collect()
+}
