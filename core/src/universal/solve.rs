@@ -241,9 +241,9 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
 /// Returns b - A w.
 fn residual<R: Real, const D: usize>(system: &TdSystem<R, D>, w: &[R; D]) -> [R; D] {
     let mut residual = system.b;
-    for (column, w) in system.a.iter().zip(w) {
-        for (left, a) in residual.iter_mut().zip(column) {
-            *left -= *a * *w;
+    for j in 0..D {
+        for i in 0..D {
+            residual[i] -= system.a[j][i] * w[j];
         }
     }
     residual
