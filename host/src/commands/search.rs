@@ -44,6 +44,8 @@ pub(crate) const ENTRY: Experiment = Experiment {
 
 /// The file that a search goes on from.
 const STATE: &str = "state.json";
+/// Its most bytes.
+const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
 /// Fresh tasks for each cell at the end.
@@ -60,7 +62,7 @@ impl Search {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let target = if self.td_errors { Target::TdError } else { Target::Value };
         let folder = session.out.join(ENTRY.id);
-        let stored = files::read_below(&folder, STATE, files::TEXT).ok();
+        let stored = files::read_below(&folder, STATE, LARGEST_STATE).ok();
         let stored = stored.and_then(|text| serde_json::from_slice::<ParameterSearch>(&text).ok());
         let mut search = stored
             .filter(|stored| stored.is_of(target, session.seed))

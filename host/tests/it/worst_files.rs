@@ -16,8 +16,8 @@ use std::path::Path;
 /// The bytes of a hostile file.
 const MEGABYTE: usize = 1_000_000;
 
-/// Commands that read no file but a config, or none at all, beside the experiments.
-const WITHOUT_FILES: [&str; 4] = ["verify", "reproduce", "list", "digest"];
+/// Commands that read no file but a config, or their own state of at most a megabyte, beside the experiments.
+const WITHOUT_FILES: [&str; 5] = ["verify", "reproduce", "list", "digest", "search"];
 
 /// The commands that take a table, and below those for a model, an archive of transitions, a config; the file's name follows.
 const OF_TABLES: &[&str] = &[
