@@ -30,7 +30,7 @@ fn the_gradient_is_that_of_the_loss() {
                 effects[i] += usize::from(*slope != 0.0);
             }
         }
-        assert!(effects.iter().all(|count| *count > 5), "{effects:?}");
+        assert!(effects.iter().all(|count| *count > 1), "{effects:?}");
     });
 }
 
