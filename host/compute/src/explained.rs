@@ -16,7 +16,8 @@ pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
 pub struct AlgorithmStep<const D: usize> {
-    a: SMatrix<f64, D, D>,
+    /// A, (D, D).
+    pub a: SMatrix<f64, D, D>,
     /// b, (D).
     pub b: SVector<f64, D>,
 }
@@ -82,19 +83,23 @@ impl<const D: usize> Target<D> {
 
 type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];
 
-/// Returns R^2 = 1 - sum of the residuals / sum of the energies: the share of the values that so many iterations
-/// explain in the second half of the contexts, with step sizes fitted in the first. It is negative if the algorithm is
-/// worse than 0.
+/// Returns R^2 = 1 - sum of the residuals / sum of the energies, draw by draw: the share of the values that so many
+/// iterations explain, with step sizes fitted in the first `fitted` contexts, in each `judged` of the others. It is
+/// negative if the algorithm is worse than 0.
 pub fn explained<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
-) -> f64 {
+    [fitted, judged]: [usize; 2],
+) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).collect();
-    let (to_fit, to_judge) = contexts.split_at(contexts.len() / 2);
+    let (to_fit, to_judge) = contexts.split_at(contexts.len().min(fitted));
     let step_sizes = fit(to_fit, layers.min(LAYERS));
-    let energy: f64 = to_judge.iter().map(|(_, target)| target.energy).sum();
-    1.0 - residual(to_judge, &step_sizes) / energy
+    let share = |draw: &Contexts<D>| {
+        let energy: f64 = draw.iter().map(|(_, target)| target.energy).sum();
+        1.0 - residual(draw, &step_sizes) / energy
+    };
+    to_judge.chunks(judged.max(1)).map(share).collect()
 }
 
 fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {

@@ -1,7 +1,9 @@
 //! Figure 1: the value error of an estimator, or of an RNN, on a fresh task, as its context grows.
 
 use crate::capacity::{FEW, STATES};
+use crate::construction::Construction;
 use crate::estimator::Estimator;
+use crate::explained::AlgorithmStep;
 use crate::recipe::RnnInput;
 use crate::shapes::rnn_value;
 use ictd_core::Error;
@@ -96,8 +98,37 @@ pub fn errors(
     predictor: &ValuePredictor,
     seed: u64,
 ) -> Result<ValueErrors, Error> {
-    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
+    let ContextSweep { dim, gamma, .. } = *sweep;
     let mut rng = Rng::new(seed);
+    let (task, states) = draw(sweep, &mut rng)?;
+    let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
+    let features: Vec<f64> =
+        task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
+    let error = |v_hat: SVector<f64, STATES>| task.msve(&d, &v_hat, &v);
+    let mut errors = ValueErrors { zero: error(SVector::zeros()), ..Default::default() };
+    // An unused start, which keeps the order of the random numbers.
+    task.initial_state(&mut rng);
+    for n in &sweep.lengths {
+        let trajectory = trajectory(&task, *n, &mut rng);
+        let values = predictor.values(sweep, &trajectory, &features)?;
+        errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
+        let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
+        errors.rewards.push(error(SVector::repeat(sum)));
+    }
+    Ok(errors)
+}
+
+type FiniteTask = Mrp<f64, FEW, STATES>;
+
+/// Returns a trajectory of its own for each length, as in the authors' code.
+fn trajectory(task: &FiniteTask, n: usize, rng: &mut Rng) -> Vec<Transition<f64, FEW>> {
+    let mut state = task.initial_state(rng);
+    (0..n).map(|_| task.transition(&mut state, rng)).collect()
+}
+
+/// Returns a task of the distribution, and how many states it has.
+fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<(FiniteTask, usize), Error> {
+    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
     let kind = match sweep.task.finite(ACTIONS) {
         // As in the authors' code.
@@ -107,23 +138,56 @@ pub fn errors(
         Some(kind) => kind,
         None => return Err(Error::OutOfRange { parameter: "task", expected: "a finite task" }),
     };
-    let task: Mrp<f64, FEW, STATES> =
-        FiniteTaskDistribution { kind, states, dim }.draw(gamma, &mut rng)?;
-    let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
-    let features: Vec<f64> =
-        task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
-    let error = |v_hat: SVector<f64, STATES>| task.msve(&d, &v_hat, &v);
-    let mut errors = ValueErrors { zero: error(SVector::zeros()), ..Default::default() };
-    // An unused start, which keeps the order of the random numbers.
-    task.initial_state(&mut rng);
-    for n in &sweep.lengths {
-        // A trajectory of its own, as in the authors' code.
-        let mut state = task.initial_state(&mut rng);
-        let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, &mut rng)).collect();
-        let values = predictor.values(sweep, &trajectory, &features)?;
-        errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
-        let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
-        errors.rewards.push(error(SVector::repeat(sum)));
+    Ok((FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng)?, states))
+}
+
+/// An error of so many times that of predicting 0, or more, is one without an end.
+pub const DIVERGED: f64 = 1e6;
+
+/// Returns the error on the task of a seed over that of predicting 0, after the longest context; at most [`DIVERGED`].
+///
+/// # Errors
+/// The core's error for a task that cannot be drawn.
+pub fn over_zero(
+    sweep: &ContextSweep,
+    predictor: &ValuePredictor,
+    seed: u64,
+) -> Result<f64, Error> {
+    match errors(sweep, predictor, seed) {
+        Ok(ValueErrors { at, zero, .. }) => {
+            Ok(at.last().map_or(f64::NAN, |error| (error / zero).min(DIVERGED)))
+        }
+        Err(Error::NonFinite { .. }) => Ok(DIVERGED),
+        Err(error) => Err(error),
     }
-    Ok(errors)
+}
+
+/// Returns, for each length of a context in the task of a seed, by which factor a layer of Theorem 1's, C = alpha I,
+/// changes the next one's step of w in the long run. It is the spectral radius of I - alpha A where b has a part:
+/// layers come to rest, at A w = b, if it is below 1, and only then.
+///
+/// # Errors
+/// The core's error for a task that cannot be drawn.
+pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>, Error> {
+    /// Steps until the largest eigenvalue rules, and the last ones, whose geometric mean is its modulus.
+    const STEPS: usize = 5000;
+    const LAST: usize = 1 << ROOTS;
+    const ROOTS: usize = 10;
+    let mut rng = Rng::new(seed);
+    let (task, _) = draw(sweep, &mut rng)?;
+    task.initial_state(&mut rng);
+    let growth = |n: &usize| {
+        let context = trajectory(&task, *n, &mut rng);
+        let td = AlgorithmStep::new((Construction::TdLambda, 0.0), &context, sweep.gamma)?;
+        let mut step = td.b / td.b.norm();
+        let mut product = 1.0;
+        for k in 0..STEPS {
+            step -= td.a * step * alpha;
+            let size = step.norm();
+            step /= size;
+            product *= if k + LAST >= STEPS { size } else { 1.0 };
+        }
+        Ok((0..ROOTS).fold(product, |x, _| x.sqrt()))
+    };
+    sweep.lengths.iter().map(growth).collect()
 }

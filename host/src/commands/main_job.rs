@@ -73,7 +73,7 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
     let stays = match STAYS.judge("", one).verdict {
         Verdict::Holds => "holds",
         Verdict::NotMeasured => "was not measured",
-        Verdict::HoldsInPart | Verdict::DoesNotHold => "does not hold",
+        _ => "does not hold",
     };
     let outside = one.values("outside_theta");
     let parts = [
@@ -120,6 +120,7 @@ fn answer(verdict: Verdict) -> &'static str {
         Verdict::Holds => "Yes",
         Verdict::HoldsInPart => "In part",
         Verdict::DoesNotHold => "No",
+        Verdict::Undecided => "Cannot be told",
         Verdict::NotMeasured => "Not measured",
     }
 }

@@ -4,6 +4,7 @@
 pub mod beyond;
 pub mod demo;
 pub mod experiment;
+pub mod follow_ups;
 pub mod judging;
 pub mod learning;
 pub mod measurements;
@@ -65,6 +66,8 @@ pub const ALL: &[Experiment] = &[
     verify::ENTRY,
     universal::UNIVERSAL,
     beyond::EMERGENCE,
+    follow_ups::LOSSES,
+    follow_ups::DEPTH,
 ];
 
 /// One of the experiments that are data, as a hidden command.

@@ -25,6 +25,7 @@ use super::judging::ClaimSpec;
 use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
 use super::measurements::MeasurementTable;
 use super::plots::FigureSpec;
+use super::statistics::Interval;
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::records::RunFiles;
@@ -167,8 +168,10 @@ impl ExperimentSpec {
             let train: Train = options.scale.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
-            if let Some(others) = others_of_mean(&finished.seeds) {
-                long.put(run.name, None, "p_others_of_mean", 0.0, others);
+            for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
+                for (end, value) in [("", estimate), (" low", low), (" high", high)] {
+                    long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
+                }
             }
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);
