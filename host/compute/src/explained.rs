@@ -83,23 +83,27 @@ impl<const D: usize> Target<D> {
 
 type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];
 
-/// Returns R^2 = 1 - sum of the residuals / sum of the energies, draw by draw: the share of the values that so many
-/// iterations explain, with step sizes fitted in the first `fitted` contexts, in each `judged` of the others. It is
-/// negative if the algorithm is worse than 0.
+/// Returns R^2 = 1 - sum of the residuals / sum of the energies, for each draw of so many contexts: the share of the values
+/// that so many iterations explain in it, with step sizes fitted in the next draw (that of the last in the first), on
+/// tasks of their own. It is negative if the algorithm is worse than 0.
 pub fn explained<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
-    [fitted, judged]: [usize; 2],
+    in_draw: usize,
 ) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).collect();
-    let (to_fit, to_judge) = contexts.split_at(contexts.len().min(fitted));
-    let step_sizes = fit(to_fit, layers.min(LAYERS));
-    let share = |draw: &Contexts<D>| {
+    let draws: Vec<_> = contexts.chunks(in_draw.max(1)).collect();
+    let mut step_sizes = None;
+    let share = |(at, draw): (usize, &&Contexts<D>)| {
+        let to_fit = draws[(at + 1) % draws.len()];
+        let found = fit(to_fit, layers.min(LAYERS), step_sizes.take());
         let energy: f64 = draw.iter().map(|(_, target)| target.energy).sum();
-        1.0 - residual(draw, &step_sizes) / energy
+        let share = 1.0 - residual(draw, &found) / energy;
+        step_sizes = Some(found);
+        share
     };
-    to_judge.chunks(judged.max(1)).map(share).collect()
+    draws.iter().enumerate().map(share).collect()
 }
 
 fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
@@ -110,13 +114,15 @@ fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
 const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 /// Steps of Levenberg and Marquardt, at most, and the relative fall below which there are no more.
 const STEPS: usize = 60;
-const LEAST_FALL: f64 = 1e-10;
+const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from the best single step size.
-fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize) -> Vec<f64> {
-    let mut best = vec![0.0; layers];
+/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from another fit's step sizes, or from
+/// the best single one.
+fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
+    let starts = if start.is_none() { &STARTS[..] } else { &[] };
+    let mut best = start.unwrap_or(vec![0.0; layers]);
     let mut least = residual(contexts, &best);
-    for alpha in STARTS.into_iter().flat_map(|alpha| [alpha, -alpha]) {
+    for alpha in starts.iter().flat_map(|alpha| [*alpha, -alpha]) {
         let start = vec![alpha; layers];
         let residual = residual(contexts, &start);
         if residual < least {

@@ -29,11 +29,9 @@ const LENGTH: usize = 300;
 const QUERIES: usize = 16;
 const SOFTMAX_QUERIES: usize = 6;
 /// Draws of tasks that a judge decides in, and the contexts of each. Numbers are means over draws, whose spread tells
-/// how much the tasks decide.
+/// how much the tasks decide; step sizes are fitted in another draw than they are judged in.
 pub const DRAWS: usize = 5;
 pub const JUDGED: usize = 800;
-/// The contexts, of tasks of their own, that the algorithms' step sizes are fitted in.
-pub const FITTED: usize = 400;
 /// The most log points that are judged again, and the contexts of each draw that they are judged in.
 const POINTS: usize = 40;
 const OF_LOG: usize = 20;
@@ -154,7 +152,7 @@ struct Function<const D: usize> {
 struct Evaluation<const D: usize, const K: usize> {
     recipe: Recipe,
     evaluation: EvaluationPlan,
-    /// Each is of a task of its own, of the run's distribution and length: those of the fit, then those of each draw.
+    /// Each is of a task of its own, of the run's distribution and length, draw after draw.
     contexts: Vec<Context<D, K>>,
     /// The iteration of each candidate, in each context.
     iterations: Vec<Vec<AlgorithmStep<D>>>,
@@ -166,13 +164,12 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let candidates = &ALGORITHMS[..evaluation.candidates.min(ALGORITHMS.len())];
         let mut iterations: Vec<Vec<_>> = candidates.iter().map(|_| Vec::new()).collect();
         let mut contexts = Vec::new();
-        for at in 0..FITTED + DRAWS * JUDGED {
+        for at in 0..DRAWS * JUDGED {
             let mut context = Self::context(recipe, &mut rng)?;
             for (of, (_, candidate)) in iterations.iter_mut().zip(candidates) {
                 of.push(AlgorithmStep::new(*candidate, &context.transitions, recipe.gamma)?);
             }
-            let is_literal = recipe.attention == AttentionKind::Softmax
-                || (FITTED..FITTED + LINEAR).contains(&at);
+            let is_literal = recipe.attention == AttentionKind::Softmax || at < LINEAR;
             if !is_literal {
                 context.transitions = Vec::new();
             }
@@ -205,7 +202,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
 
     /// Returns the places of each draw's contexts among all.
     fn draws() -> impl Iterator<Item = Range<usize>> {
-        (0..DRAWS).map(|draw| FITTED + draw * JUDGED..FITTED + (draw + 1) * JUDGED)
+        (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
     }
 
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
@@ -317,7 +314,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let mut largest = 0.0;
-        for context in &self.contexts[FITTED..FITTED + LINEAR] {
+        for context in &self.contexts[..LINEAR] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
@@ -383,7 +380,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             };
             let targets: Vec<_> = self.contexts.iter().zip(end).map(target).collect();
             for (share, of) in shares.iter_mut().zip(&self.iterations) {
-                *share = explained(of, &targets, self.recipe.layers, [FITTED, JUDGED]);
+                *share = explained(of, &targets, self.recipe.layers, JUDGED);
             }
         }
         let named = ALGORITHMS.iter().zip(&shares);

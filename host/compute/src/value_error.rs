@@ -179,10 +179,19 @@ pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f6
     let growth = |n: &usize| {
         let context = trajectory(&task, *n, &mut rng);
         let td = AlgorithmStep::new((Construction::TdLambda, 0.0), &context, sweep.gamma)?;
+        // Steps stay in the span of the features, beside which I has the eigenvalue 1: rounding would bring it in.
+        let mut basis: Vec<SVector<f64, FEW>> = Vec::new();
+        for t in &context {
+            let rest = basis.iter().fold(t.phi, |rest, q| rest - q * q.dot(&rest));
+            if rest.norm() > 1e-9 * t.phi.norm() {
+                basis.push(rest / rest.norm());
+            }
+        }
         let mut step = td.b / td.b.norm();
         let mut product = 1.0;
         for k in 0..STEPS {
             step -= td.a * step * alpha;
+            step = basis.iter().fold(SVector::zeros(), |kept, q| kept + q * q.dot(&step));
             let size = step.norm();
             step /= size;
             product *= if k + LAST >= STEPS { size } else { 1.0 };

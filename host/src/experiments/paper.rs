@@ -118,8 +118,9 @@ fn vd_is_below(of: RunMeasurements, limit: f64) -> Judgement {
     let mean = |of: &[f64]| mean_and_stderr(of.iter().copied()).0;
     let [vd, all] = ["vd_judged", "vtd_squared"].map(|metric| of.in_draws(metric));
     let share = two_way([&vd, &all], |[vd, all]| mean(vd) / mean(all));
-    let measured = format!("{share} of it; the paper names no number, here needs < {limit}");
-    (measured, below(share, limit, limit))
+    let measured =
+        format!("{share} of it; the paper names no number, here needs < {limit} (in part < 0.5)");
+    (measured, below(share, limit, 0.5))
 }
 const VD_IN_MOST: ClaimSpec = every(
     "in a seed, VD ends below a tenth of mean v_TD^2",
@@ -430,6 +431,7 @@ pub const SOFTMAX: Experiment = table(
             ),
         ],
         figures: &[Comparison("softmax", "Softmax transformers against batch TD, L = 3")],
+        evaluation: EvaluationPlan { candidates: 1, ..EvaluationPlan::FUNCTION },
         ..TRAINED
     },
 );
@@ -492,13 +494,15 @@ pub const CART_POLE: Experiment = table(
                 "--task cartpole --context-length 250 --tasks 10000",
                 "CartPole, summed features",
                 CART_POLE_VARIANT,
-            ),
+            )
+            .of_seeds(FEW),
             run(
                 "cart-pole-authors",
                 "--task cartpole-authors --context-length 250 --tasks 10000",
                 "CartPole, the authors' code",
                 CART_POLE_VARIANT,
-            ),
+            )
+            .of_seeds(FEW),
         ],
         figures: &[
             Parameters("cart-pole", CART_POLE_RUN),
@@ -509,6 +513,8 @@ pub const CART_POLE: Experiment = table(
         ..TRAINED
     },
 );
+/// Seeds of a variant of CartPole, which trains for minutes.
+const FEW: usize = 16;
 pub(super) const CART_POLE_RUN: &str = "cart-pole";
 pub(super) const CART_POLE_OPTIONS: &str =
     "--task cartpole-uniform --context-length 250 --tasks 10000";

@@ -250,7 +250,7 @@ impl Report {
         format!("\nfigures and numbers: {}\n", directory.display())
     }
 
-    /// Returns how many claims hold, a line each for the paper's own, variants of them and this project's own;
+    /// Returns how many claims hold, a line each by whose words and measures they are;
     /// nothing of a single claim.
     pub fn tallies(&self) -> String {
         if self.claims.len() < 2 {
