@@ -53,7 +53,7 @@ const FIGURE_2_CLAIMS: &[ClaimSpec] = &[
     P_HAS_MORE,
     Q_STRICTLY,
     IS_TD0,
-    VD_IN_MOST,
+    VD_IN_MOST.refuted(),
 ];
 
 pub(super) const P_OTHERS: ClaimSpec = claim(
@@ -255,10 +255,10 @@ pub const COMPARISON: Experiment = table(
                 has d = 8, n = 60 and 20 states. The other claims about L = 3 stand in `figure-2`.",
         runs: &[
             run("linear-l1", "--layers 1", "L = 1", NEAR_BATCH_TD),
-            run("linear-l2", "--layers 2", "L = 2", NEAR_BATCH_TD),
+            run("linear-l2", "--layers 2", "L = 2", LESS_NEAR),
             run("linear-l3", "", "L = 3", &[ALPHA_CONVERGES]),
-            run("linear-l4", "--layers 4", "L = 4", NEAR_BATCH_TD),
-            run("linear-l3-d8", D_8, "L = 3, d = 8, n = 60", NEAR_BATCH_TD),
+            run("linear-l4", "--layers 4", "L = 4", FOUR),
+            run("linear-l3-d8", D_8, "L = 3, d = 8, n = 60", LESS_NEAR),
         ],
         claims: &[ALIGNS, SHARE_ALIGNS, NOT_LINEAR],
         figures: &[
@@ -271,6 +271,11 @@ pub const COMPARISON: Experiment = table(
 pub(super) const D_8: &str = "--dim 8 --context-length 60 --states 20";
 const NEAR_BATCH_TD: &[ClaimSpec] =
     &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST];
+const LESS_NEAR: &[ClaimSpec] =
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST.refuted()];
+/// A few contexts in which some seeds blow up decide the mean.
+const FOUR: &[ClaimSpec] =
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0.refuted(), IS_TD0, VD_IN_MOST.refuted()];
 const ALPHA_CONVERGES: ClaimSpec = every(
     "batch TD's learning rate stays within a tenth of its end after a quarter of the tasks",
     app_d1("quickly converges").variant(),
@@ -469,7 +474,8 @@ const SS_DROPS: ClaimSpec = claim(
             "highest (in half of the seeds) in tenth {}; change to the last in the other half {change:.3}, needs < 0",
             highest + 1
         );
-        let verdict = Verdict::positive(-change.high, -change.low);
+        // If the last tenth is the highest one, it does not drop: the change is 0.
+        let verdict = Verdict::told(change.high < 0.0, false, change.low >= 0.0);
         (measured, verdict.unless_nan(change.numbers()))
     },
 );

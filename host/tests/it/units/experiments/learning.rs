@@ -11,7 +11,8 @@ type TestLayer = Layer<f64, 9>;
 /// A seed with this layer at each of ten log points.
 fn seed(layer: &TestLayer, alpha: impl Fn(u64) -> f64) -> SeedRun {
     let row_major = |m: &SMatrix<f64, 9, 9>| m.transpose().iter().map(|x| *x as f32).collect();
-    let element = ictd::train::log::Element { sign: 1.0, ..Default::default() };
+    let sign = if layer.p[(8, 8)] < 0.0 { -1.0 } else { 1.0 };
+    let element = ictd::train::log::Element { sign, ..Default::default() };
     let layers = vec![Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }];
     let point = |t: u64| Point {
         tasks: 100 * (t + 1),
