@@ -412,12 +412,12 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
         if let Some(end) = end {
             let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();
-            let of: [fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>; 2] = [|of| &of.p, |of| &of.q];
-            outside = of.map(|of| {
+            let share = |of: fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>| {
                 let pairs = layers.iter().zip(&kept);
                 let energy = layers.iter().map(|layer| of(layer).norm_squared()).sum::<f64>();
                 pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
-            });
+            };
+            outside = [share(|layer| &layer.p), share(|layer| &layer.q)];
             let kept = self.functions(&kept, &self.contexts)?;
             lost = Self::draws()
                 .map(|places| {

@@ -230,10 +230,11 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
                     place.into_iter().for_each(|place| draw[place] = median(of));
                 }
             }
-            let changes: [(&str, fn([f64; 3]) -> f64); 2] =
-                [(FEWER, |[fewer, own, _]| fewer / own), (TWICE, |[_, own, twice]| twice / own)];
-            for (metric, of) in changes {
-                let found = draws.map(of);
+            let changes = [
+                (FEWER, draws.map(|[fewer, own, _]| fewer / own)),
+                (TWICE, draws.map(|[_, own, twice]| twice / own)),
+            ];
+            for (metric, found) in changes {
                 for (draw, value) in found.into_iter().enumerate() {
                     let at = draw as f64 + 1.0;
                     long.put(run.name, seed.seed, &by_draw(metric), at, value);
