@@ -535,7 +535,7 @@ const CART_POLE_VARIANT: &[ClaimSpec] = &[
     Q_OTHERS.stated(STILL_CONVERGE.variant()),
     P_HAS_MORE,
     Q_STRICTLY.refuted(),
-    IS_TD0,
+    IS_TD0.refuted(),
 ];
 const STILL_CONVERGE: Source =
     Source::paper("App. F.2", "still converge to the construction in Theorem 1 (up to some noise)");
