@@ -181,10 +181,7 @@ impl Demo {
     /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         self.check()?;
-        // The config says the layers of the construction.
-        let layers = self.layers.or(self.model.is_none().then_some(LAYERS));
-        let options = Demo { layers, ..self.clone() };
-        run(&ENTRY, &options, session, |records| options.measure(session, records))
+        run(&ENTRY, self, session, |records| self.measure(session, records))
     }
 
     /// Refuses options that do not fit together, before anything is written.
