@@ -8,6 +8,7 @@ use crate::formats::safetensors;
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::options::{self, Word as _};
 use compute::estimator::{Estimator, Method};
+use compute::recipe::LayerSharing;
 use ictd_core::StoredError;
 use ictd_core::model::{self, AttentionKind, Header};
 use serde::Serialize;
@@ -34,11 +35,13 @@ pub enum AnyModel {
     Dense(Box<Parameters>, Option<SeedLog>),
 }
 
-/// What is typed of a model beside its file. A file that says something else is a contradiction, and refused.
+/// What is typed of a model beside its file. A file that says something else is a contradiction, and refused, but for the
+/// number of layers that share their parameters: they can be applied any number of times.
 #[derive(Clone, Debug, Default, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Typed {
-    /// Layers L, if the model's file does not say [default: the file's; 15 of a construction]
+    /// Layers L, if the model's file does not say or its layers share their parameters [default: the file's; 15 of
+    /// a construction]
     #[arg(long, value_parser = options::integer(1..=65_535))]
     pub layers: Option<usize>,
     /// Discount gamma, if the model file does not specify it, or for `universal` [default: the
@@ -71,6 +74,13 @@ fn either<T: PartialEq, D: Display>(
     Err(Error::option(option, reason))
 }
 
+/// Returns how often layers are applied: as typed if they share their parameters, else as the file says.
+fn depth(typed: Option<usize>, parameters: &Parameters) -> Result<usize, Error> {
+    let shared = parameters.layer_sharing == LayerSharing::Autoregressive;
+    let said = parameters.depth.filter(|_| !shared || typed.is_none());
+    either("--layers", typed, said, usize::clone, "an integer")
+}
+
 impl Typed {
     /// Returns the layers and the discount of a construction, whose attention is linear.
     /// Errors: [`Error::Option`].
@@ -85,7 +95,7 @@ impl Typed {
     /// Completes the parameters of a file.
     /// Errors: [`Error::Option`] for what is neither typed nor in the file, or contradicts it.
     pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
-        let layers = either("--layers", self.layers, parameters.depth, usize::clone, "an integer")?;
+        let layers = depth(self.layers, &parameters)?;
         let said = parameters.gamma;
         // A stored model has it in single precision.
         let is_same = |typed: &f64| said.is_none_or(|said| said as f32 == *typed as f32);
@@ -106,13 +116,16 @@ impl Typed {
             AnyModel::Dense(parameters, _) => return self.complete(*parameters),
         };
         if self.layers.is_some() {
-            let reason = "the universal model has no layers: leave it out";
-            return Err(Error::option("--layers", reason));
+            return Err(no_layers());
         }
         let gamma = model.gamma();
         either("--attention", self.attention, Some(AttentionKind::Linear), |x| x.word(), "linear")?;
         Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
     }
+}
+
+fn no_layers() -> Error {
+    Error::option("--layers", "the universal model has no layers: leave it out")
 }
 
 /// Reads a model by its content, or that in a folder. Without a feature dimension are the one that ships and a stored model
@@ -154,13 +167,20 @@ pub fn shipped(gamma: f64) -> Result<Universal, Error> {
     Universal::pretrained(gamma).context("the model")
 }
 
-/// Returns a model for a stream of d features and a discount: a source as for [`open`].
+/// Returns a model for a stream of d features and a discount: a source as for [`open`]; layers that share their
+/// parameters are applied as often as `layers` says.
 ///
 /// # Errors
 /// [`Error::File`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
-/// that does not say its depth or is too deep to stream, or whose contexts are read without units.
-pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> {
+/// that does not say its depth or is too deep to stream; [`Error::Option`] (`--layers`) for layers of their own, or none.
+pub fn streaming(
+    path: &Path,
+    d: usize,
+    gamma: f64,
+    layers: Option<usize>,
+) -> Result<Estimator, Error> {
     let parameters = match open(path, Some(gamma))? {
+        AnyModel::Universal(_) if layers.is_some() => return Err(no_layers()),
         AnyModel::Universal(model) => {
             return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
         }
@@ -175,10 +195,12 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
     if parameters.attention == Some(AttentionKind::Softmax) {
         return refuse("softmax attention; expected linear attention, which can stream");
     }
-    let Some(layers) = parameters.depth else {
+    if layers.or(parameters.depth).is_none() {
         return refuse("its file does not say how many layers it has; expected one that does");
-    };
-    check_depth("--model", layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
+    }
+    let option = if layers.is_some() { "--layers" } else { "--model" };
+    let layers = depth(layers, &parameters)?;
+    check_depth(option, layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
     let method = Method::Trained { parameters, attention: AttentionKind::Linear };
     Ok(Estimator { method, gamma, layers })
 }

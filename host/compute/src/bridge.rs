@@ -180,10 +180,13 @@ fn judge_with<const D: usize>(
     };
     let (asked, truth) =
         (targets(&mut answers.iter()), targets(&mut contexts.iter().map(|c| &c.values)));
+    let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
     let mut shares = Vec::new();
     for (name, algorithm) in ALGORITHMS {
         let iterations = read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma));
-        shares.push((name, explained(&iterations.collect::<Result<Vec<_>, _>>()?, &asked, layers)));
+        let iterations = iterations.collect::<Result<Vec<_>, _>>()?;
+        shares
+            .push((name, mean(explained(&iterations, &asked, layers, contexts.len().div_ceil(2)))));
     }
     let td0 = read.iter().map(|t| AlgorithmStep::new(ALGORITHMS[0].1, t, gamma));
     let td0 = td0.collect::<Result<Vec<_>, _>>()?;
@@ -226,6 +229,5 @@ fn judge_with<const D: usize>(
             .zip(errors)
             .for_each(|(sum, error)| *sum += error / (contexts.len() - half) as f64);
     }
-    let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
     Ok(Verdict { vd: mean(vd), iws: mean(iws), ss: mean(ss), explained: shares, msve })
 }

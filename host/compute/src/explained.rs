@@ -16,7 +16,8 @@ pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
 pub struct AlgorithmStep<const D: usize> {
-    a: SMatrix<f64, D, D>,
+    /// A, (D, D).
+    pub a: SMatrix<f64, D, D>,
     /// b, (D).
     pub b: SVector<f64, D>,
 }
@@ -83,19 +84,27 @@ impl<const D: usize> Target<D> {
 
 type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];
 
-/// Returns R^2 = 1 - sum of the residuals / sum of the energies: the share of the values that so many iterations
-/// explain in the second half of the contexts, with step sizes fitted in the first. It is negative if the algorithm is
-/// worse than 0.
+/// Returns R^2 = 1 - sum of the residuals / sum of the energies, for each draw of so many contexts: the share of the values
+/// that so many iterations explain in it, with step sizes fitted in the next draw (that of the last in the first), on
+/// tasks of their own. It is negative if the algorithm is worse than 0.
 pub fn explained<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
-) -> f64 {
+    in_draw: usize,
+) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).collect();
-    let (_, to_judge) = contexts.split_at(contexts.len() / 2);
-    let step_sizes = fitted(iterations, targets, layers);
-    let energy: f64 = to_judge.iter().map(|(_, target)| target.energy).sum();
-    1.0 - residual(to_judge, &step_sizes) / energy
+    let draws: Vec<_> = contexts.chunks(in_draw.max(1)).collect();
+    let mut step_sizes = None;
+    let share = |(at, draw): (usize, &&Contexts<D>)| {
+        let to_fit = draws[(at + 1) % draws.len()];
+        let found = fit(to_fit, layers.min(LAYERS), step_sizes.take());
+        let energy: f64 = draw.iter().map(|(_, target)| target.energy).sum();
+        let share = 1.0 - residual(draw, &found) / energy;
+        step_sizes = Some(found);
+        share
+    };
+    draws.iter().enumerate().map(share).collect()
 }
 
 /// Returns the step sizes of so many iterations that fit the values in the first half of the contexts best.
@@ -105,7 +114,7 @@ pub fn fitted<const D: usize>(
     layers: usize,
 ) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
-    fit(&contexts, layers.min(LAYERS))
+    fit(&contexts, layers.min(LAYERS), None)
 }
 
 fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
@@ -116,13 +125,15 @@ fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
 const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 /// Steps of Levenberg and Marquardt, at most, and the relative fall below which there are no more.
 const STEPS: usize = 60;
-const LEAST_FALL: f64 = 1e-10;
+const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from the best single step size.
-fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize) -> Vec<f64> {
-    let mut best = vec![0.0; layers];
+/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from another fit's step sizes, or from
+/// the best single one.
+fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
+    let starts = if start.is_none() { &STARTS[..] } else { &[] };
+    let mut best = start.unwrap_or(vec![0.0; layers]);
     let mut least = residual(contexts, &best);
-    for alpha in STARTS.into_iter().flat_map(|alpha| [alpha, -alpha]) {
+    for alpha in starts.iter().flat_map(|alpha| [*alpha, -alpha]) {
         let start = vec![alpha; layers];
         let residual = residual(contexts, &start);
         if residual < least {

@@ -1,6 +1,6 @@
 //! The judge of trained layers, of one head: fresh tasks that no training saw, the same for all seeds of
-//! a run. It says how near the values come to batch TD's with the converged learning rate, which share of |v|^2
-//! the classical algorithms explain, and what is lost by keeping ten numbers a layer.
+//! a run, in several draws. It says how near the values come to batch TD's with the converged learning rate, which share
+//! of |v|^2 the classical algorithms explain, and what is lost by keeping ten numbers a layer.
 
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
@@ -21,14 +21,18 @@ use ictd_core::tasks::{Task, TaskDistribution};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
+use std::ops::Range;
 
 /// The most transitions of a context together with the queries after it.
 const LENGTH: usize = 300;
-/// States that are asked for after each context.
+/// States that are asked for after each context, at most; fewer of softmax attention, where each takes a forward pass.
 const QUERIES: usize = 16;
-/// Contexts of a judge: the first half fits the algorithms, the other judges them.
-pub const CONTEXTS: usize = 400;
-/// The most log points that are judged again, and the contexts that they are judged in.
+const SOFTMAX_QUERIES: usize = 6;
+/// Draws of tasks that a judge decides in, and the contexts of each. Numbers are means over draws, whose spread tells
+/// how much the tasks decide; step sizes are fitted in another draw than they are judged in.
+pub const DRAWS: usize = 5;
+pub const JUDGED: usize = 800;
+/// The most log points that are judged again, and the contexts of each draw that they are judged in.
 const POINTS: usize = 40;
 const OF_LOG: usize = 20;
 /// Contexts in which it is asked how linear a function is, and features of random queries in each.
@@ -64,6 +68,19 @@ pub const ALGORITHMS: [(&str, (Construction, f64)); 5] = [
     ("residual gradient", (Construction::ResidualGradient, 0.0)),
 ];
 
+/// Returns the name of a metric in the single draws.
+pub fn by_draw(metric: &str) -> String {
+    format!("{metric} by draw")
+}
+
+/// Returns a metric in each draw, which are counted from 1, and its mean over draws.
+fn of_draws(metric: &str, values: &[f64]) -> Vec<Number> {
+    let place = |(draw, value)| Number { metric: by_draw(metric), at: draw as f64 + 1.0, value };
+    let mut numbers: Vec<_> = values.iter().copied().enumerate().map(place).collect();
+    numbers.push(number(metric, mean(values.iter().copied())));
+    numbers
+}
+
 /// Returns the name of the metric that says which share an algorithm explains.
 pub fn explained_by(candidate: &str) -> String {
     format!("explained by {candidate}")
@@ -72,28 +89,29 @@ pub fn explained_by(candidate: &str) -> String {
 /// The questions to each trained seed on fresh tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EvaluationPlan {
-    /// Its distance from batch TD whose learning rate is the converged one: `alpha_converged`; on the way
-    /// `vd_converged` and `iws_converged`; at the end `vd_part` (the larger of VD over its first value and of VD
-    /// over the mean square of v_TD), `vd_relative` (the latter), `one_step` (the cosine of a single step of
-    /// batch TD with all of them) and `nonlinear` (the share of |v|^2, of literal forward values at random
+    /// Its distance from batch TD whose learning rate is the converged one, `alpha_converged`: on the way
+    /// `vd_converged` and `iws_converged`; at the end, in every draw, `vd_judged`, `vtd_squared` (the mean of v_TD^2, which
+    /// VD is for v_TF = 0), `vd_relative` (their ratio), `iws_judged` and `one_step` (the cosine of a single step of
+    /// batch TD with all of them), and `nonlinear` (the share of |v|^2, of literal forward values at random
     /// features, that the best linear function leaves over; the largest of a few contexts).
     pub batch_td_distance: bool,
-    /// The number of candidate algorithms to fit, with L step sizes fitted on other contexts: it records the share of
-    /// |v|^2 that each explains, and `expected`, the share of the algorithm that mask and loss stand for, NaN if
-    /// another explains more.
+    /// The number of candidate algorithms to fit, with L step sizes fitted in other contexts: it records the share of
+    /// |v|^2 that each explains, in every draw; of several also `share`, that of the algorithm that mask and loss stand
+    /// for, `lead`, by how much it is more than the best other's, and `expected`, the share if it leads, else 0.
     pub candidates: usize,
-    /// The number of contexts in which it is asked which share of |v|^2 is `lost` by keeping ten numbers a layer; and
+    /// Whether it is asked which share of |v|^2 is `lost` by keeping ten numbers a layer, in every draw; and
     /// what is outside of these (`outside_p`, `outside_q`: shares of the energy of P and of Q), and `form`: the least
     /// share, of the matrices of each stored layer, of energy in the form of the algorithm that mask and loss stand for.
-    pub lost: usize,
+    pub lost: bool,
 }
 
 impl EvaluationPlan {
     /// Nothing.
-    pub const NOTHING: Self = EvaluationPlan { batch_td_distance: false, candidates: 0, lost: 0 };
+    pub const NOTHING: Self =
+        EvaluationPlan { batch_td_distance: false, candidates: 0, lost: false };
     /// Its distance from batch TD, and the share that every candidate explains.
     pub const FUNCTION: Self =
-        EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: 0 };
+        EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: false };
 }
 
 /// Answers the questions about a seed.
@@ -119,15 +137,22 @@ pub fn judge(
 }
 
 struct Context<const D: usize, const K: usize> {
+    /// Kept only where the literal forward pass needs them.
     transitions: Vec<Transition<f64, D>>,
     statistic: Statistic<f64, K>,
     queries: Vec<SVector<f64, D>>,
 }
 
+/// A value function in a context: its values at the queries, and its weights if it is linear.
+struct Function<const D: usize> {
+    values: Vec<f64>,
+    weights: Option<SVector<f64, D>>,
+}
+
 struct Evaluation<const D: usize, const K: usize> {
     recipe: Recipe,
     evaluation: EvaluationPlan,
-    /// Each is of a task of its own, of the run's distribution and length.
+    /// Each is of a task of its own, of the run's distribution and length, draw after draw.
     contexts: Vec<Context<D, K>>,
     /// The iteration of each candidate, in each context.
     iterations: Vec<Vec<AlgorithmStep<D>>>,
@@ -136,15 +161,20 @@ struct Evaluation<const D: usize, const K: usize> {
 impl<const D: usize, const K: usize> Evaluation<D, K> {
     fn new(recipe: &Recipe, evaluation: EvaluationPlan, seed: u64) -> Judged<Self> {
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
-        let contexts = (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng));
-        let contexts = contexts.collect::<Judged<Vec<_>>>()?;
-        let of = |(_, candidate): &(_, _)| {
-            let iteration =
-                |c: &Context<D, K>| AlgorithmStep::new(*candidate, &c.transitions, recipe.gamma);
-            contexts.iter().map(iteration).collect()
-        };
-        let iterations =
-            ALGORITHMS.iter().take(evaluation.candidates).map(of).collect::<Judged<_>>()?;
+        let candidates = &ALGORITHMS[..evaluation.candidates.min(ALGORITHMS.len())];
+        let mut iterations: Vec<Vec<_>> = candidates.iter().map(|_| Vec::new()).collect();
+        let mut contexts = Vec::new();
+        for at in 0..DRAWS * JUDGED {
+            let mut context = Self::context(recipe, &mut rng)?;
+            for (of, (_, candidate)) in iterations.iter_mut().zip(candidates) {
+                of.push(AlgorithmStep::new(*candidate, &context.transitions, recipe.gamma)?);
+            }
+            let is_literal = recipe.attention == AttentionKind::Softmax || at < LINEAR;
+            if !is_literal {
+                context.transitions = Vec::new();
+            }
+            contexts.push(context);
+        }
         Ok(Evaluation { recipe: recipe.clone(), evaluation, iterations, contexts })
     }
 
@@ -153,22 +183,37 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Self: 'static,
     {
         Box::new(move |run| {
-            let mut numbers = self.explained(run)?;
+            let layers = at_end(run);
+            // A seed that has diverged has no function.
+            let end = match run.diverged() {
+                None => Some(self.functions(&layers, &self.contexts)?),
+                Some(_) => None,
+            };
+            let mut numbers = self.explained(end.as_deref());
             if self.evaluation.batch_td_distance {
-                numbers.extend(self.batch_td_distance(run)?);
+                numbers.extend(self.batch_td_distance(run, end.as_deref())?);
             }
-            if self.evaluation.lost > 0 {
-                numbers.extend(self.lost(run)?);
+            if self.evaluation.lost {
+                numbers.extend(self.lost(&layers, end.as_deref())?);
             }
             Ok(numbers)
         })
     }
 
+    /// Returns the places of each draw's contexts among all.
+    fn draws() -> impl Iterator<Item = Range<usize>> {
+        (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
+    }
+
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
     fn context(recipe: &Recipe, rng: &mut Rng) -> Judged<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
+        let queries = match recipe.attention {
+            AttentionKind::Softmax => SOFTMAX_QUERIES,
+            _ => QUERIES,
+        };
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
-        let trajectory = task.trajectory::<LENGTH>(recipe.context_length + QUERIES, rng)?;
+        let trajectory = task.trajectory::<LENGTH>(recipe.context_length + queries, rng)?;
         // In double precision nothing is rounded any more.
         let wide = |t: &Transition<f32, D>| Transition {
             phi: t.phi.map(f64::from),
@@ -193,17 +238,19 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         }
     }
 
-    /// Returns v_TF at the queries after a context; it is not finite where the layers blow up.
-    fn values_after(
+    /// Returns v_TF after a context; its values are not finite where the layers blow up.
+    fn function(
         &self,
         transformer: &TrainedTransformer<K>,
         context: &Context<D, K>,
-    ) -> Judged<Vec<f64>> {
+    ) -> Judged<Function<D>> {
         if self.recipe.attention == AttentionKind::Softmax {
-            return self.literal(transformer, context, &context.queries);
+            let values = self.literal(transformer, context, &context.queries)?;
+            return Ok(Function { values, weights: None });
         }
-        let u = transformer.readout(&context.statistic);
-        Ok(context.queries.iter().map(|phi| -u.fixed_rows::<D>(0).dot(phi)).collect())
+        let weights = -transformer.readout(&context.statistic).fixed_rows::<D>(0);
+        let values = context.queries.iter().map(|phi| weights.dot(phi)).collect();
+        Ok(Function { values, weights: Some(weights) })
     }
 
     /// Returns v_TF at any features after a context, by the literal forward pass.
@@ -225,45 +272,28 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         queries.iter().map(value).collect()
     }
 
-    fn values(
+    fn functions(
         &self,
         layers: &[Layer<f64, K>],
         contexts: &[Context<D, K>],
-    ) -> Judged<Vec<Vec<f64>>> {
+    ) -> Judged<Vec<Function<D>>> {
         let transformer = self.transformer(layers)?;
-        contexts.iter().map(|context| self.values_after(&transformer, context)).collect()
+        contexts.iter().map(|context| self.function(&transformer, context)).collect()
     }
 
-    fn targets(&self, layers: &[Layer<f64, K>]) -> Judged<Vec<Target<D>>> {
-        let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
-            let mut target = Target::empty();
-            for (phi, v) in context.queries.iter().zip(values) {
-                target.add(phi, v, 1.0 / QUERIES as f64);
-            }
-            target
-        };
-        let values = self.values(layers, &self.contexts)?;
-        Ok(self.contexts.iter().zip(values).map(target).collect())
-    }
-
-    /// Returns VD and IWS of a log point in some contexts, beside batch TD's weights there.
-    fn distance(
-        &self,
-        point: &Point,
-        places: &[(&Context<D, K>, SVector<f64, D>)],
-    ) -> Judged<[f64; 2]> {
-        let transformer = self.transformer(&layers(point))?;
+    /// Returns VD and IWS of functions in some contexts, beside batch TD's weights there.
+    fn distance<'a>(
+        of: impl Iterator<Item = (&'a Context<D, K>, &'a Function<D>, SVector<f64, D>)>,
+    ) -> [f64; 2] {
         let (mut vd, mut iws) = (Vec::new(), Vec::new());
-        for (context, v_td) in places {
-            let values = self.values_after(&transformer, context)?;
-            let squares = context.queries.iter().zip(&values).map(|(phi, v)| v - v_td.dot(phi));
-            vd.push(squares.map(|x| x * x).sum::<f64>() / values.len() as f64);
-            // Chains may visit too few states to tell the weights.
-            if let Ok(w) = best_weights::<D, QUERIES>(&context.queries, &values) {
-                iws.push(cosine(&w, v_td));
-            }
+        for (context, Function { values, weights }, v_td) in of {
+            let squares = context.queries.iter().zip(values).map(|(phi, v)| v - v_td.dot(phi));
+            vd.push(mean(squares.map(|x| x * x)));
+            let weights = weights.map_or_else(|| best_weights(&context.queries, values), Ok);
+            // Chains may visit too few states to tell the weights of a function that is not linear.
+            iws.extend(weights.map(|w| cosine(&w, &v_td)));
         }
-        Ok([mean(vd.into_iter()), mean(iws.into_iter())])
+        [vd, iws].map(|of| mean(of.into_iter()))
     }
 
     /// Returns the shares of P's and Q's energy in the form of the algorithm that mask and loss stand for; negative if
@@ -294,94 +324,116 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(largest)
     }
 
-    fn batch_td_distance(&self, run: &SeedRun) -> Judged<Vec<Number>> {
+    fn batch_td_distance(&self, run: &SeedRun, end: Option<&[Function<D>]>) -> Judged<Vec<Number>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
         let mut numbers = vec![number("alpha_converged", alpha)];
-        let mut ends = [f64::NAN; 4];
-        if let (Some(end), None) = (run.last(), run.diverged()) {
-            // The algorithms are judged in these contexts, too.
-            let judged = CONTEXTS / 2..CONTEXTS / 2 + OF_LOG;
+        let (mut nonlinear, mut of_draw) = (f64::NAN, [[f64::NAN; DRAWS]; 5]);
+        if let Some(end) = end {
             let step_sizes = vec![alpha; self.recipe.layers];
-            let td = &self.iterations[0][judged.clone()];
+            let td = &self.iterations[0];
             let weights: Vec<_> = td.iter().map(|td| td.weights(&step_sizes)).collect();
-            let places: Vec<_> =
-                self.contexts[judged].iter().zip(weights.iter().copied()).collect();
-            let values = places.iter().flat_map(|(c, w)| c.queries.iter().map(|phi| w.dot(phi)));
-            let energy = mean(values.map(|v| v * v));
-            let one_step = td.iter().zip(&weights).map(|(td, w)| cosine(&td.b, w));
+            let all = || self.contexts.iter().zip(end).zip(&weights).map(|((c, f), w)| (c, f, *w));
+            for (draw, places) in Self::draws().enumerate() {
+                let within = || all().skip(places.start).take(JUDGED);
+                let [vd, iws] = Self::distance(within());
+                let squared =
+                    within().flat_map(|(c, _, w)| c.queries.iter().map(move |phi| w.dot(phi)));
+                let squared = mean(squared.map(|v| v * v));
+                let one_step = mean(places.map(|at| cosine(&td[at].b, &weights[at])));
+                let found = [vd, squared, vd / squared, iws, one_step];
+                found.into_iter().zip(&mut of_draw).for_each(|(x, metric)| metric[draw] = x);
+            }
+            let some: Vec<_> = Self::draws().flat_map(|of| of.take(OF_LOG)).collect();
             let every = (run.points.len() - 1).div_ceil(POINTS).max(1);
-            let mut vd_of_log = Vec::new();
             for (at, point) in run.points.iter().enumerate() {
                 if (run.points.len() - 1 - at).is_multiple_of(every) {
-                    let [vd, iws] = self.distance(point, &places)?;
+                    let transformer = self.transformer(&layers(point))?;
+                    let functions =
+                        some.iter().map(|i| self.function(&transformer, &self.contexts[*i]));
+                    let functions = functions.collect::<Judged<Vec<_>>>()?;
+                    let places = some.iter().zip(&functions);
+                    let [vd, iws] =
+                        Self::distance(places.map(|(i, f)| (&self.contexts[*i], f, weights[*i])));
                     for (metric, value) in [("vd_converged", vd), ("iws_converged", iws)] {
                         numbers.push(Number { at: point.tasks as f64, ..number(metric, value) });
                     }
-                    vd_of_log.push(vd);
                 }
             }
-            if let [first, .., last] | [first @ last] = vd_of_log[..] {
-                ends[..2]
-                    .copy_from_slice(&[nan_or_larger(last / first, last / energy), last / energy]);
-            }
-            ends[2] = mean(one_step);
-            ends[3] = self.nonlinear(&layers(end), run.seed)?;
+            nonlinear = self.nonlinear(&at_end(run), run.seed)?;
         }
-        let names = ["vd_part", "vd_relative", "one_step", "nonlinear"];
-        numbers.extend(names.into_iter().zip(ends).map(|(metric, value)| number(metric, value)));
+        let names = ["vd_judged", "vtd_squared", "vd_relative", "iws_judged", "one_step"];
+        numbers.extend(names.iter().zip(&of_draw).flat_map(|(name, of)| of_draws(name, of)));
+        numbers.push(number("nonlinear", nonlinear));
         Ok(numbers)
     }
 
-    fn explained(&self, run: &SeedRun) -> Judged<Vec<Number>> {
-        let mut shares = vec![f64::NAN; self.iterations.len()];
-        if run.diverged().is_none() {
-            let targets = self.targets(&at_end(run))?;
+    fn explained(&self, end: Option<&[Function<D>]>) -> Vec<Number> {
+        let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
+        if let Some(end) = end {
+            let target = |(context, function): (&Context<D, K>, &Function<D>)| {
+                let mut target = Target::empty();
+                for (phi, v) in context.queries.iter().zip(&function.values) {
+                    target.add(phi, *v, 1.0 / context.queries.len() as f64);
+                }
+                target
+            };
+            let targets: Vec<_> = self.contexts.iter().zip(end).map(target).collect();
             for (share, of) in shares.iter_mut().zip(&self.iterations) {
-                *share = explained(of, &targets, self.recipe.layers);
+                *share = explained(of, &targets, self.recipe.layers, JUDGED);
             }
         }
+        let named = ALGORITHMS.iter().zip(&shares);
+        let mut numbers: Vec<_> =
+            named.flat_map(|((name, _), share)| of_draws(&explained_by(name), share)).collect();
         let expected = match self.recipe.loss {
             LossKind::ResidualGradient => (Construction::ResidualGradient, 0.0),
             _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
-        let mut numbers = Vec::new();
-        for ((name, candidate), share) in ALGORITHMS.into_iter().zip(&shares) {
-            if candidate == expected {
-                let best = shares.iter().all(|other| other <= share);
-                numbers.push(number("expected", if best { *share } else { f64::NAN }));
-            }
-            numbers.push(number(explained_by(name), *share));
+        let own = ALGORITHMS.iter().position(|(_, candidate)| *candidate == expected);
+        if let (Some(own), true) = (own, shares.len() == ALGORITHMS.len()) {
+            let best = |draw: usize| {
+                let others = shares.iter().enumerate().filter(|(at, _)| *at != own);
+                others.map(|(_, of)| of[draw]).fold(f64::NEG_INFINITY, f64::max)
+            };
+            let lead: Vec<_> = (0..DRAWS).map(|draw| shares[own][draw] - best(draw)).collect();
+            let [share, leads] = [&shares[own], &lead].map(|of| mean(of.iter().copied()));
+            // NaN, too, is no share.
+            numbers.push(number("expected", if leads < 0.0 { 0.0 } else { share }));
+            numbers.extend(of_draws("share", &shares[own]));
+            numbers.extend(of_draws("lead", &lead));
         }
-        Ok(numbers)
+        numbers
     }
 
-    fn lost(&self, run: &SeedRun) -> Judged<Vec<Number>> {
-        let layers = at_end::<K>(run);
+    fn lost(&self, layers: &[Layer<f64, K>], end: Option<&[Function<D>]>) -> Judged<Vec<Number>> {
         let forms = layers.iter().flat_map(|layer| self.form(layer));
-        let form = number("form", forms.reduce(f64::min).unwrap_or(f64::NAN));
-        let names = ["outside_p", "outside_q", "lost"];
-        // A seed that has diverged has no function.
-        let mut found = [f64::NAN; 3];
-        if run.diverged().is_none() {
+        let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
+        let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
+        if let Some(end) = end {
             let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();
-            let outside = |of: fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>| {
+            let share = |of: fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>| {
                 let pairs = layers.iter().zip(&kept);
                 let energy = layers.iter().map(|layer| of(layer).norm_squared()).sum::<f64>();
                 pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
             };
-            let contexts = &self.contexts[..self.evaluation.lost.min(CONTEXTS)];
-            let (mut lost, mut all) = (0.0, 0.0);
-            for (v, kept) in
-                self.values(&layers, contexts)?.iter().zip(self.values(&kept, contexts)?)
-            {
-                lost += v.iter().zip(kept).map(|(v, kept)| (v - kept) * (v - kept)).sum::<f64>();
-                all += v.iter().map(|v| v * v).sum::<f64>();
-            }
-            found = [outside(|layer| &layer.p), outside(|layer| &layer.q), lost / all];
+            outside = [share(|layer| &layer.p), share(|layer| &layer.q)];
+            let kept = self.functions(&kept, &self.contexts)?;
+            lost = Self::draws()
+                .map(|places| {
+                    let values = |of: &'_ [Function<D>]| -> Vec<f64> {
+                        of[places.clone()].iter().flat_map(|of| of.values.clone()).collect()
+                    };
+                    let (v, kept) = (values(end), values(&kept));
+                    let squares = v.iter().zip(kept).map(|(v, kept)| (v - kept) * (v - kept));
+                    squares.sum::<f64>() / v.iter().map(|v| v * v).sum::<f64>()
+                })
+                .collect();
         }
-        let found = names.into_iter().zip(found).map(|(metric, value)| number(metric, value));
-        Ok(std::iter::once(form).chain(found).collect())
+        let names = ["outside_p", "outside_q"];
+        numbers.extend(names.iter().zip(outside).map(|(metric, value)| number(*metric, value)));
+        numbers.extend(of_draws("lost", &lost));
+        Ok(numbers)
     }
 }
 
@@ -404,7 +456,7 @@ fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
 
 /// Returns the share of the energy of values that their best linear function leaves over.
 pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Judged<f64> {
-    let w = best_weights::<D, RANDOM_QUERIES>(queries, values)?;
+    let w = best_weights(queries, values)?;
     let (mut left, mut all) = (0.0, 0.0);
     for (phi, v) in queries.iter().zip(values) {
         left += (v - w.dot(phi)) * (v - w.dot(phi));
@@ -413,11 +465,12 @@ pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64
     Ok(left / all)
 }
 
-/// Returns argmin_w sum (v - <w, phi>)^2 of at most M values.
-fn best_weights<const D: usize, const M: usize>(
+/// Returns argmin_w sum (v - <w, phi>)^2 of as many values as random features, at most.
+fn best_weights<const D: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],
 ) -> Judged<SVector<f64, D>> {
+    const M: usize = RANDOM_QUERIES;
     let a = SMatrix::<f64, M, D>::from_fn(|i, j| queries.get(i).map_or(0.0, |phi| phi[j]));
     let b = SVector::<f64, M>::from_fn(|i, _| values.get(i).copied().unwrap_or(0.0));
     linear_system::least_squares(a, b, [queries.len(), D], "the best linear function")

@@ -1,7 +1,9 @@
 //! Figure 1: the value error of an estimator, or of an RNN, on a fresh task, as its context grows.
 
 use crate::capacity::{FEW, OWN, STATES};
+use crate::construction::Construction;
 use crate::estimator::Estimator;
+use crate::explained::AlgorithmStep;
 use crate::recipe::{RnnInput, TaskMixture};
 use crate::shapes::rnn_value;
 use ictd_core::Error;
@@ -96,26 +98,13 @@ pub fn errors(
     predictor: &ValuePredictor,
     seed: u64,
 ) -> Result<ValueErrors, Error> {
-    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let mut rng = Rng::new(seed);
     if let Some(own) = sweep.task.own() {
         let arrays = own.arrays().ok_or(Error::Empty { parameter: "task" })?;
         let one = rng.below(arrays.count() as u32) as usize;
         return errors_on::<OWN, OWN>(sweep, predictor, &arrays.task(one)?, &mut rng);
     }
-    let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
-    let spec = sweep.task.specs().first();
-    let kind = match spec.and_then(|spec| spec.finite(ACTIONS)) {
-        // As in the authors' code.
-        Some(FiniteTaskKind::Loop { .. }) => {
-            FiniteTaskKind::Loop { threshold: rng.uniform_in(0.1, 0.9) }
-        }
-        Some(kind) => kind,
-        None => return Err(Error::OutOfRange { parameter: "task", expected: "a finite task" }),
-    };
-    let task: Mrp<f64, FEW, STATES> =
-        FiniteTaskDistribution { kind, states, dim }.draw(gamma, &mut rng)?;
-    errors_on(sweep, predictor, &task, &mut rng)
+    errors_on(sweep, predictor, &draw(sweep, &mut rng)?, &mut rng)
 }
 
 fn errors_on<const D: usize, const M: usize>(
@@ -133,13 +122,97 @@ fn errors_on<const D: usize, const M: usize>(
     // An unused start, which keeps the order of the random numbers.
     task.initial_state(rng);
     for n in &sweep.lengths {
-        // A trajectory of its own, as in the authors' code.
-        let mut state = task.initial_state(rng);
-        let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, rng)).collect();
+        let trajectory = trajectory(task, *n, rng);
         let values = predictor.values(sweep, &trajectory, &features)?;
         errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
         let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
         errors.rewards.push(error(SVector::repeat(sum)));
     }
     Ok(errors)
+}
+
+/// Returns a trajectory of its own for each length, as in the authors' code.
+fn trajectory<const D: usize, const M: usize>(
+    task: &Mrp<f64, D, M>,
+    n: usize,
+    rng: &mut Rng,
+) -> Vec<Transition<f64, D>> {
+    let mut state = task.initial_state(rng);
+    (0..n).map(|_| task.transition(&mut state, rng)).collect()
+}
+
+/// Returns a task of the distribution.
+fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>, Error> {
+    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
+    let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
+    let spec = sweep.task.specs().first();
+    let kind = match spec.and_then(|spec| spec.finite(ACTIONS)) {
+        // As in the authors' code.
+        Some(FiniteTaskKind::Loop { .. }) => {
+            FiniteTaskKind::Loop { threshold: rng.uniform_in(0.1, 0.9) }
+        }
+        Some(kind) => kind,
+        None => return Err(Error::OutOfRange { parameter: "task", expected: "a finite task" }),
+    };
+    FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng)
+}
+
+/// An error of so many times that of predicting 0, or more, is one without an end.
+pub const DIVERGED: f64 = 1e6;
+
+/// Returns the error on the task of a seed over that of predicting 0, after the longest context; at most [`DIVERGED`].
+///
+/// # Errors
+/// The core's error for a task that cannot be drawn.
+pub fn over_zero(
+    sweep: &ContextSweep,
+    predictor: &ValuePredictor,
+    seed: u64,
+) -> Result<f64, Error> {
+    match errors(sweep, predictor, seed) {
+        Ok(ValueErrors { at, zero, .. }) => {
+            Ok(at.last().map_or(f64::NAN, |error| (error / zero).min(DIVERGED)))
+        }
+        Err(Error::NonFinite { .. }) => Ok(DIVERGED),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns, for each length of a context in the task of a seed, by which factor a layer of Theorem 1's, C = alpha I,
+/// changes the next one's step of w in the long run. It is the spectral radius of I - alpha A where b has a part:
+/// layers come to rest, at A w = b, if it is below 1, and only then.
+///
+/// # Errors
+/// The core's error for a task that cannot be drawn.
+pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>, Error> {
+    /// Steps until the largest eigenvalue rules, and the last ones, whose geometric mean is its modulus.
+    const STEPS: usize = 5000;
+    const LAST: usize = 1 << ROOTS;
+    const ROOTS: usize = 10;
+    let mut rng = Rng::new(seed);
+    let task = draw(sweep, &mut rng)?;
+    task.initial_state(&mut rng);
+    let growth = |n: &usize| {
+        let context = trajectory(&task, *n, &mut rng);
+        let td = AlgorithmStep::new((Construction::TdLambda, 0.0), &context, sweep.gamma)?;
+        // Steps stay in the span of the features, beside which I has the eigenvalue 1: rounding would bring it in.
+        let mut basis: Vec<SVector<f64, FEW>> = Vec::new();
+        for t in &context {
+            let rest = basis.iter().fold(t.phi, |rest, q| rest - q * q.dot(&rest));
+            if rest.norm() > 1e-9 * t.phi.norm() {
+                basis.push(rest / rest.norm());
+            }
+        }
+        let mut step = td.b / td.b.norm();
+        let mut product = 1.0;
+        for k in 0..STEPS {
+            step -= td.a * step * alpha;
+            step = basis.iter().fold(SVector::zeros(), |kept, q| kept + q * q.dot(&step));
+            let size = step.norm();
+            step /= size;
+            product *= if k + LAST >= STEPS { size } else { 1.0 };
+        }
+        Ok((0..ROOTS).fold(product, |x, _| x.sqrt()))
+    };
+    sweep.lengths.iter().map(growth).collect()
 }

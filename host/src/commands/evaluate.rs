@@ -15,7 +15,7 @@ use compute::estimator::{
     Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, Values, values_of,
 };
 use compute::explained::LAYERS;
-use compute::judge::{CONTEXTS, explained_by};
+use compute::judge::{JUDGED, explained_by};
 use compute::own_tasks::OwnTasks;
 use compute::recipe::{AttentionKind, Recipe, TaskMixture};
 use serde::Serialize;
@@ -164,7 +164,7 @@ impl Evaluate {
         }
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
         let verdict = session.on_threads(1, || {
-            let contexts = contexts(&recipe, CONTEXTS, session.seed)?;
+            let contexts = contexts(&recipe, JUDGED, session.seed)?;
             judge_estimator(&recipe, &contexts, &estimator)
         })?;
         let verdict = verdict.context(BLOW_UP)?;
@@ -179,7 +179,7 @@ impl Evaluate {
         let mut rows = vec![["metric", "value"].map(str::to_owned)];
         rows.extend(numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]));
         let text = report::table(&rows)
-            + &format!("{CONTEXTS} contexts of {} transitions\n", recipe.context_length);
+            + &format!("{JUDGED} contexts of {} transitions\n", recipe.context_length);
         let values: serde_json::Map<_, _> =
             numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
         let results = json!({ "task": recipe.task.to_string(), "judge": values });

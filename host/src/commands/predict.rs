@@ -367,7 +367,7 @@ impl Predict {
         let open = |source: &PathBuf| {
             let path = model_file::seed_of_run(source, session.seed)?;
             // Each discount makes it anew.
-            let estimator = model_file::streaming(&path, self.dim, 0.0)?;
+            let estimator = model_file::streaming(&path, self.dim, 0.0, None)?;
             Ok((source.display().to_string(), estimator))
         };
         self.model.iter().map(open).collect()

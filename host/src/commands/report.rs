@@ -38,6 +38,7 @@ pub fn run(
         "claims_hold": count(Verdict::Holds),
         "claims_hold_in_part": count(Verdict::HoldsInPart),
         "claims_do_not_hold": count(Verdict::DoesNotHold),
+        "claims_cannot_be_told": count(Verdict::Undecided),
         "claims_not_measured": count(Verdict::NotMeasured),
         "changed": changed,
     });

@@ -51,9 +51,11 @@ pub struct Demo {
     /// How many tasks (the paper: 300)
     #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
     pub tasks: usize,
-    /// Layers L (the paper: 15)
-    #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
-    pub layers: usize,
+    /// Layers L of Theorem 1's parameters, or of a model whose layers share theirs [default: 15, as in the paper; the
+    /// model's]
+    #[arg(long, value_parser = options::integer(1..=1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<usize>,
     /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, a run's folder (all
     /// of its seeds), or that of one of its seeds
     #[arg(long, value_name = "FILE|DIR")]
@@ -107,12 +109,14 @@ impl Demo {
     /// Returns the transformer with Theorem 1's parameters.
     fn constructed(&self) -> ValuePredictor<'static> {
         let Demo { alpha, gamma, layers, .. } = *self;
-        let method = Method::Constructed { alpha, trace_decay: 0.0 };
+        let (method, layers) =
+            (Method::Constructed { alpha, trace_decay: 0.0 }, layers.unwrap_or(LAYERS));
         ValuePredictor::Estimator(Estimator { method, gamma, layers })
     }
 
     fn open(&self, path: &Path) -> Result<ValuePredictor<'static>, Error> {
-        model_file::streaming(path, self.dim, self.gamma).map(ValuePredictor::Estimator)
+        let model = model_file::streaming(path, self.dim, self.gamma, self.layers);
+        model.map(ValuePredictor::Estimator)
     }
 
     /// Returns the seeds of the tasks. Tasks have seeds of their own, so that threads can take them in any order, and all
@@ -120,6 +124,17 @@ impl Demo {
     pub(super) fn seeds(&self, session: &Session) -> Vec<u64> {
         let mut seeds = Rng::stream(session.seed, RngStream::Tasks);
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
+    }
+
+    /// Returns the tasks, and the contexts in them.
+    pub(super) fn sweep(&self) -> ContextSweep {
+        ContextSweep {
+            task: self.task.clone(),
+            dim: self.dim,
+            states: [self.min_states, self.max_states],
+            gamma: self.gamma,
+            lengths: self.lengths(),
+        }
     }
 
     /// Returns the errors of a predictor on the tasks of seeds.
@@ -130,13 +145,7 @@ impl Demo {
         label: &str,
         session: &Session,
     ) -> Result<Vec<ValueErrors>, Error> {
-        let sweep = ContextSweep {
-            task: self.task.clone(),
-            dim: self.dim,
-            states: [self.min_states, self.max_states],
-            gamma: self.gamma,
-            lengths: self.lengths(),
-        };
+        let sweep = self.sweep();
         session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(label))
     }
 
@@ -164,11 +173,14 @@ impl Demo {
     }
 }
 
+/// The layers of Figure 1's transformer.
+const LAYERS: usize = 15;
+
 /// The record's names: of the run of `demo`, of an error on a task, and of a seed's mean over tasks.
 const DEMO: &str = "demo";
 const MSVE: &str = "msve";
-const TRAINED: &str = "trained";
-const ZERO: &str = "trained zero";
+pub(super) const TRAINED: &str = "trained";
+pub(super) const ZERO: &str = "trained zero";
 
 /// Its description, known without running it.
 pub const ENTRY: Experiment = Experiment {
@@ -207,12 +219,8 @@ impl Demo {
         }
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
-            let set = [
-                ("--layers", self.layers != defaults.layers),
-                ("--alpha", self.alpha != defaults.alpha),
-            ];
-            if let Some((option, _)) = set.into_iter().find(|(_, set)| *set) {
-                return Err(Error::option(option, reason));
+            if self.alpha != defaults.alpha {
+                return Err(Error::option("--alpha", reason));
             }
         }
         Ok(())

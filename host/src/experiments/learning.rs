@@ -4,7 +4,7 @@
 //! figures' directories, and its seeds are taken from there.
 
 use super::measurements::{MatrixEntry, MeasurementTable};
-use super::statistics::mean_and_stderr;
+use super::statistics::{Interval, mean_and_stderr, resampled};
 use crate::error::Error;
 use crate::options;
 use crate::run::records::{self, RunFiles};
@@ -76,10 +76,11 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     let matrices: [(&str, Of); 2] = [("P", |m| &m.p), ("Q", |m| &m.q)];
     let step = points.len().div_ceil(FRAMES).max(1);
     let first = points.len().saturating_sub(1) % step;
-    for (t, point) in points.iter().enumerate().skip(first).step_by(step) {
+    for point in points.iter().skip(first).step_by(step) {
         for (l, (matrix, of)) in (0..point.layers.len()).flat_map(|l| matrices.map(|m| (l, m))) {
             let k = run[0].token_size;
-            for (i, value) in mean_matrix(run, t, l, of).into_iter().enumerate() {
+            let seeds = aligned(run, point.tasks, l, of);
+            for (i, value) in mean_of(seeds.iter(), k * k).into_iter().enumerate() {
                 table.put_entry(MatrixEntry {
                     run: name.to_owned(),
                     matrix: matrix.to_owned(),
@@ -180,32 +181,50 @@ fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
 
 type Of = fn(&Matrices) -> &[f32];
 
-/// Returns the mean of P or Q of a stored layer at a log point, over the seeds where it is finite, each with its sign.
-fn mean_matrix(run: &[SeedRun], t: usize, layer: usize, of: Of) -> Vec<f64> {
-    let of_seeds: Vec<_> = run
-        .iter()
-        .filter_map(|r| r.points.get(t)?.layers.get(layer))
-        .map(|m| (m.element.sign, of(m)))
-        .filter(|(_, numbers)| numbers.iter().all(|x| x.is_finite()))
-        .collect();
-    let nothing = if of_seeds.is_empty() { f64::NAN } else { 0.0 };
-    let mut mean = vec![nothing; run[0].token_size * run[0].token_size];
-    for (sign, numbers) in &of_seeds {
-        for (sum, x) in mean.iter_mut().zip(*numbers) {
-            *sum += sign * f64::from(*x) / of_seeds.len() as f64;
-        }
+/// Returns P or Q of a stored layer after a number of tasks, of each seed where it is finite, with its sign.
+fn aligned(run: &[SeedRun], tasks: u64, layer: usize, of: Of) -> Vec<Vec<f64>> {
+    run.iter()
+        .filter_map(|r| r.points.iter().rev().find(|p| p.tasks == tasks)?.layers.get(layer))
+        .map(|m| of(m).iter().map(|x| m.element.sign * f64::from(*x)).collect())
+        .filter(|numbers: &Vec<f64>| numbers.iter().all(|x| x.is_finite()))
+        .collect()
+}
+
+/// Returns the mean of matrices of so many entries; NaN of none.
+fn mean_of<'a>(matrices: impl Iterator<Item = &'a Vec<f64>>, entries: usize) -> Vec<f64> {
+    let matrices: Vec<_> = matrices.collect();
+    let count = matrices.len() as f64;
+    let mut mean = vec![if matrices.is_empty() { f64::NAN } else { 0.0 }; entries];
+    for matrix in matrices {
+        mean.iter_mut().zip(matrix).for_each(|(sum, x)| *sum += x / count);
     }
     mean
 }
 
-/// Returns the mean absolute value of all entries but the last of the first layer's P in the mean over seeds, where
-/// its largest entry is 1.
-pub fn others_of_mean(run: &[SeedRun]) -> Option<f64> {
-    let end = run.first()?.points.len().checked_sub(1)?;
-    run[0].points[end].layers.first()?;
-    let p = mean_matrix(run, end, 0, |m| &m.p);
-    let (_, others) = p.split_last()?;
-    let largest = p.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
-    let sum: f64 = others.iter().map(|x| x.abs()).sum();
-    Some(sum / others.len() as f64 / largest)
+/// Returns, by the paper's measure of Figure 2, the mean absolute value of each stored layer's entries beside the
+/// expected ones in the mean over seeds, each with its sign, where the largest entry is 1: `p_others_of_mean_L` of
+/// all but the last, `q_others_of_mean_L` of all but the diagonals of the two upper blocks.
+pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
+    let Some(last) = run.first().and_then(SeedRun::last) else { return Vec::new() };
+    let (k, mut found) = (run[0].token_size, Vec::new());
+    let d = k.saturating_sub(1) / 2;
+    let of_p: fn(&Matrices) -> &[f32] = |m| &m.p;
+    for l in 0..last.layers.len() {
+        let matrices: [(&str, Of); 2] = [("p", of_p), ("q", |m| &m.q)];
+        for (name, of) in matrices {
+            let is_expected = |at: usize| match name {
+                "p" => at + 1 == k * k,
+                _ => at / k < d && (at % k == at / k || at % k == d + at / k),
+            };
+            let seeds = aligned(run, last.tasks, l, of);
+            let others = resampled([seeds.len()], |[sample]| {
+                let mean = mean_of(sample.iter().map(|s| &seeds[*s]), k * k);
+                let largest = mean.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
+                let others = mean.iter().enumerate().filter(|(at, _)| !is_expected(*at));
+                mean_and_stderr(others.map(|(_, x)| x.abs())).0 / largest
+            });
+            found.push((format!("{name}_others_of_mean_{l}"), others));
+        }
+    }
+    found
 }

@@ -1,9 +1,9 @@
 //! The measurements of an experiment: numbers of runs and seeds in `records.csv`, and matrices in `matrices.csv`.
 
-use super::statistics::quartiles;
+use super::statistics::{InDraws, quartiles};
 use crate::error::Error;
 use crate::run::records::RunFiles;
-use compute::judge::Number;
+use compute::judge::{Number, by_draw};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -181,6 +181,24 @@ impl<'a> RunMeasurements<'a> {
     pub fn values_at(self, metric: &str, x: f64) -> Vec<f64> {
         let here = self.samples(metric).iter().filter(|sample| sample.x == x);
         self.found(metric, here.map(|sample| sample.value).collect())
+    }
+
+    /// Returns the numbers of each seed in the draws that they were judged in; a single column of what has no draws.
+    pub fn in_draws(self, metric: &str) -> InDraws {
+        let mut rows: Vec<(Option<u64>, Vec<f64>)> = Vec::new();
+        for sample in self.samples(&by_draw(metric)) {
+            match rows.last_mut() {
+                Some((seed, row)) if *seed == sample.seed => row.push(sample.value),
+                _ => rows.push((sample.seed, vec![sample.value])),
+            }
+        }
+        let values = self.values(metric);
+        match rows.iter().map(|(_, row)| row.len()).min()
+            == rows.iter().map(|(_, row)| row.len()).max()
+        {
+            true if rows.len() == values.len() => rows.into_iter().map(|(_, row)| row).collect(),
+            _ => values.into_iter().map(|x| vec![x]).collect(),
+        }
     }
 
     /// Notes a metric without a finite number: what is judged by it was not measured.

@@ -5,6 +5,7 @@ pub mod beyond;
 pub mod control;
 pub mod demo;
 pub mod experiment;
+pub mod follow_ups;
 pub mod judging;
 pub mod learning;
 pub mod measurements;
@@ -67,6 +68,8 @@ pub const ALL: &[Experiment] = &[
     universal::UNIVERSAL,
     beyond::EMERGENCE,
     control::CONTROL,
+    follow_ups::LOSSES,
+    follow_ups::DEPTH,
 ];
 
 /// One of the experiments that are data, as a hidden command.

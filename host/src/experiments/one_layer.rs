@@ -1,9 +1,9 @@
 //! Theorem 2 and one layer: updates that stay in three numbers, and the set in which training ends.
 
 use super::experiment::Experiment;
-use super::judging::{ClaimSpec, Threshold, claim, every, most};
+use super::judging::{ClaimSpec, Threshold, claim, diagonals, every, most};
 use super::measurements::MeasurementTable;
-use super::paper::{P_BY_ITS_MEASURE, P_STRICTLY, app_d2, table};
+use super::paper::{P_OTHERS, P_STRICTLY, app_d2, table};
 use super::plots::FigureSpec::{Parameters, Plots};
 use super::plots::{PanelSpec, SeedAggregate, series};
 use super::statistics::nan_or_larger;
@@ -19,8 +19,9 @@ pub const ONE_LAYER: Experiment = table(
     "one-layer",
     "Theorem 2 and App. figure: one layer, L = 1",
     ExperimentSpec {
-        about: "Expected updates of one layer (d = 3, f64), the mean over all signed permutations of the features: from \
-                theta_* they stay in Theorem 2's set; without the average, or from elsewhere, they leave. Trained as \
+        about: "Expected updates of one layer (d = 3, f64), the mean over all signed permutations of the features, that \
+                start inside of Theorem 2's set stay in it; means over the permutations alone, updates of one \
+                trajectory, and what starts elsewhere do not. Trained as \
                 in Figure 2, one layer learns the corollary's form (Q's right diagonal gets no gradient, since the \
                 weights start at 0, and weight decay empties it), which is in the set.",
         runs: &[run(
@@ -28,14 +29,15 @@ pub const ONE_LAYER: Experiment = table(
             "--layers 1",
             "L = 1",
             &[
-                P_BY_ITS_MEASURE.stated(TO_COROLLARY_1),
+                P_OTHERS.stated(TO_COROLLARY_1),
+                Q_IS_ONE_SIDED,
                 P_STRICTLY,
                 Q_IS_THE_COROLLARYS,
                 ENDS_IN_THE_SET,
             ],
         )],
         own: put,
-        claims: &[STAYS, NEEDS_SYMMETRY],
+        claims: &[STAYS, NEEDS_SIGNS],
         figures: &[
             Plots(
                 "invariant-set",
@@ -56,6 +58,12 @@ pub const ONE_LAYER: Experiment = table(
                             "from θ*, one trajectory",
                             DEPARTURES,
                             "single",
+                            SeedAggregate::Quartiles,
+                        ),
+                        series(
+                            "from θ*, permutations without signs",
+                            DEPARTURES,
+                            "permuted",
                             SeedAggregate::Quartiles,
                         ),
                         series(
@@ -95,9 +103,13 @@ fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error
 }
 
 const TO_COROLLARY_1: Source = app_d2("converge to the construction in Corollary 1");
+const Q_IS_ONE_SIDED: ClaimSpec =
+    claim("Q's right diagonal vanishes beside the left one", TO_COROLLARY_1, |of| {
+        diagonals(of, [-0.1, 0.1], [-0.3, 0.3])
+    });
 const Q_IS_THE_COROLLARYS: ClaimSpec = every(
-    "Q takes the corollary's form",
-    TO_COROLLARY_1,
+    "in a seed, at least 0.9 of Q's squared norm has the corollary's form",
+    TO_COROLLARY_1.variant(),
     "q_form_one_layer_0",
     Threshold::AtLeast(FORM_SHARE),
 )
@@ -105,21 +117,20 @@ const Q_IS_THE_COROLLARYS: ClaimSpec = every(
 
 /// Less than this share of P's and Q's squares is outside of the set.
 pub const OUTSIDE: f64 = 0.05;
-const ENDS_IN_THE_SET: ClaimSpec = claim(
-    "training ends in Theorem 2's set",
+const ENDS_IN_THE_SET: ClaimSpec = every(
+    "in a seed, training, which starts outside, ends in Theorem 2's set, but for 0.05 of P's and Q's squares",
     Source::paper(
         "Section 5, Theorem 2",
         "a candidate set that the update can possibly converge to",
-    ),
-    |of| {
-        let outside = of.values("outside_theta");
-        most("outside of it, of P's and Q's squares,", &outside, Threshold::Below(OUTSIDE))
-    },
+    )
+    .variant(),
+    "outside_theta",
+    Threshold::Below(OUTSIDE),
 );
 
-/// Expected updates, averaged over the symmetries of the features, stay.
+/// Expected updates from inside, averaged over the symmetries of the features, stay inside.
 pub const STAYS: ClaimSpec = claim(
-    "expected updates stay in Theorem 2's invariant set",
+    "expected updates that start in Theorem 2's set stay in it",
     Source::paper("Section 5", "it can never leave"),
     |of| {
         let of = of.other_run(DEPARTURES);
@@ -133,13 +144,13 @@ pub const STAYS: ClaimSpec = claim(
     },
 );
 
-/// Those of a single trajectory leave.
-const NEEDS_SYMMETRY: ClaimSpec =
-    claim("the symmetry of the features is needed for it", Source::OWN, |of| {
-        let single = of.other_run(DEPARTURES).values("single");
-        let least = single.iter().copied().fold(f64::INFINITY, f64::min);
-        (
-            format!("one trajectory alone departs by {least:.1e} at least, needs > 1e-6"),
-            Verdict::of(least > 1e-6).unless_nan(single),
-        )
-    });
+/// The theorem assumes both: features in another order, and with other signs, are as likely. The updates of sizes up
+/// to 1 leave the set by a hundredth at least where the signs are not averaged over.
+const NEEDS_SIGNS: ClaimSpec = claim(
+    "in a seed, means over the permutations of features without their signs leave it",
+    Source::own("Theorem 2 assumes permutations and signs (Assumption \"symmetry\")"),
+    |of| {
+        let (departures, needs) = (of.other_run(DEPARTURES), Threshold::AtLeast(0.01));
+        most(departures, ("permuted", needs), None)
+    },
+);

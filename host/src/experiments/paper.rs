@@ -1,13 +1,14 @@
 //! The paper's experiments that train, as data: what is trained, what is claimed of it, and what is drawn.
 
 use super::experiment::{Experiment, Runner};
-use super::judging::Threshold::{Above, AtLeast, AtMost, Below};
+use super::judging::Threshold::{AtLeast, AtMost, Below};
 use super::judging::{
-    ClaimSpec, all_positive, change, claim, differences, every, is_not_linear, median_between,
-    others_are_small, rises,
+    ClaimSpec, Judgement, all_positive, below, change, claim, diagonals, diagonals_ratio,
+    differences, every, falls, is_not_linear, mean_in_draws, others_are_small, rises,
 };
+use super::measurements::RunMeasurements;
 use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
-use super::statistics::{bootstrap, mean_interval, median, median_interval};
+use super::statistics::{bootstrap, mean_and_stderr, mean_interval, median, resampled, two_way};
 use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
@@ -44,41 +45,43 @@ pub const FIGURE_2: Experiment = table(
     },
 );
 const FIGURE_2_CLAIMS: &[ClaimSpec] = &[
-    P_BY_ITS_MEASURE,
-    P_HAS_MORE,
-    Q_BY_ITS_MEASURE,
-    Q_STRICTLY,
+    P_OTHERS,
+    Q_OTHERS,
     BALANCED,
-    IS_TD0,
     IWS_NEAR_1,
-    VD_VANISHES,
+    VD_APPROACHES_0,
+    P_HAS_MORE,
+    Q_STRICTLY,
+    IS_TD0,
+    VD_IN_MOST.refuted(),
 ];
 
-/// The paper's measure, which names no number: the mean absolute value of the others, where the largest is 1.
-pub(super) const P_BY_ITS_MEASURE: ClaimSpec = claim(
-    "P is Theorem 1's by the paper's measure (|others| beside the largest entry)",
+pub(super) const P_OTHERS: ClaimSpec = claim(
+    "P's other entries are small beside the largest",
     section_5("the average absolute value of all other elements remain close to zero"),
-    |of| others_are_small(of, "p_others_scaled_0"),
+    |of| others_are_small(of, "p", 1),
 )
-.with_medians(&["p_others_of_mean"]);
-const Q_BY_ITS_MEASURE: ClaimSpec = claim(
-    "Q's others vanish by the paper's measure",
+.with_medians(&["p_others_scaled_0"]);
+pub(super) const Q_OTHERS: ClaimSpec = claim(
+    "Q's other entries are small beside the largest",
     section_5("the average absolute value of all the other elements in Q_0 remain near zero"),
-    |of| others_are_small(of, "q_others_scaled_0"),
-);
-const OUR_SPECIFICATIONS: Source = section_5("closely match our specifications").variant();
+    |of| others_are_small(of, "q", 1),
+)
+.with_medians(&["q_others_scaled_0"]);
+/// The words are the paper's, the measure is this project's.
+const OUR_MEASURE: Source = section_5("closely match our specifications").variant();
 pub(super) const P_STRICTLY: ClaimSpec = every(
-    "P takes Theorem 1's form strictly: at least 0.9 of its squared norm is in P[-1,-1]",
-    OUR_SPECIFICATIONS,
+    "in a seed, at least 0.9 of P's squared norm is in P[-1,-1]",
+    OUR_MEASURE,
     "p_form_0",
     AtLeast(FORM_SHARE),
 )
 .with_medians(&["p_block_00_0", "p_block_01_0", "p_block_10_0", "p_block_11_0"]);
 /// P of layers that share it has diagonals in its blocks, too.
 const P_HAS_MORE: ClaimSpec = P_STRICTLY.refuted();
-const Q_STRICTLY: ClaimSpec = every(
-    "Q takes Theorem 1's form strictly: at least 0.9 of its squared norm",
-    OUR_SPECIFICATIONS,
+pub(super) const Q_STRICTLY: ClaimSpec = every(
+    "in a seed, at least 0.9 of Q's squared norm has Theorem 1's form",
+    OUR_MEASURE,
     "q_form_0",
     AtLeast(FORM_SHARE),
 )
@@ -86,19 +89,18 @@ const Q_STRICTLY: ClaimSpec = every(
 const BALANCED: ClaimSpec = claim(
     "Q's two diagonals are C and -C",
     section_5("the trace of the upper right block (excluding the last column) approaches d"),
-    |of| {
-        let ratios = of.values("q_ratio_0");
-        median_between("right / left", &ratios, [0.9, 1.1], [0.67, 1.5])
-    },
-);
+    |of| diagonals(of, [0.9, 1.1], [0.67, 1.5]),
+)
+.with_medians(&["q_ratio_0"]);
 /// Batch TD(0) is what the trained function is: of the classical algorithms, each with step sizes fitted on other
 /// tasks, it explains most of v_TF, and at least nine tenths.
 pub const IS_TD0: ClaimSpec = every(
-    "its function is batch TD(0)'s: no other explains more of it",
-    app_d2("learn to implement TD(0)"),
-    "expected",
+    "in a seed, TD(0) explains at least 0.9 of v_TF, and no other algorithm explains more",
+    app_d2("learn to implement TD(0)").variant(),
+    "share",
     AtLeast(EXPLAINED),
 )
+.and("lead", AtLeast(0.0))
 .with_medians(&[
     "explained by TD(0)",
     "explained by TD(0.3)",
@@ -106,21 +108,38 @@ pub const IS_TD0: ClaimSpec = every(
     "explained by TD(0.9)",
     "explained by residual gradient",
 ]);
-/// It falls to 7 % of the mean square of v_TD, in the median, and in too many seeds to more than 10 %.
-const VD_VANISHES: ClaimSpec = every(
-    "VD vanishes: it ends below a tenth of its first value and of mean v_TD^2",
+/// VD begins at the mean of v_TD^2, as v_TF begins near 0.
+const VD_APPROACHES_0: ClaimSpec = claim(
+    "VD falls to less than a tenth of mean v_TD^2, seeds averaged",
     app_d2("the value difference approaches zero during training"),
-    "vd_part",
+    |of| vd_is_below(of, 0.1),
+);
+fn vd_is_below(of: RunMeasurements, limit: f64) -> Judgement {
+    let mean = |of: &[f64]| mean_and_stderr(of.iter().copied()).0;
+    let [vd, all] = ["vd_judged", "vtd_squared"].map(|metric| of.in_draws(metric));
+    let share = two_way([&vd, &all], |[vd, all]| mean(vd) / mean(all));
+    let measured =
+        format!("{share} of it; the paper names no number, here needs < {limit} (in part < 0.5)");
+    (measured, below(share, limit, 0.5))
+}
+const VD_IN_MOST: ClaimSpec = every(
+    "in a seed, VD ends below a tenth of mean v_TD^2",
+    app_d2("the value difference approaches zero during training").variant(),
+    "vd_relative",
     Below(0.1),
-)
-.refuted();
-const IWS_NEAR_1: ClaimSpec = every(
-    "IWS (= SS) near 1, with the converged learning rate",
+);
+const IWS_NEAR_1: ClaimSpec = claim(
+    "IWS (= SS) is near 1 with the converged learning rate, seeds averaged",
     app_d2("near one, as are the implicit weight similarities"),
-    "iws_converged",
-    Above(0.95),
+    |of| {
+        let mean = mean_in_draws(of, "iws_judged");
+        let measured =
+            format!("{mean}; the paper names no number, here needs > 0.95 (in part > 0.9)");
+        let verdict = Verdict::told(mean.low > 0.95, mean.low > 0.9, mean.high < 0.95);
+        (measured, verdict.unless_nan(mean.numbers()))
+    },
 )
-.with_medians(&["iws", "one_step"]);
+.with_medians(&["iws_judged", "one_step"]);
 
 /// Section 5, Algorithm 1 as it is printed.
 pub const ALGORITHM_1: Experiment = table(
@@ -134,7 +153,14 @@ pub const ALGORITHM_1: Experiment = table(
             "algorithm-1",
             "--optimizer td --batches 1 --batch-size 317 --learning-rate 0.0003",
             "plain TD, step size 0.0003",
-            &[P_STRICTLY, Q_STRICTLY, IS_TD0.variant(), IWS_NEAR_1.variant()],
+            &[
+                P_OTHERS.variant(),
+                Q_OTHERS.variant(),
+                IWS_NEAR_1.variant(),
+                P_STRICTLY,
+                Q_STRICTLY,
+                IS_TD0,
+            ],
         )],
         figures: &[
             Parameters("algorithm-1", "algorithm-1"),
@@ -157,9 +183,14 @@ pub const ABLATION: Experiment = table(
                 "fixed-dynamics",
                 "--fixed dynamics",
                 "(p_0, p) fixed",
-                &[Q_LACKS_FORM.refuted(), IS_NOT_TD0.refuted()],
+                &[NO_EMERGENCE.refuted(), Q_LACKS_FORM.refuted(), IS_NOT_TD0.refuted()],
             ),
-            run("fixed-features", "--fixed features", "phi fixed", &[Q_LACKS_FORM, IS_NOT_TD0]),
+            run(
+                "fixed-features",
+                "--fixed features",
+                "phi fixed",
+                &[NO_EMERGENCE, Q_LACKS_FORM, IS_NOT_TD0],
+            ),
         ],
         figures: &[
             Parameters("fixed-dynamics", "fixed-dynamics"),
@@ -170,11 +201,24 @@ pub const ABLATION: Experiment = table(
     },
 );
 const NOT_OBSERVED: Source = section_5("we did not observe the emergence of in-context TD");
-const Q_LACKS_FORM: ClaimSpec =
-    every("Theorem 1's form of Q does not emerge", NOT_OBSERVED, "q_form_0", Below(FORM_SHARE));
-const IS_NOT_TD0: ClaimSpec = every(
-    "nor batch TD(0)'s function, on tasks without a fixed part",
+/// Other entries vanish in averages over seeds whatever is learned; the right diagonal tells.
+const NO_EMERGENCE: ClaimSpec = claim(
+    "Q's right diagonal is not minus the left one: less than two thirds of it, seeds averaged",
     NOT_OBSERVED,
+    |of| {
+        let ratio = diagonals_ratio(of, 0);
+        (format!("right / left {ratio}, needs < 0.67"), below(ratio, 0.67, 0.67))
+    },
+);
+const Q_LACKS_FORM: ClaimSpec = every(
+    "in a seed, less than 0.9 of Q's squared norm has Theorem 1's form",
+    NOT_OBSERVED.variant(),
+    "q_form_0",
+    Below(FORM_SHARE),
+);
+const IS_NOT_TD0: ClaimSpec = every(
+    "in a seed, TD(0) explains less than 0.9 of v_TF on tasks without a fixed part",
+    NOT_OBSERVED.variant(),
     "explained by TD(0)",
     Below(EXPLAINED),
 );
@@ -198,12 +242,8 @@ pub const AUTOREGRESSIVE: Experiment = table(
     },
 );
 const TO_THEOREM_1: Source = app_d2("converge to the construction in Theorem 1");
-const TO_THEOREM_1S_FORM: &[ClaimSpec] = &[
-    P_BY_ITS_MEASURE.stated(TO_THEOREM_1),
-    P_HAS_MORE,
-    Q_BY_ITS_MEASURE.stated(TO_THEOREM_1),
-    Q_STRICTLY,
-];
+const TO_THEOREM_1S_FORM: &[ClaimSpec] =
+    &[P_OTHERS.stated(TO_THEOREM_1), Q_OTHERS.stated(TO_THEOREM_1), P_HAS_MORE, Q_STRICTLY];
 
 /// App. figure "comparison with batch TD".
 pub const COMPARISON: Experiment = table(
@@ -216,10 +256,10 @@ pub const COMPARISON: Experiment = table(
             run("linear-l1", "--layers 1", "L = 1", NEAR_BATCH_TD),
             run("linear-l2", "--layers 2", "L = 2", LESS_NEAR),
             run("linear-l3", "", "L = 3", &[ALPHA_CONVERGES]),
-            run("linear-l4", "--layers 4", "L = 4", LESS_NEAR),
-            run("linear-l3-d8", D_8, "L = 3, d = 8, n = 60", NEAR_BATCH_TD),
+            run("linear-l4", "--layers 4", "L = 4", FOUR),
+            run("linear-l3-d8", D_8, "L = 3, d = 8, n = 60", LESS_NEAR),
         ],
-        claims: &[ALIGNS, NOT_LINEAR],
+        claims: &[ALIGNS, SHARE_ALIGNS, NOT_LINEAR],
         figures: &[
             Comparison("comparison", "Linear transformers against batch TD"),
             Explained("functions", "Which algorithm linear transformers are", 3),
@@ -228,32 +268,43 @@ pub const COMPARISON: Experiment = table(
     },
 );
 pub(super) const D_8: &str = "--dim 8 --context-length 60 --states 20";
-const NEAR_BATCH_TD: &[ClaimSpec] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
-/// TD(0) is best, and explains less than nine tenths in too many seeds.
-const MOST_OF_IT: ClaimSpec = IS_TD0.refuted();
-const LESS_NEAR: &[ClaimSpec] = &[ALPHA_CONVERGES, MOST_OF_IT, IWS_NEAR_1, VD_VANISHES];
+const NEAR_BATCH_TD: &[ClaimSpec] =
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST];
+const LESS_NEAR: &[ClaimSpec] =
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST.refuted()];
+/// A few contexts in which some seeds blow up decide the mean.
+const FOUR: &[ClaimSpec] =
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0.refuted(), IS_TD0, VD_IN_MOST.refuted()];
 const ALPHA_CONVERGES: ClaimSpec = every(
     "batch TD's learning rate stays within a tenth of its end after a quarter of the tasks",
-    app_d1("quickly converges"),
+    app_d1("quickly converges").variant(),
     "alpha_settled",
     AtMost(0.25),
 )
 .with_medians(&["alpha_converged"]);
 /// One layer has no use for half of Q, so that those of 2 to 4 are compared.
-const ALIGNS: ClaimSpec = claim(
-    "P and Q align with C = I as L grows",
-    app_d2("the learned parameters are more aligned with the construction"),
-    |of| {
-        let [two, three, four] = ["linear-l2", "linear-l3", "linear-l4"]
-            .map(|run| of.other_run(run).values("alignment_0"));
+const DEPTHS: [&str; 3] = ["linear-l2", "linear-l3", "linear-l4"];
+const ALIGNS: ClaimSpec =
+    claim("P's other entries become smaller as L grows from 2 to 4", MORE_ALIGNED, |of| {
+        falls(
+            "seeds averaged, then scaled",
+            &DEPTHS.map(|run| of.other_run(run)),
+            &["p_others_of_mean_0"; 3],
+        )
+    })
+    .refuted();
+const MORE_ALIGNED: Source =
+    app_d2("the learned parameters are more aligned with the construction");
+const SHARE_ALIGNS: ClaimSpec =
+    claim("more of P (x) Q lies along the construction as L grows", MORE_ALIGNED.variant(), |of| {
+        let [two, three, four] = DEPTHS.map(|run| of.other_run(run).values("alignment_0"));
         let more = |a: &[f64], b: &[f64]| bootstrap([a, b], |[a, b]| median(b) - median(a));
         let medians = [&two, &three, &four].map(|of| format!("{:.3}", median(of))).join(", ");
         let what = format!("share of P (x) Q along it, L = 2 to 4: {medians}; more by");
         let steps = [more(&two, &three), more(&three, &four)];
         all_positive(&what, &steps, Some(more(&two, &four)))
-    },
-)
-.refuted();
+    })
+    .refuted();
 /// The mask keeps the query out of the keys.
 const NOT_LINEAR: ClaimSpec = claim(
     "v_TF is not linear in the query",
@@ -299,49 +350,66 @@ pub const SEQUENTIAL: Experiment = table(
         ..TRAINED
     },
 );
-const OF_TWO: &[ClaimSpec] = &[CLOSE.refuted(), GROWS, FALLS];
-const OF_THREE: &[ClaimSpec] = &[CLOSE, GROWS, FALLS, FIRST_P, FIRST_Q, FADES, P_FOLLOWS, P_LAST];
-const OF_FOUR: &[ClaimSpec] = &[CLOSE, GROWS, FALLS];
-const CLOSE: ClaimSpec = IS_TD0.stated(app_d3("functionally close to batch TD"));
+const OF_TWO: &[ClaimSpec] = &[GROWS, FALLS, CLOSE];
+const OF_THREE: &[ClaimSpec] = &[
+    GROWS,
+    FALLS,
+    P_OTHERS.stated(INPUT_LAYER),
+    Q_OTHERS.stated(INPUT_LAYER),
+    FADES,
+    P_FOLLOWS,
+    P_LAST,
+    CLOSE,
+    P_HAS_MORE.stated(INPUT_LAYER.variant()),
+    Q_STRICTLY.stated(INPUT_LAYER.variant()).refuted(),
+    P_FOLLOWS_STRICTLY,
+];
+const OF_FOUR: &[ClaimSpec] = &[GROWS, FALLS, CLOSE];
+const CLOSE: ClaimSpec = IS_TD0.stated(app_d3("functionally close to batch TD").variant());
 const GROWS: ClaimSpec = IWS_NEAR_1.stated(app_d3("grow drastically to near 1"));
-const FALLS: ClaimSpec = every(
-    "VD falls below a fifth of its first value and of mean v_TD^2",
+const FALLS: ClaimSpec = claim(
+    "VD falls to less than a fifth of mean v_TD^2, seeds averaged",
     app_d3("the value difference drops considerably"),
-    "vd_part",
-    Below(0.2),
+    |of| vd_is_below(of, 0.2),
 );
 const INPUT_LAYER: Source =
     app_d3("the input layer converges to a pattern very close to our configuration");
-const FIRST_P: ClaimSpec = P_HAS_MORE.stated(INPUT_LAYER);
-const FIRST_Q: ClaimSpec = Q_STRICTLY.stated(INPUT_LAYER).refuted();
 const FADES: ClaimSpec = claim(
-    "Q's right diagonal fades with depth",
+    "Q's right diagonal fades with depth, relative to the left one",
     app_d3("the deeper the layer, we observe the more the diagonal of"),
     |of| {
-        let size = |l| of.values(&format!("q_ratio_{l}")).into_iter().map(f64::abs).collect();
-        let sizes: [Vec<f64>; 3] = [0, 1, 2].map(size);
-        let fall = |a: usize, b: usize| median_interval(&differences(&sizes[b], &sizes[a]));
-        let medians = sizes.each_ref().map(|of| format!("{:.3}", median(of))).join(", ");
-        let what = format!("relative to the left one: {medians}; falls by");
+        let [first, second, last] = [0, 1, 2].map(|l| diagonals_ratio(of, l).estimate.abs());
+        let fall = |a: usize, b: usize| {
+            let of = |l: usize, side: &str| of.values(&format!("q_trace_upper_{side}_{l}"));
+            let traces = [a, b].map(|l| [of(l, "right"), of(l, "left")]);
+            resampled([traces[0][0].len()], |[seeds]| {
+                let sum = |of: &Vec<f64>| seeds.iter().map(|s| of[*s]).sum::<f64>();
+                let [a, b] = traces.each_ref().map(|[right, left]| (sum(right) / sum(left)).abs());
+                a - b
+            })
+        };
+        let what = format!("seeds averaged: {first:.3}, {second:.3}, {last:.3}; falls by");
         all_positive(&what, &[fall(0, 1), fall(1, 2)], Some(fall(0, 2)))
     },
 );
-const P_FOLLOWS: ClaimSpec = every(
-    "P has Theorem 1's form in every layer",
-    app_d3("follow our configuration closely"),
+const FOLLOWS: Source = app_d3("follow our configuration closely");
+const P_FOLLOWS: ClaimSpec =
+    claim("P's other entries are small beside the largest, in each layer", FOLLOWS, |of| {
+        others_are_small(of, "p", 3)
+    });
+const P_FOLLOWS_STRICTLY: ClaimSpec = every(
+    "in a seed, at least 0.9 of P's squared norm is in P[-1,-1] in every layer",
+    FOLLOWS.variant(),
     "p_form_least",
     AtLeast(FORM_SHARE),
 )
 .refuted();
 const P_LAST: ClaimSpec = claim(
-    "P follows it most closely in the last of three layers",
+    "P's other entries become smaller from layer to layer",
     app_d3("especially for the final layer"),
     |of| {
-        let share = |l| of.values(&format!("p_form_{l}"));
-        let last = share(2);
-        let gains = [0, 1].map(|l| median_interval(&differences(&share(l), &last)));
-        let what = format!("share of P's energy {:.3}; more than before by", median(&last));
-        all_positive(&what, &gains, None)
+        let metrics = ["p_others_of_mean_0", "p_others_of_mean_1", "p_others_of_mean_2"];
+        falls("seeds averaged, then scaled", &[of; 3], &metrics)
     },
 );
 
@@ -367,15 +435,15 @@ pub const SOFTMAX: Experiment = table(
             ),
         ],
         figures: &[Comparison("softmax", "Softmax transformers against batch TD, L = 3")],
+        evaluation: EvaluationPlan { candidates: 1, ..EvaluationPlan::FUNCTION },
         ..TRAINED
     },
 );
 /// It begins at about all of the mean square of v_TD, as v_TF begins near 0.
-const VD_SMALL: ClaimSpec = every(
-    "VD ends small: below a tenth of mean v_TD^2",
+const VD_SMALL: ClaimSpec = claim(
+    "VD ends below a tenth of mean v_TD^2, seeds averaged",
     app_e("the value difference remains small"),
-    "vd_relative",
-    Below(0.1),
+    |of| vd_is_below(of, 0.1),
 )
 .refuted();
 const IWS_RISES: ClaimSpec =
@@ -405,7 +473,9 @@ const SS_DROPS: ClaimSpec = claim(
             "highest (in half of the seeds) in tenth {}; change to the last in the other half {change:.3}, needs < 0",
             highest + 1
         );
-        (measured, Verdict::of(change.high < 0.0).unless_nan(change.numbers()))
+        // If the last tenth is the highest one, it does not drop: the change is 0.
+        let verdict = Verdict::told(change.high < 0.0, false, change.low >= 0.0);
+        (measured, verdict.unless_nan(change.numbers()))
     },
 );
 const SOFTMAX_NOT_LINEAR: ClaimSpec =
@@ -419,24 +489,54 @@ pub const CART_POLE: Experiment = table(
     "App. figure: CartPole, n = 250, 10,000 MRPs",
     ExperimentSpec {
         about: "Three linear layers that share P and Q, n = 250, 10,000 CartPole MRPs with random physics, policy, \
-                features and rewards. States lie in a tile of each of four tilings, and features are sums.",
-        runs: &[run(
-            "cart-pole",
-            "--task cartpole --context-length 250 --tasks 10000",
-            "CartPole",
-            &[
-                P_BY_ITS_MEASURE.stated(STILL_CONVERGE).refuted(),
-                P_HAS_MORE,
-                Q_BY_ITS_MEASURE.stated(STILL_CONVERGE).refuted(),
-                Q_STRICTLY.refuted(),
-                MOST_OF_IT.variant(),
-            ],
-        )],
-        figures: &[Parameters("cart-pole", "cart-pole")],
-        emergence: Some("cart-pole"),
+                features and rewards. The paper's text: a state, coded by four tilings, is mapped to features that \
+                are uniform in (-1, 1)^d. Two other readings stand beside it: each tiling has such features, \
+                and they are summed; and the authors' code.",
+        runs: &[
+            run(CART_POLE_RUN, CART_POLE_OPTIONS, "CartPole", CART_POLE_CLAIMS),
+            run(
+                "cart-pole-sums",
+                "--task cartpole --context-length 250 --tasks 10000",
+                "CartPole, summed features",
+                CART_POLE_VARIANT,
+            )
+            .of_seeds(FEW),
+            run(
+                "cart-pole-authors",
+                "--task cartpole-authors --context-length 250 --tasks 10000",
+                "CartPole, the authors' code",
+                CART_POLE_VARIANT,
+            )
+            .of_seeds(FEW),
+        ],
+        figures: &[
+            Parameters("cart-pole", CART_POLE_RUN),
+            Parameters("cart-pole-sums", "cart-pole-sums"),
+            Parameters("cart-pole-authors", "cart-pole-authors"),
+        ],
+        emergence: Some(CART_POLE_RUN),
         ..TRAINED
     },
 );
+/// Seeds of a variant of CartPole, which trains for minutes.
+const FEW: usize = 16;
+pub(super) const CART_POLE_RUN: &str = "cart-pole";
+pub(super) const CART_POLE_OPTIONS: &str =
+    "--task cartpole-uniform --context-length 250 --tasks 10000";
+const CART_POLE_CLAIMS: &[ClaimSpec] = &[
+    P_OTHERS.stated(STILL_CONVERGE),
+    Q_OTHERS.stated(STILL_CONVERGE),
+    P_HAS_MORE,
+    Q_STRICTLY.refuted(),
+    IS_TD0,
+];
+const CART_POLE_VARIANT: &[ClaimSpec] = &[
+    P_OTHERS.stated(STILL_CONVERGE.variant()),
+    Q_OTHERS.stated(STILL_CONVERGE.variant()),
+    P_HAS_MORE,
+    Q_STRICTLY.refuted(),
+    IS_TD0.refuted(),
+];
 const STILL_CONVERGE: Source =
     Source::paper("App. F.2", "still converge to the construction in Theorem 1 (up to some noise)");
 
@@ -457,8 +557,8 @@ const ERROR_FALLS: ClaimSpec = claim(
     Source::paper("App. G.2", "decreases for the first 1,000 MRPs and stays low"),
     |of| {
         let (measured, change) = change(of, "msve", 0.0);
-        let verdict = Verdict::of(change.high < 0.0).unless_nan(change.numbers());
-        (format!("{measured}, needs < 0"), verdict)
+        let verdict = Verdict::positive(-change.high, -change.low);
+        (format!("{measured}, needs < 0"), verdict.unless_nan(change.numbers()))
     },
 );
 

@@ -82,24 +82,25 @@ pub fn wilson(count: usize, of: usize) -> Interval {
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2000;
 
-/// Returns a statistic with its percentile bootstrap: that of samples of the same size, drawn from each group with
-/// replacement, by random numbers that are always the same. NaN if the statistic of some sample is.
-pub fn bootstrap<const G: usize>(
-    groups: [&[f64]; G],
-    statistic: impl Fn([&[f64]; G]) -> f64,
+/// Returns a statistic of the members of groups, which it gets as their places, with its percentile bootstrap: that of
+/// samples of the same sizes, drawn from each group with replacement, by random numbers that are always the same. NaN
+/// if the statistic of some sample is.
+pub fn resampled<const G: usize>(
+    sizes: [usize; G],
+    statistic: impl Fn([&[usize]; G]) -> f64,
 ) -> Interval {
-    let estimate = statistic(groups);
-    if groups.iter().any(|group| group.is_empty()) {
+    if sizes.contains(&0) {
         return Interval { estimate: f64::NAN, low: f64::NAN, high: f64::NAN };
     }
+    let mut places = sizes.map(|size| (0..size).collect::<Vec<_>>());
+    let estimate = statistic(places.each_ref().map(Vec::as_slice));
     let mut rng = Rng::new(0);
-    let mut resampled = groups.map(<[f64]>::to_vec);
     let mut found: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
-            for (to, from) in resampled.iter_mut().zip(groups) {
-                to.iter_mut().for_each(|x| *x = from[rng.below(from.len() as u32) as usize]);
+            for (to, size) in places.iter_mut().zip(sizes) {
+                to.iter_mut().for_each(|place| *place = rng.below(size as u32) as usize);
             }
-            statistic(resampled.each_ref().map(Vec::as_slice))
+            statistic(places.each_ref().map(Vec::as_slice))
         })
         .collect();
     if found.iter().any(|x| x.is_nan()) {
@@ -110,6 +111,37 @@ pub fn bootstrap<const G: usize>(
     Interval { estimate, low: found[tail], high: found[RESAMPLES - 1 - tail] }
 }
 
+/// Returns a statistic of groups of numbers, with its bootstrap as for [`resampled`].
+pub fn bootstrap<const G: usize>(
+    groups: [&[f64]; G],
+    statistic: impl Fn([&[f64]; G]) -> f64,
+) -> Interval {
+    resampled(groups.map(<[f64]>::len), |places| {
+        let sample = |g: usize| places[g].iter().map(|at| groups[g][*at]).collect::<Vec<_>>();
+        let samples: [Vec<f64>; G] = std::array::from_fn(sample);
+        statistic(samples.each_ref().map(Vec::as_slice))
+    })
+}
+
+/// Numbers of seeds, a row each, in the draws of tasks that they were judged in, a column each.
+pub type InDraws = Vec<Vec<f64>>;
+
+/// Returns a statistic of metrics with its two-way bootstrap, which resamples seeds and draws together: it gets for each
+/// metric the means over draws, a number for each seed. A metric with one column is the same in every draw.
+pub fn two_way<const M: usize>(
+    metrics: [&InDraws; M],
+    statistic: impl Fn([&[f64]; M]) -> f64,
+) -> Interval {
+    let draws = metrics.iter().flat_map(|of| of.iter().map(Vec::len)).max().unwrap_or(0);
+    resampled([metrics[0].len(), draws], |[seeds, draws]| {
+        let mean = |row: &Vec<f64>| {
+            draws.iter().map(|draw| row[draw % row.len()]).sum::<f64>() / draws.len() as f64
+        };
+        let of_seeds = metrics.map(|of| seeds.iter().map(|s| mean(&of[*s])).collect::<Vec<_>>());
+        statistic(of_seeds.each_ref().map(Vec::as_slice))
+    })
+}
+
 /// Returns the mean, with its interval.
 pub fn mean_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| mean_and_stderr(sample.iter().copied()).0)
@@ -117,8 +149,12 @@ pub fn mean_interval(values: &[f64]) -> Interval {
 
 /// Returns the median, with its interval: NaN if a value is not finite.
 pub fn median_interval(values: &[f64]) -> Interval {
-    let finite = |sample: &[f64]| sample.iter().all(|x| x.is_finite());
-    bootstrap([values], |[sample]| if finite(sample) { median(sample) } else { f64::NAN })
+    bootstrap([values], |[sample]| finite_median(sample))
+}
+
+/// Returns the median, or NaN if a value is not finite.
+pub fn finite_median(values: &[f64]) -> f64 {
+    if values.iter().all(|x| x.is_finite()) { median(values) } else { f64::NAN }
 }
 
 /// Returns the larger of two numbers; NaN if one is, so that no comparison hides it.

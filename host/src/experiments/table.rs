@@ -25,6 +25,7 @@ use super::judging::ClaimSpec;
 use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
 use super::measurements::MeasurementTable;
 use super::plots::FigureSpec;
+use super::statistics::Interval;
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::records::RunFiles;
@@ -80,6 +81,15 @@ pub struct TrainingRun {
     pub title: &'static str,
     /// The claims about it.
     pub claims: &'static [ClaimSpec],
+    /// The most seeds that it is trained with.
+    pub seeds: usize,
+}
+
+impl TrainingRun {
+    /// Returns the same run with fewer seeds: enough for a variant.
+    pub const fn of_seeds(self, seeds: usize) -> Self {
+        TrainingRun { seeds, ..self }
+    }
 }
 
 /// Returns a run with the claims about it.
@@ -89,7 +99,7 @@ pub const fn run(
     title: &'static str,
     claims: &'static [ClaimSpec],
 ) -> TrainingRun {
-    TrainingRun { name, options, title, claims }
+    TrainingRun { name, options, title, claims, seeds: usize::MAX }
 }
 
 /// A finished run of an experiment.
@@ -164,11 +174,15 @@ impl ExperimentSpec {
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
-            let train: Train = options.scale.apply(options::parsed(run.options));
+            let seeds = Some(options.scale.seeds().min(run.seeds));
+            let scale = TrainingBudget { seeds, ..options.scale.clone() };
+            let train: Train = scale.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
-            if let Some(others) = others_of_mean(&finished.seeds) {
-                long.put(run.name, None, "p_others_of_mean", 0.0, others);
+            for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
+                for (end, value) in [("", estimate), (" low", low), (" high", high)] {
+                    long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
+                }
             }
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);

@@ -28,9 +28,10 @@ const POLICY: &str = "default-src 'none'; img-src data:; font-src data:; style-s
 const LEAD: &str = "What the paper claims, what was measured, and a transformer to watch at work. This page is \
                     one file and asks for nothing else: no server, no network.";
 
-const VERDICT: &str = "A claim about seeds holds if Wilson\u{2019}s 95 % interval of the share of seeds in which it is \
-                       true lies above 0.75, and in part if above 0.5; one about a size or a change is judged by the \
-                       95 % interval of its mean or median. \u{201c}x (y to z)\u{201d} is a median with its quartiles, \
+const VERDICT: &str = "A claim about seeds holds if the 95 % interval, over seeds and draws of tasks, of the share of seeds \
+                       in which it is true lies above 0.75, in part if above 0.5, and does not if below 0.75; otherwise it \
+                       cannot be told. One about a size or a change is judged by the 95 % interval of its mean or \
+                       median. \u{201c}x (y to z)\u{201d} is a median with its quartiles, \
                        \u{201c}x [y, z]\u{201d} a number with its interval. \u{201c}As known\u{201d}: this project's \
                        findings say that the claim does not hold, and why.";
 

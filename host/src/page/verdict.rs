@@ -3,8 +3,13 @@
 use super::html::tag;
 use crate::run::report::Verdict;
 
-pub(super) const VERDICTS: [Verdict; 4] =
-    [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold, Verdict::NotMeasured];
+pub(super) const VERDICTS: [Verdict; 5] = [
+    Verdict::Holds,
+    Verdict::HoldsInPart,
+    Verdict::DoesNotHold,
+    Verdict::Undecided,
+    Verdict::NotMeasured,
+];
 
 /// Returns a verdict's class in the style sheet, and its words for one claim and for several.
 const fn shown(verdict: Verdict) -> (&'static str, [&'static str; 2]) {
@@ -12,6 +17,7 @@ const fn shown(verdict: Verdict) -> (&'static str, [&'static str; 2]) {
         Verdict::Holds => ("holds", ["holds", "hold"]),
         Verdict::HoldsInPart => ("part", ["holds in part", "hold in part"]),
         Verdict::DoesNotHold => ("fails", ["does not hold", "do not hold"]),
+        Verdict::Undecided => ("undecided", ["cannot be told", "cannot be told"]),
         Verdict::NotMeasured => ("unmeasured", ["was not measured", "were not measured"]),
     }
 }

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Whose a claim is: they are counted apart.
+/// Whose words a claim has, and whose measure judges it: they are counted apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {
-    /// The paper's own.
+    /// The paper's words, in its setting and by its measure.
     Paper,
-    /// A claim of the paper under a setting, or by a measure, that it does not speak of.
+    /// Words of the paper, or of one that followed it, in a setting or by a measure that these do not speak of.
     Variant,
     /// This project's own.
     #[default]
@@ -76,6 +76,8 @@ pub enum Verdict {
     HoldsInPart,
     /// It does not.
     DoesNotHold,
+    /// The interval of what decides has the threshold inside.
+    Undecided,
     /// The run has no number to judge it by.
     NotMeasured,
 }
@@ -90,7 +92,7 @@ impl Claim {
     ) -> Self {
         let paper = match whose {
             Whose::Paper => format!("\"{quote}\" ({section})"),
-            Whose::Variant => format!("\"{quote}\" ({section}; here a variant)"),
+            Whose::Variant => format!("\"{quote}\" ({section}; by another measure or setting)"),
             Whose::Own => quote.into(),
         };
         let (claim, measured) = (claim.into(), measured.into());
@@ -132,6 +134,19 @@ impl Verdict {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }
 
+    /// Returns the verdict of whether a number is positive, or below 0, by its interval.
+    pub fn positive(low: f64, high: f64) -> Self {
+        Self::told(low > 0.0, false, high < 0.0)
+    }
+
+    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`], [`Verdict::DoesNotHold`] that is the case.
+    pub fn told(holds: bool, in_part: bool, fails: bool) -> Self {
+        match Self::graded(holds, in_part) {
+            Verdict::DoesNotHold if !fails => Verdict::Undecided,
+            verdict => verdict,
+        }
+    }
+
     /// Returns this verdict, or [`Verdict::NotMeasured`] if a number that it was made from is NaN.
     #[must_use]
     pub fn unless_nan(self, numbers: impl IntoIterator<Item = f64>) -> Self {
@@ -147,6 +162,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",
             Verdict::DoesNotHold => "DOES NOT HOLD",
+            Verdict::Undecided => "cannot be told",
             Verdict::NotMeasured => "not measured",
         }
     }
@@ -205,7 +221,7 @@ impl Report {
     /// code 1.
     pub fn holds(&self) -> bool {
         let fails = |c: &Claim| match c.verdict {
-            Verdict::Holds | Verdict::HoldsInPart => false,
+            Verdict::Holds | Verdict::HoldsInPart | Verdict::Undecided => false,
             Verdict::DoesNotHold => !c.is_refuted(),
             Verdict::NotMeasured => true,
         };
@@ -234,16 +250,16 @@ impl Report {
         format!("\nfigures and numbers: {}\n", directory.display())
     }
 
-    /// Returns how many claims hold, a line each for the paper's own, variants of them and this project's own;
+    /// Returns how many claims hold, a line each by whose words and measures they are;
     /// nothing of a single claim.
     pub fn tallies(&self) -> String {
         if self.claims.len() < 2 {
             return String::new();
         }
         let kinds = [
-            (Whose::Paper, "the paper's own claims"),
-            (Whose::Variant, "variants of them"),
-            (Whose::Own, "this project's own"),
+            (Whose::Paper, "the paper's words by its measures"),
+            (Whose::Variant, "its words, or a follow-up's, by other measures or in other settings"),
+            (Whose::Own, "this project's words and measures"),
         ];
         let line = |(whose, name): (Whose, &str)| {
             let parse_kind = || self.claims.iter().filter(move |c| c.whose == whose);
@@ -251,10 +267,12 @@ impl Report {
             let known = parse_kind().filter(|c| c.is_refuted()).count();
             let [holds, part, not] =
                 [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold].map(count);
-            let unknown = match count(Verdict::NotMeasured) {
-                0 => String::new(),
-                count => format!(", {count} not measured"),
-            };
+            let rare =
+                [Verdict::Undecided, Verdict::NotMeasured].map(|verdict| match count(verdict) {
+                    0 => String::new(),
+                    count => format!(", {count} {}", verdict.words()),
+                });
+            let unknown = rare.concat();
             let line = format!(
                 "{name}: {holds} hold, {part} in part, {not} do not ({known} as known){unknown}\n"
             );

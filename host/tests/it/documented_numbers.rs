@@ -1,6 +1,7 @@
 //! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
 //! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
-//! `mean` over seeds, the `mean at X`, the `median at X`, `1 - median`, or the count of seeds that have `at least X`. After
+//! `mean` over seeds, the `mean`, `median` or `sum at X`, `1 - median`, or the count of seeds that have `at least X` or
+//! are `below X`. After
 //! `ictd reproduce all`, `ICTD_RECORDS=results cargo test -p host --test it documented_numbers` compares them with every
 //! record in that folder.
 
@@ -41,6 +42,12 @@ fn statistic(of: RunMeasurements, metric: &str, statistic: &str) -> f64 {
     let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
     if let Some(limit) = after("at least ") {
         return values.iter().filter(|x| **x >= limit).count() as f64;
+    }
+    if let Some(limit) = after("below ") {
+        return values.iter().filter(|x| **x < limit).count() as f64;
+    }
+    if let Some(place) = after("sum at ") {
+        return of.values_at(metric, place).iter().sum();
     }
     if let Some(place) = after("mean at ") {
         return mean(of.values_at(metric, place));

@@ -269,15 +269,20 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     }
     // An option that contradicts the source.
     write("good.safetensors", &safetensors::to_bytes(&good));
-    for (option, reason) in [
-        ("--gamma 0.5", "--gamma: 0.5 contradicts the model's file, which has 0.75"),
-        ("--layers 7", "--layers: 7 contradicts the model's file, which has 3"),
+    let own = parameters(1, LayerSharing::Sequential);
+    write("own.safetensors", &safetensors::to_bytes(&own));
+    for (file, option, reason) in [
+        ("good", "--gamma 0.5", "--gamma: 0.5 contradicts the model's file, which has 0.75"),
+        ("own", "--layers 7", "--layers: 7 contradicts the model's file, which has 2"),
     ] {
-        let line = refused(&format!("export {} {option}", path("good.safetensors")));
+        let line = refused(&format!("export {} {option}", path(&format!("{file}.safetensors"))));
         assert!(line.contains(reason), "{line}");
     }
-    let same = format!("export {} --gamma 0.75 --layers 3", path("good.safetensors"));
-    assert_eq!(ictd(&directory.path().join("same.ictd"), &same).status.code(), Some(0));
+    // Layers that share their parameters can be as many as wanted.
+    for layers in [3, 7] {
+        let typed = format!("export {} --gamma 0.75 --layers {layers}", path("good.safetensors"));
+        assert_eq!(ictd(&directory.path().join("same.ictd"), &typed).status.code(), Some(0));
+    }
     for (arguments, reason) in [
         ("export", "RUN_DIR"),
         ("export --construction td1", "td0, residual-gradient, td-lambda, average-reward"),

@@ -13,6 +13,7 @@ mod emergence;
 mod export;
 mod floors;
 mod forecasts;
+mod gait;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;

@@ -261,11 +261,16 @@ fn models_that_stream_are_opened_in_one_way() {
             assert!(line.contains("--model: ") && line.contains(reason), "{line}");
         }
     }
-    for option in ["--alpha", "--layers"] {
-        let line = refused(here, &format!("{demo} 4 --model run/train {option} 3"));
-        let is_named = line.contains(&format!("{option}: "));
-        assert!(is_named && line.contains("cannot be used with --model"), "{line}");
-    }
+    let line = refused(here, &format!("{demo} 4 --model run/train --alpha 3"));
+    assert!(line.contains("--alpha: ") && line.contains("cannot be used with --model"), "{line}");
+    // Layers that share their parameters can be applied any number of times.
+    let at_depth = |layers: &str| {
+        let one_length = "demo --tasks 2 --max-context 1 --dim 4 --model run/train";
+        done(here, &format!("{one_length} {layers}"));
+        fs::read_to_string(here.join("results/demo/records.csv")).unwrap()
+    };
+    let [own, same, more] = ["", "--layers 3", "--layers 6"].map(at_depth);
+    assert!(own == same && own != more);
 
     // predict takes the seed of --seed, demo all of them, or that of the folder.
     let of_seed = |model: &str, more: &str| -> Vec<String> {

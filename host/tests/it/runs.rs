@@ -50,7 +50,7 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
     let out = tempfile::tempdir().unwrap();
     let result = json(&ictd(out.path(), "one-layer --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap();
-    let stay = |claim: &&Value| claim["claim"].as_str().unwrap().contains("updates stay");
+    let stay = |claim: &&Value| claim["claim"].as_str().unwrap().contains("stay in it");
     assert_eq!(claims.iter().find(stay).unwrap()["verdict"], "holds", "{claims:?}");
     let result = json(&ictd(out.path(), "invariant-set --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap().len();

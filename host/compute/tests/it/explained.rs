@@ -43,8 +43,9 @@ fn targets(contexts: &Contexts, w: impl Fn(usize) -> SVector<f64, 4>) -> Vec<Tar
 }
 
 fn shares(contexts: &Contexts, targets: &[Target<4>]) -> Vec<f64> {
-    let of = |algorithm| explained(&iterations(contexts, algorithm), targets, LAYERS);
-    ALL.map(of).to_vec()
+    let half = contexts.len() / 2;
+    let of = |algorithm| explained(&iterations(contexts, algorithm), targets, LAYERS, half);
+    ALL.map(|algorithm| of(algorithm).into_iter().sum::<f64>() / 2.0).to_vec()
 }
 
 #[test]

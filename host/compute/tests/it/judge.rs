@@ -26,7 +26,7 @@ struct Said(Vec<compute::judge::Number>);
 
 impl Said {
     fn new(recipe: &Recipe, layer: &OneHead) -> Self {
-        let judge = judge(recipe, EvaluationPlan { lost: 20, ..EvaluationPlan::FUNCTION }, 1)
+        let judge = judge(recipe, EvaluationPlan { lost: true, ..EvaluationPlan::FUNCTION }, 1)
             .unwrap()
             .unwrap();
         Said(judge(&run_of(layer)).unwrap())
@@ -56,8 +56,10 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
         assert!(said.of("expected") > 0.999 && said.of("form") > 0.999);
         assert!(outside < 1e-12 && said.of("lost") < 1e-12 && said.of("nonlinear") < 1e-20);
         let is_td = own == "TD(0)";
-        assert_eq!(said.of("vd_converged") < 1e-10, is_td);
-        assert_eq!(said.of("iws_converged") > 0.999_999, is_td);
+        for [vd, iws] in [["vd_converged", "iws_converged"], ["vd_judged", "iws_judged"]] {
+            assert_eq!(said.of(vd) < 1e-10, is_td);
+            assert_eq!(said.of(iws) > 0.999_999, is_td);
+        }
     }
     let recipe = Recipe::default();
     let mut rng = Rng::new(3);
@@ -70,7 +72,9 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
     let other = OneHead { p: -td0::<f64, 4, 9>(&c).p, ..td0(&c) };
     assert!(Said::new(&recipe, &other).of("form") < 0.0);
     let diverged = Said::new(&recipe, &Layer { p: layer.p * f64::NAN, ..layer });
-    for metric in ["explained by TD(0)", "lost", "outside_p", "vd_part", "one_step", "nonlinear"] {
+    for metric in
+        ["explained by TD(0)", "lost", "outside_p", "vd_relative", "one_step", "nonlinear"]
+    {
         assert!(diverged.of(metric).is_nan(), "{metric}");
     }
 }
