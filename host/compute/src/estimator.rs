@@ -8,7 +8,7 @@ mod reader;
 mod transitions;
 mod without_context;
 
-pub use transitions::{EpisodeEnd, Transitions, Values, values_of};
+pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
 
 use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;

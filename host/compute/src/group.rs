@@ -1,7 +1,7 @@
 //! Seeds that train side by side, one in each lane of a register.
 
 use crate::capacity::{LAYERS, SHORT_CONTEXT, TRAJECTORY};
-use crate::log::{Matrices, Point};
+use crate::log::{LogPoint, Matrices};
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
 use ictd_core::Error;
@@ -29,7 +29,7 @@ pub trait SeedGroup {
     fn tasks_done(&self) -> u64;
 
     /// Returns the metrics of a seed on the task just trained on, with a fresh context; nothing changes.
-    fn measure(&self, lane: usize) -> Point;
+    fn measure(&self, lane: usize) -> LogPoint;
 
     fn parameters(&self, lane: usize) -> Vec<f32>;
 
@@ -141,11 +141,11 @@ where
         self.trainer.tasks_done()
     }
 
-    fn measure(&self, lane: usize) -> Point {
+    fn measure(&self, lane: usize) -> LogPoint {
         let alpha = self.trainer.alpha().lane(lane);
         // A seed that diverged, or a degenerate task, has no metrics; the others go on.
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
-        Point {
+        LogPoint {
             tasks: self.trainer.tasks_done(),
             alpha: alpha.into(),
             loss: self.trainer.loss().lane(lane).into(),

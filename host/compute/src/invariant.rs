@@ -1,7 +1,7 @@
 //! Theorem 2: the mean over all signed permutations of the features of updates from theta_*, which stay in its
 //! invariant set, and updates of samples or averaged over less, which leave it.
 
-use crate::judge::{Judged, Number, number};
+use crate::judge::{Judged, Measurement, number};
 use crate::log::{Matrices, SeedRun};
 use ictd_core::invariant_set::{
     Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
@@ -20,7 +20,7 @@ const ALPHA: f64 = 0.1;
 /// Updates of one layer with d = 3 after contexts of 10 transitions; returns after each of them the largest
 /// absolute entry off Theta_*'s form: `averaged` updates from theta_*, those of a `single` trajectory, those averaged over
 /// the permutations of features but not over their signs (`permuted`), and averaged updates from `elsewhere`.
-pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
+pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
     const D: usize = 3;
     const K: usize = 7;
     const LENGTH: usize = 13;
@@ -70,7 +70,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
         ] {
             let layer = Layer::<f64, K>::from_numbers(theta.parameters().numbers());
             let departure = Projection::from_layer::<D, K>(&layer).departure;
-            numbers.push(Number { at: k as f64, ..number(metric, departure) });
+            numbers.push(Measurement { at: k as f64, ..number(metric, departure) });
         }
         for theta in [&mut averaged, &mut outside] {
             let group = signed_permutations::<_, D>();

@@ -4,7 +4,7 @@
 
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
-use crate::log::{Matrices, Point, SeedRun};
+use crate::log::{LogPoint, Matrices, SeedRun};
 use crate::recipe::{AttentionKind, LayerSharing, LossKind, NetworkKind, Recipe};
 use crate::tasks::RecipeTasks;
 use ictd_core::attention::SoftmaxAttention;
@@ -44,7 +44,7 @@ pub type Judged<T> = Result<T, ictd_core::Error>;
 
 /// A number of a seed: what it measures, where (a number of tasks, or 0), and the number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Number {
+pub struct Measurement {
     /// The name of the metric.
     pub metric: String,
     /// The place on a figure's horizontal axis.
@@ -54,8 +54,8 @@ pub struct Number {
 }
 
 /// Returns a number that has no place of its own.
-pub fn number(metric: impl Into<String>, value: f64) -> Number {
-    Number { metric: metric.into(), at: 0.0, value }
+pub fn number(metric: impl Into<String>, value: f64) -> Measurement {
+    Measurement { metric: metric.into(), at: 0.0, value }
 }
 
 /// The algorithms that a function is compared with, and their trace decays, by their names in records; the first is
@@ -74,8 +74,9 @@ pub fn by_draw(metric: &str) -> String {
 }
 
 /// Returns a metric in each draw, which are counted from 1, and its mean over draws.
-fn of_draws(metric: &str, values: &[f64]) -> Vec<Number> {
-    let place = |(draw, value)| Number { metric: by_draw(metric), at: draw as f64 + 1.0, value };
+fn of_draws(metric: &str, values: &[f64]) -> Vec<Measurement> {
+    let place =
+        |(draw, value)| Measurement { metric: by_draw(metric), at: draw as f64 + 1.0, value };
     let mut numbers: Vec<_> = values.iter().copied().enumerate().map(place).collect();
     numbers.push(number(metric, mean(values.iter().copied())));
     numbers
@@ -115,7 +116,7 @@ impl EvaluationPlan {
 }
 
 /// Answers the questions about a seed.
-pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
+pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Judged<Vec<Measurement>> + Send + Sync>;
 
 /// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
 /// head's P and Q of 4 or 8 features, in up to 4 layers.
@@ -324,7 +325,11 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(largest)
     }
 
-    fn batch_td_distance(&self, run: &SeedRun, end: Option<&[Function<D>]>) -> Judged<Vec<Number>> {
+    fn batch_td_distance(
+        &self,
+        run: &SeedRun,
+        end: Option<&[Function<D>]>,
+    ) -> Judged<Vec<Measurement>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
         let mut numbers = vec![number("alpha_converged", alpha)];
@@ -356,7 +361,8 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                     let [vd, iws] =
                         Self::distance(places.map(|(i, f)| (&self.contexts[*i], f, weights[*i])));
                     for (metric, value) in [("vd_converged", vd), ("iws_converged", iws)] {
-                        numbers.push(Number { at: point.tasks as f64, ..number(metric, value) });
+                        numbers
+                            .push(Measurement { at: point.tasks as f64, ..number(metric, value) });
                     }
                 }
             }
@@ -368,7 +374,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(numbers)
     }
 
-    fn explained(&self, end: Option<&[Function<D>]>) -> Vec<Number> {
+    fn explained(&self, end: Option<&[Function<D>]>) -> Vec<Measurement> {
         let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
         if let Some(end) = end {
             let target = |(context, function): (&Context<D, K>, &Function<D>)| {
@@ -406,7 +412,11 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         numbers
     }
 
-    fn lost(&self, layers: &[Layer<f64, K>], end: Option<&[Function<D>]>) -> Judged<Vec<Number>> {
+    fn lost(
+        &self,
+        layers: &[Layer<f64, K>],
+        end: Option<&[Function<D>]>,
+    ) -> Judged<Vec<Measurement>> {
         let forms = layers.iter().flat_map(|layer| self.form(layer));
         let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
@@ -446,7 +456,7 @@ fn prompt<const D: usize, const K: usize>(
     Prompt::discounted(context, recipe.gamma, &SVector::zeros())
 }
 
-fn layers<const K: usize>(point: &Point) -> Vec<Layer<f64, K>> {
+fn layers<const K: usize>(point: &LogPoint) -> Vec<Layer<f64, K>> {
     point.layers.iter().map(Matrices::to_layer).collect()
 }
 

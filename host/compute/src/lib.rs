@@ -5,7 +5,7 @@
 //! interruptions change a bit of any seed's result.
 //!
 //! ```
-//! use compute::{Observer, Point, Recipe, Trainer};
+//! use compute::{Observer, LogPoint, Recipe, Trainer};
 //!
 //! /// Prints the loss on the way.
 //! struct Losses;
@@ -13,7 +13,7 @@
 //! impl Observer for Losses {
 //!     type Error = std::convert::Infallible;
 //!
-//!     fn logged(&self, seed: u64, point: &Point) -> Result<(), Self::Error> {
+//!     fn logged(&self, seed: u64, point: &LogPoint) -> Result<(), Self::Error> {
 //!         println!("seed {seed} after {} tasks: {}", point.tasks, point.loss);
 //!         Ok(())
 //!     }
@@ -58,6 +58,6 @@ pub mod value_error;
 pub mod verify;
 
 pub use checkpoint::Checkpoint;
-pub use log::{Point, SeedRun};
+pub use log::{LogPoint, SeedRun};
 pub use recipe::{InvalidSetting, Recipe};
 pub use trainer::{Observer, Stopped, Trainer};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// One log point: the metrics and parameters after a number of tasks. Metrics that a network or a task
 /// does not have are NaN.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct LogPoint {
     /// Tasks trained on so far.
     pub tasks: u64,
     /// The learning rate of the batch-TD reference, trained alongside.
@@ -62,7 +62,7 @@ pub struct SeedRun {
     /// All final parameters in the core's order.
     pub parameters: Vec<f32>,
     /// The log; the last point is the end of the run.
-    pub points: Vec<Point>,
+    pub points: Vec<LogPoint>,
 }
 
 impl SeedRun {
@@ -75,7 +75,7 @@ impl SeedRun {
     }
 
     /// Returns the metrics at the end of the run.
-    pub fn last(&self) -> Option<&Point> {
+    pub fn last(&self) -> Option<&LogPoint> {
         self.points.last()
     }
 
@@ -91,7 +91,7 @@ impl SeedRun {
         if self.parameters.iter().all(|x| x.is_finite()) {
             return None;
         }
-        let finite = |p: &Point| {
+        let finite = |p: &LogPoint| {
             let matrices = p.layers.iter().flat_map(|m| m.p.iter().chain(&m.q));
             p.loss.is_finite() && matrices.into_iter().all(|x| x.is_finite())
         };
@@ -124,7 +124,7 @@ impl SeedRun {
     }
 }
 
-/// A number that is measured of a T: a [`Point`], or the [`Element`]s of a layer.
+/// A number that is measured of a T: a [`LogPoint`], or the [`Element`]s of a layer.
 pub struct Metric<T> {
     /// Its name in every file.
     pub name: &'static str,
@@ -146,7 +146,7 @@ macro_rules! metrics {
     };
 }
 
-metrics! { METRICS: [Point; 6], "The metrics of a log point.",
+metrics! { METRICS: [LogPoint; 6], "The metrics of a log point.",
     ALPHA alpha "alpha"
     LOSS loss "loss"
     VD vd "VD"

@@ -47,12 +47,12 @@ pub struct SignalForecast {
     /// The record of the stream.
     pub judged: ForecastScore,
     /// The last rows.
-    pub shown: VecDeque<Shown>,
+    pub shown: VecDeque<FigureRow>,
 }
 
 /// A row that a figure may show.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct FigureRow {
     /// Its number.
     pub row: u64,
     /// The signal's value in it.
@@ -166,7 +166,7 @@ impl SignalForecast {
             let mut of_oldest = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
             of_oldest.clone_from(predictions);
             let value = value + level;
-            shown.push_back(Shown { row, value, realised_return, predictions: of_oldest });
+            shown.push_back(FigureRow { row, value, realised_return, predictions: of_oldest });
         });
     }
 }

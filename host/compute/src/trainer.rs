@@ -3,7 +3,7 @@
 use crate::checkpoint::Checkpoint;
 use crate::group::{SeedGroup, digest};
 use crate::level::SimdLevel;
-use crate::log::{Point, SeedRun};
+use crate::log::{LogPoint, SeedRun};
 use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub trait Observer: Sync {
     fn advanced(&self, _seeds: usize) {}
 
     /// A seed's log has a new point.
-    fn logged(&self, _seed: u64, _point: &Point) -> Result<(), Self::Error> {
+    fn logged(&self, _seed: u64, _point: &LogPoint) -> Result<(), Self::Error> {
         Ok(())
     }
 
@@ -178,13 +178,13 @@ impl Trainer<'_> {
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
         let mut group =
             shapes::group(SimdLevel::for_seeds(numbers.len()), recipe, &numbers).map_err(refuse)?;
-        let mut logs: Vec<Vec<Point>> = vec![Vec::new(); numbers.len()];
+        let mut logs: Vec<Vec<LogPoint>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
             let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();
             group.restore(&records).map_err(refuse)?;
             logs = found.into_iter().map(|f| f.run.points.clone()).collect();
         }
-        let state = |group: &dyn SeedGroup, lane: usize, points: &[Point]| {
+        let state = |group: &dyn SeedGroup, lane: usize, points: &[LogPoint]| {
             let parameters = group.parameters(lane);
             SeedRun {
                 seed: numbers[lane],
@@ -195,7 +195,7 @@ impl Trainer<'_> {
             }
         };
         let every = observer.checkpoint_every();
-        let save = |group: &dyn SeedGroup, logs: &[Vec<Point>]| {
+        let save = |group: &dyn SeedGroup, logs: &[Vec<LogPoint>]| {
             let wanted = if every.is_some() { logs } else { &[] };
             wanted.iter().enumerate().try_for_each(|(lane, points)| {
                 observer.checkpoint(Checkpoint {

@@ -5,7 +5,7 @@ use crate::array::refused;
 use crate::error::python;
 use crate::task::{Task, own};
 use compute::log::METRICS;
-use compute::{Checkpoint, InvalidSetting, Observer, Point, Recipe, SeedRun, Stopped, Trainer};
+use compute::{Checkpoint, InvalidSetting, Observer, LogPoint, Recipe, SeedRun, Stopped, Trainer};
 use ictd::Error;
 use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
@@ -49,7 +49,7 @@ impl Observer for Watch<'_> {
         self.directory.map_or(Ok(()), |directory| directory.finish(run)).map_err(python)
     }
 
-    fn logged(&self, seed: u64, point: &Point) -> PyResult<()> {
+    fn logged(&self, seed: u64, point: &LogPoint) -> PyResult<()> {
         let Some(on_log) = &self.on_log else { return Ok(()) };
         Python::attach(|py| {
             let metrics = PyDict::new(py);

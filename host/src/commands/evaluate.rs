@@ -12,7 +12,7 @@ use crate::run::session::Session;
 use compute::bridge::{contexts, judge_estimator};
 use compute::capacity::CONTEXT;
 use compute::estimator::{
-    Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, Values, values_of,
+    EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, values_of,
 };
 use compute::explained::LAYERS;
 use compute::judge::{JUDGED, explained_by};
@@ -211,7 +211,7 @@ impl Evaluate {
         let Estimator { ref method, gamma, layers } = *estimator;
         let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
         let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
-        let values = |method: &Method| -> Result<Values, Error> {
+        let values = |method: &Method| -> Result<EstimatedValues, Error> {
             let estimator = Estimator { method: method.clone(), gamma, layers };
             let mut stream = estimator.stream(d, None).context("the model")?;
             data.observed_by(&mut *stream).context("the data")?;
@@ -229,7 +229,7 @@ impl Evaluate {
             (algorithm, iterated.as_ref()),
             ("LSTD", lstd.as_ref()),
         ];
-        let table = |of: fn(&Values) -> &[f64]| -> Vec<_> {
+        let table = |of: fn(&EstimatedValues) -> &[f64]| -> Vec<_> {
             let row = |i| (i + 1, all.map(|(_, values)| values.map(|values| of(values)[i])));
             (0..of(&transformer).len()).map(row).collect()
         };
@@ -244,7 +244,7 @@ impl Evaluate {
         let td_error = transformer.td_error;
         let diverges = td_error.is_nan() || td_error > DIVERGES * zero.max(f64::MIN_POSITIVE);
         let episodes = data.episodes();
-        let difference = |values: &Values| rms(&transformer.rows, &values.rows);
+        let difference = |values: &EstimatedValues| rms(&transformer.rows, &values.rows);
         let estimators = all.map(|(name, values)| {
             json!({
                 "name": name,
@@ -271,7 +271,7 @@ impl Evaluate {
                 .map(str::to_owned),
         ];
         rows.extend(all.map(|(name, values)| {
-            let of = |x: fn(&Values) -> f64| number(values.map_or(f64::NAN, x));
+            let of = |x: fn(&EstimatedValues) -> f64| number(values.map_or(f64::NAN, x));
             let weights = values.and_then(|values| values.weights.as_ref());
             let difference = number(values.map_or(f64::NAN, difference));
             [name.into(), weights.map_or("—".into(), |w| first(w)), of(|v| v.td_error), difference]

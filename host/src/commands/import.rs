@@ -17,7 +17,7 @@ use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use compute::capacity::DIM;
 use compute::estimator::Method;
-use compute::log::{ELEMENTS, Point, SeedRun};
+use compute::log::{ELEMENTS, LogPoint, SeedRun};
 use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
 use compute::parameters::MAX_STORED_LAYERS;
 use compute::stored;
@@ -227,8 +227,8 @@ fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
 }
 
 /// Returns every log point, or the parameters alone, with their element-wise metrics.
-fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<Point> {
-    let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| Point {
+fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<LogPoint> {
+    let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| LogPoint {
         tasks,
         alpha,
         loss: f64::NAN,

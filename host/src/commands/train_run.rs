@@ -15,7 +15,7 @@ use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
 use crate::train::directory::{CONFIG, RESULTS, TrainDirectory, read_run};
 use crate::train::log::{
-    IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
+    IWS, LOSS, LogPoint, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
 use crate::train::options::{LayerSharing, NetworkKind, Recipe, Train};
 use crate::train::run::train;
@@ -183,8 +183,9 @@ fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
         let numbers: Vec<f64> = runs.iter().map(of).collect();
         numbers.iter().any(|x| x.is_finite()).then(|| (label.to_owned(), numbers))
     };
-    let last =
-        |metric: Metric<Point>| column(metric.label, &|run| run.last().map_or(f64::NAN, metric.of));
+    let last = |metric: Metric<LogPoint>| {
+        column(metric.label, &|run| run.last().map_or(f64::NAN, metric.of))
+    };
     let mut columns: Vec<_> = [P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT]
         .iter()
         .filter_map(|metric| column(metric.label, &|run| run.element(0, metric)))

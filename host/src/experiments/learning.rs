@@ -10,9 +10,9 @@ use crate::options;
 use crate::run::records::{self, RunFiles};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
-use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, Point, SS, SeedRun};
+use crate::train::log::{ELEMENTS, IWS, LogPoint, METRICS, MSVE, Matrices, SS, SeedRun};
 use crate::train::options::{Recipe, Train};
-use compute::judge::{Number, number};
+use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
 
 /// Returns what the log and the parameters of a seed say: each metric at the end, `METRIC_tenth` (its mean over each
 /// tenth of the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the shares of energy in the forms of the constructions.
-pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
+pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
     let (all, tenth) = (seed.points.len(), seed.points.len().div_ceil(10));
     for (metric, value) in metrics(std::slice::from_ref(seed)) {
@@ -118,11 +118,12 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
             let from = if part == 9 { last } else { all.min(part * tenth) };
             let points = &seed.points[from..all.min(from + tenth)];
             let (value, _) = mean_and_stderr(points.iter().map(&*value));
-            numbers.push(Number { at: part as f64, ..number(format!("{metric}_tenth"), value) });
+            numbers
+                .push(Measurement { at: part as f64, ..number(format!("{metric}_tenth"), value) });
         }
     }
     let settled = |end: f64| {
-        let stays = |p: &&Point| (p.alpha - end).abs() <= 0.1 * end.abs();
+        let stays = |p: &&LogPoint| (p.alpha - end).abs() <= 0.1 * end.abs();
         seed.points.iter().rev().find(|p| !stays(p)).map_or(0.0, |p| p.tasks as f64)
     };
     let (end, _) = mean_and_stderr(seed.points.iter().rev().take(tenth).map(|p| p.alpha));
@@ -161,7 +162,7 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
     LayerBlocks::new(of(p), of(q))
 }
 
-type Metric = Box<dyn Fn(&Point) -> f64>;
+type Metric = Box<dyn Fn(&LogPoint) -> f64>;
 
 /// Every metric that a run has.
 fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
@@ -172,7 +173,8 @@ fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     }
     for l in 0..stored {
         for metric in ELEMENTS {
-            let of = move |p: &Point| p.layers.get(l).map_or(f64::NAN, |m| (metric.of)(&m.element));
+            let of =
+                move |p: &LogPoint| p.layers.get(l).map_or(f64::NAN, |m| (metric.of)(&m.element));
             all.push((format!("{}_{l}", metric.name), Box::new(of)));
         }
     }

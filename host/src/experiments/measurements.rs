@@ -3,7 +3,7 @@
 use super::statistics::{InDraws, quartiles};
 use crate::error::Error;
 use crate::run::records::RunFiles;
-use compute::judge::{Number, by_draw};
+use compute::judge::{Measurement, by_draw};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -87,8 +87,8 @@ impl MeasurementTable {
     }
 
     /// Adds numbers of a seed.
-    pub fn extend(&mut self, run: &str, seed: u64, numbers: Vec<Number>) {
-        for Number { metric, at, value } in numbers {
+    pub fn extend(&mut self, run: &str, seed: u64, numbers: Vec<Measurement>) {
+        for Measurement { metric, at, value } in numbers {
             self.put(run, seed, &metric, at, value);
         }
     }

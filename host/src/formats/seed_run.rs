@@ -19,7 +19,7 @@ pub use super::parameters::PartialParams;
 use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_size};
 use super::{Array, Data};
 use crate::error::{Error, Problem};
-use compute::log::{Matrices, Point, SeedRun};
+use compute::log::{LogPoint, Matrices, SeedRun};
 use std::io::{self, Read, Seek};
 
 /// The name of the arrays' file in a seed's folder.
@@ -36,12 +36,12 @@ pub struct SeedLog {
     /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
     /// The log points, in order.
-    pub points: Vec<LogPoint>,
+    pub points: Vec<NpzLogPoint>,
 }
 
 /// One log point, without its metrics: the parameters after a number of tasks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LogPoint {
+pub struct NpzLogPoint {
     /// Tasks (MRPs) trained on so far.
     pub tasks: u64,
     /// The learning rate of the batch-TD reference transformer.
@@ -61,7 +61,7 @@ pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     let (points, k) = (&run.points, run.token_size);
     let stored = points.first().map_or(1, |p| p.layers.len());
     let array = |data| Array { shape: vec![points.len()], data };
-    let column = |of: fn(&Point) -> f64| array(Data::F64(points.iter().map(of).collect()));
+    let column = |of: fn(&LogPoint) -> f64| array(Data::F64(points.iter().map(of).collect()));
     let matrices = |of: fn(&Matrices) -> &[f32]| Array {
         shape: vec![points.len(), stored, k, k],
         data: Data::F32(points.iter().flat_map(|p| &p.layers).flat_map(of).copied().collect()),
@@ -95,7 +95,7 @@ impl SeedLog {
             numbers[(t * stored + l) * k * k..][..k * k].to_vec()
         };
         let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
-        let points = (0..points).map(|t| LogPoint {
+        let points = (0..points).map(|t| NpzLogPoint {
             tasks: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
             alpha: alpha.as_ref().map_or(f64::NAN, |alpha| alpha[t]),
             layers: (0..stored).map(|l| layer(t, l)).collect(),
@@ -110,7 +110,7 @@ impl SeedLog {
     /// of the core has. The numbers are not looked at.
     pub fn parameters(
         &self,
-        point: &LogPoint,
+        point: &NpzLogPoint,
         settings: &PartialParams,
     ) -> Result<Parameters, Problem> {
         let stored = point.layers.len();

@@ -8,7 +8,7 @@ use crate::run::progress;
 use crate::run::records::{self, RunFiles};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
-use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
+use crate::train::log::{ELEMENTS, LogPoint, METRICS, SeedRun};
 use crate::train::options::{LayerSharing, NetworkKind, Recipe, Seeds};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -80,7 +80,7 @@ fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Error>
 }
 
 /// Returns a point's metrics; none where its run has fewer layers.
-fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
+fn values(point: &LogPoint, layers: usize) -> Vec<Option<f64>> {
     let of_run = METRICS.map(|metric| Some((metric.of)(point)));
     let of_layer = |l: usize| {
         ELEMENTS.map(|metric| point.layers.get(l).map(|layer| (metric.of)(&layer.element)))
@@ -92,7 +92,7 @@ fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
 type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
 
 fn seed_of(run: &PlannedRun, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
-    let point = |p: &Point| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
+    let point = |p: &LogPoint| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
     let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
     Ok((csv(seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }

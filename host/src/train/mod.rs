@@ -5,6 +5,6 @@ pub mod options;
 pub mod run;
 mod seed_files;
 
-pub use compute::{Point, Recipe, SeedRun, capacity, checkpoint, group, level, log, shapes};
+pub use compute::{LogPoint, Recipe, SeedRun, capacity, checkpoint, group, level, log, shapes};
 pub use options::Train;
 pub use run::train;

@@ -6,7 +6,7 @@ use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
 use crate::run::records::RunFiles;
-use compute::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
+use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) const PARAMETERS: &str = "parameters.safetensors";
 /// Errors: [`Error::File`] if what was logged is of no one shape.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::new();
-    let row = |p: &Point| (p.tasks, METRICS.map(|m| (m.of)(p)));
+    let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
     let rows: Vec<_> = run.points.iter().map(row).collect();
     let head = [&["tasks"][..], &METRICS.map(|m| m.name)].concat();
     records.put_table("metrics.csv", &head, &rows)?;

@@ -22,7 +22,7 @@ pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LA
 pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64, Error>>;
 
 /// A value function of D features.
-pub(super) enum Value<const D: usize> {
+pub(super) enum AnyValueFunction<const D: usize> {
     Linear(ValueFunction<f64, D>),
     Bounded(ClippedValueFunction<f64, D>),
     Other(OfQuery<D>),
@@ -70,7 +70,9 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
 }
 
 /// A receiver of transitions with D features.
-pub(super) trait Observer<const D: usize>: Saved + Clone + Send + Sync + 'static {
+pub(super) trait TransitionSink<const D: usize>:
+    Saved + Clone + Send + Sync + 'static
+{
     /// Takes a transition with a weight, which is 1 unless [`Estimator::takes_weights`].
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
     fn end_episode(&mut self);
@@ -79,7 +81,7 @@ pub(super) trait Observer<const D: usize>: Saved + Clone + Send + Sync + 'static
 }
 
 /// Reads the value function that an observer has come to.
-type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<Value<D>, Error> + Send + Sync>;
+type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync>;
 
 /// A stream of d features.
 #[derive(Clone)]
@@ -90,11 +92,11 @@ struct EstimatorStream<const D: usize, O> {
     read: Read<D, O>,
 }
 
-pub(super) fn reading<const D: usize, O: Observer<D>>(
+pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     estimator: &Estimator,
     d: usize,
     observer: O,
-    read: impl Fn(&O) -> Result<Value<D>, Error> + Send + Sync + 'static,
+    read: impl Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync + 'static,
 ) -> Box<dyn Stream> {
     let takes_weights = estimator.takes_weights();
     Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
@@ -106,7 +108,7 @@ fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
     phi
 }
 
-impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
+impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     fn observe_weighted(
         &mut self,
         phi: &[f64],
@@ -142,9 +144,9 @@ impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
 
     fn weights(&self) -> Result<Option<Vec<f64>>, Error> {
         let weights = match (self.read)(&self.observer)? {
-            Value::Linear(v) => v.weights,
-            Value::Bounded(v) => v.value_function.weights,
-            Value::Other(_) => return Ok(None),
+            AnyValueFunction::Linear(v) => v.weights,
+            AnyValueFunction::Bounded(v) => v.value_function.weights,
+            AnyValueFunction::Other(_) => return Ok(None),
         };
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
@@ -152,9 +154,9 @@ impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
     fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
         match (self.read)(&self.observer)? {
-            Value::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Value::Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Value::Other(v) => {
+            AnyValueFunction::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
+            AnyValueFunction::Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
+            AnyValueFunction::Other(v) => {
                 for phi in states {
                     out.push(v(&phi)?);
                 }
@@ -179,7 +181,7 @@ impl<const D: usize, O: Observer<D>> Stream for EstimatorStream<D, O> {
 /// Makes an observer of a context, or of a learner, whose methods have the same names, from its weighted observation.
 macro_rules! observer {
     ([$($parameter:tt)*] $Of:ty, $weighted:expr) => {
-        impl<const D: usize, $($parameter)*> Observer<D> for $Of
+        impl<const D: usize, $($parameter)*> TransitionSink<D> for $Of
         where
             $Of: Send + Sync,
         {
@@ -258,7 +260,7 @@ where
     let linear = |trace_decay: f64, transformer: Box<Dense<K>>| {
         let read = move |context: &Of<D, W>| {
             let statistic = context.statistic::<K>(gamma, 0)?;
-            Ok(Value::Linear(transformer.value_function(&statistic)?))
+            Ok(AnyValueFunction::Linear(transformer.value_function(&statistic)?))
         };
         Ok(reading(estimator, d, context(TdLambda::new(trace_decay)?), read))
     };
@@ -267,7 +269,7 @@ where
             let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
             Ok(reading(estimator, d, context, move |c| {
-                Ok(Value::Bounded(model.value_function(c)?))
+                Ok(AnyValueFunction::Bounded(model.value_function(c)?))
             }))
         }
         Method::Trained { parameters, .. } => {
@@ -280,13 +282,13 @@ where
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
             Ok(reading(estimator, d, context(*td.mask()), move |c| {
-                Ok(Value::Linear(td.value_function(c)?))
+                Ok(AnyValueFunction::Linear(td.value_function(c)?))
             }))
         }
         &Method::Lstd { lambda, ridge } => {
             let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
             Ok(reading(estimator, d, context(*lstd.mask()), move |c| {
-                Ok(Value::Linear(lstd.value_function(c)?))
+                Ok(AnyValueFunction::Linear(lstd.value_function(c)?))
             }))
         }
         // All others read transitions.

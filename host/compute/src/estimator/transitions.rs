@@ -35,7 +35,7 @@ pub struct Transitions {
 
 /// The values that an estimator gives.
 #[derive(Clone, Debug)]
-pub struct Values {
+pub struct EstimatedValues {
     /// w of v(s) = <w, phi(s)>; none of softmax attention.
     pub weights: Option<Vec<f64>>,
     /// The values of the rows.
@@ -97,7 +97,7 @@ pub fn values_of(
     data: &Transitions,
     queries: &[f64],
     gamma: f64,
-) -> Result<Values, Error> {
+) -> Result<EstimatedValues, Error> {
     let at = |states: &[f64]| {
         let mut values = Vec::with_capacity(states.len() / data.d);
         stream.values(states, &mut values).map(|()| values)
@@ -109,5 +109,5 @@ pub fn values_of(
         sum += data.weight(i) * delta * delta;
     }
     let td_error = (sum / data.len() as f64).sqrt();
-    Ok(Values { weights: stream.weights()?, rows, queries, td_error })
+    Ok(EstimatedValues { weights: stream.weights()?, rows, queries, td_error })
 }

@@ -1,6 +1,6 @@
 //! Methods that read transitions, as they come or all of them, without a context.
 
-use super::reader::{Dense, Observer, Saved, Value, reading, trained};
+use super::reader::{AnyValueFunction, Dense, Saved, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
@@ -59,7 +59,7 @@ impl<const D: usize> Saved for TransitionLog<D> {
     }
 }
 
-impl<const D: usize> Observer<D> for TransitionLog<D> {
+impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
         self.transitions.push(*t);
         self.rho.push(rho);
@@ -104,14 +104,14 @@ fn softmax<const D: usize, const K: usize>(
     transformer: &Arc<Dense<K>>,
     transitions: &[Transition<f64, D>],
     gamma: f64,
-) -> Result<Value<D>, Error> {
+) -> Result<AnyValueFunction<D>, Error> {
     const {
         assert!(K == 2 * D + 1, "tokens have K = 2 * D + 1");
     }
     let nothing = SVector::zeros();
     let prompt = Prompt::<f64, K, SOFTMAX_CONTEXT>::discounted(transitions, gamma, &nothing)?;
     let (prompt, transformer) = (RefCell::new(Box::new(prompt)), transformer.clone());
-    Ok(Value::Other(Box::new(move |phi| {
+    Ok(AnyValueFunction::Other(Box::new(move |phi| {
         let mut prompt = prompt.borrow_mut();
         prompt.set_query(query_token(phi));
         transformer.value(&prompt, &SoftmaxAttention)
@@ -162,9 +162,9 @@ fn fixed_point<const D: usize>(
     Ok(scale.component_mul(&weights))
 }
 
-fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<Value<D>, Error> {
+fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>, Error> {
     if weights.iter().all(|x| x.is_finite()) {
-        Ok(Value::Linear(ValueFunction { weights }))
+        Ok(AnyValueFunction::Linear(ValueFunction { weights }))
     } else {
         Err(Error::NonFinite { parameter: "weights" })
     }
@@ -183,7 +183,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(Value::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
             }))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
@@ -191,7 +191,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
                 RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
                     .context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(Value::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
             }))
         }
         &Method::Iterated { alpha, trace_decay } => Ok(reading(estimator, d, kept, move |kept| {

@@ -1,7 +1,7 @@
 //! A seed's state as a file.
 
 use compute::checkpoint::Checkpoint;
-use compute::log::{Point, SeedRun};
+use compute::log::{LogPoint, SeedRun};
 
 #[test]
 fn every_truncation_and_every_flipped_bit_is_refused() {
@@ -14,7 +14,7 @@ fn every_truncation_and_every_flipped_bit_is_refused() {
             digest: "0123456789abcdef".into(),
             token_size: 3,
             parameters: vec![1.5, -0.5],
-            points: vec![Point {
+            points: vec![LogPoint {
                 tasks: 10,
                 alpha: 0.5,
                 loss: 0.25,

@@ -2,7 +2,7 @@
 
 use compute::Recipe;
 use compute::judge::{ALGORITHMS, EvaluationPlan, judge, left_by_linear};
-use compute::log::{Matrices, Point, SeedRun};
+use compute::log::{LogPoint, Matrices, SeedRun};
 use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
@@ -16,13 +16,13 @@ fn run_of(layer: &OneHead) -> SeedRun {
     let (p, q) = (matrix(&layer.p), matrix(&layer.q));
     let layers = vec![Matrices { p, q, element: Default::default() }];
     let [alpha, loss, vd, iws, ss, msve] = [0.3, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let points = vec![Point { tasks: 1, alpha, loss, vd, iws, ss, msve, layers }];
+    let points = vec![LogPoint { tasks: 1, alpha, loss, vd, iws, ss, msve, layers }];
     let parameters = layer.matrices().flatten().map(|x| *x as f32).collect();
     SeedRun { seed: 0, digest: String::new(), token_size: 9, parameters, points }
 }
 
 /// Everything that a judge says of a run.
-struct Said(Vec<compute::judge::Number>);
+struct Said(Vec<compute::judge::Measurement>);
 
 impl Said {
     fn new(recipe: &Recipe, layer: &OneHead) -> Self {

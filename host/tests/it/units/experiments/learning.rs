@@ -1,5 +1,5 @@
 use ictd::experiments::learning::{numbers_of, others_of_mean};
-use ictd::train::log::{Matrices, Point, SeedRun};
+use ictd::train::log::{LogPoint, Matrices, SeedRun};
 use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
@@ -14,7 +14,7 @@ fn seed(layer: &TestLayer, alpha: impl Fn(u64) -> f64) -> SeedRun {
     let sign = if layer.p[(8, 8)] < 0.0 { -1.0 } else { 1.0 };
     let element = ictd::train::log::Element { sign, ..Default::default() };
     let layers = vec![Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }];
-    let point = |t: u64| Point {
+    let point = |t: u64| LogPoint {
         tasks: 100 * (t + 1),
         alpha: alpha(t),
         loss: 0.0,

@@ -2,9 +2,9 @@ use super::FILE;
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::parameters::{LayerParameters, LayerSharing};
-use ictd::formats::seed_run::{LogPoint, PartialParams, SeedLog, to_npz};
+use ictd::formats::seed_run::{NpzLogPoint, PartialParams, SeedLog, to_npz};
 use ictd::formats::{Array, Data};
-use ictd::train::log::{Element, Matrices, Point, SeedRun};
+use ictd::train::log::{Element, LogPoint, Matrices, SeedRun};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) fn seed(seed: u64, tasks: &[u64], p: impl Fn(u64) -> Vec<Vec<f32>>) -
         let q = p.iter().map(|x| -x).collect();
         Matrices { p, q, element: Element::default() }
     };
-    let point = |t: &u64| Point {
+    let point = |t: &u64| LogPoint {
         tasks: *t,
         alpha: 1.0 / *t as f64,
         loss: f64::NAN,
@@ -46,7 +46,7 @@ fn what_is_written_is_read_back() {
         (3, LayerSharing::Sequential, 2)
     );
     let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
-    let expected = LogPoint { tasks: 20, alpha: 0.05, layers: vec![layer(20.0), layer(0.1)] };
+    let expected = NpzLogPoint { tasks: 20, alpha: 0.05, layers: vec![layer(20.0), layer(0.1)] };
     assert_eq!(log.points[1], expected);
 }
 
