@@ -141,13 +141,19 @@ struct Units<R, const D: usize> {
     reward: R,
 }
 
+/// The largest root of a feature's sum of squares at which it counts as never seen: it was forgotten long ago, and the
+/// inverse of the sum would overflow.
+const fn least_root<R>() -> f64 {
+    if size_of::<R>() == 4 { 6e-20 } else { 1e-150 }
+}
+
 /// Rescales the sums so that each feature and the reward have sum of squares 1; `roots` are the current sqrt(F_ii).
 #[cfg_attr(target_os = "none", inline(never))]
 fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]) -> Units<R, D> {
     let half = R::from_f64(0.5);
     let mut features = [R::ZERO; D];
     for i in 0..D {
-        if roots[i] > R::ZERO {
+        if roots[i] > R::from_f64(least_root::<R>()) {
             features[i] = R::ONE / roots[i];
         }
     }
@@ -316,7 +322,8 @@ impl<R: Real> UniversalParameters<R> {
     /// Solves the three equations of [`crate::universal`] and mixes their solutions. The sums are overwritten.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system was singular
+    /// [`Error::NonFinite`] if sums or weights left the range of the scalar: in `f32` features and rewards have sizes from 1e-19
+    /// to 1e14, or are 0; [`Error::Singular`] if a system was singular
     /// in spite of its ridge.
     pub fn solve<const D: usize>(
         &self,
@@ -325,16 +332,14 @@ impl<R: Real> UniversalParameters<R> {
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
         let mut out = GatedSolution { weights: zeros(), roots, linearity: R::from_f64(0.5) };
-        if !(sums.squared_rewards > R::ZERO) {
-            return if sums.squared_rewards == R::ZERO { Ok(out) } else { Err(NON_FINITE) };
-        }
         let mut d = R::ZERO;
         for root in roots {
             if root > R::ZERO {
                 d += one;
             }
         }
-        if d == R::ZERO {
+        // (What is not finite makes weights that are not, below.)
+        if d == R::ZERO || sums.squared_rewards == R::ZERO {
             return Ok(out);
         }
         let units = change_units(sums, &roots);

@@ -227,3 +227,31 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
     check(Forgetting::new(0.99).unwrap(), 2);
     check(Sliding::<40>, 3);
 }
+
+#[test]
+fn features_long_forgotten_and_units_of_any_size_are_no_error() {
+    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+    let value = |phi: f32, reward: f32| {
+        let mut context = model.context::<2>();
+        for t in 0..50 {
+            let s = [phi, (t % 2) as f32];
+            context.observe(&s, reward, &[phi, 1.0 - s[1]]).unwrap();
+        }
+        model.value_function(&context).unwrap().at(&[phi, 0.0]) / reward
+    };
+    let expected = value(1.0, 1.0);
+    assert!(expected > 5.0);
+    for (phi, reward) in [(1e-18, 1.0), (1.0, 1e-18), (1e13, 1e13), (1e-18, 1e13)] {
+        let found = value(phi, reward);
+        assert!((found - expected).abs() < 1e-3 * expected, "{phi} {reward}: {found} {expected}");
+    }
+    // One state of two is not seen again, until its sums are below every number.
+    let mut context = model.forgetting::<2>(0.99).unwrap();
+    for t in 0..20_000 {
+        let s = if t < 10 { [1.0, 0.0] } else { [0.0, 1.0] };
+        context.observe(&s, 1.0, &s).unwrap();
+        if t % 100 == 99 {
+            assert!(model.value_function(&context).is_ok(), "{t}");
+        }
+    }
+}
