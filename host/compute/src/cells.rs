@@ -28,7 +28,9 @@ pub(crate) fn number(cell: &[u8]) -> Result<f64, String> {
         None if cell.contains(&b'\n') => Err("a line break (an open quote?)".to_owned()),
         None => {
             let mut reason = format!("`{}`", shown(cell));
-            if let Some(cause) = cause(text) {
+            // Nobody writes a number of more characters, and the causes are looked for in each beginning.
+            let cause = if text.len() <= SHOWN { cause(text) } else { None };
+            if let Some(cause) = cause {
                 // A String does not refuse.
                 let _ = write!(reason, ", {cause}");
             }

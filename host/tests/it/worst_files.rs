@@ -17,7 +17,7 @@ use std::path::Path;
 const MEGABYTE: usize = 1_000_000;
 
 /// Commands that read no file but a config, or their own state of at most a megabyte, beside the experiments.
-const WITHOUT_FILES: [&str; 5] = ["verify", "reproduce", "list", "digest", "search"];
+const WITHOUT_FILES: [&str; 6] = ["completions", "verify", "reproduce", "list", "digest", "search"];
 
 /// The commands that take a table, and below those for a model, an archive of transitions, a config; the file's name follows.
 const OF_TABLES: &[&str] = &[
