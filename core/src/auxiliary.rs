@@ -3,7 +3,7 @@
 use crate::entrywise::{Entrywise, close, close_at};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::transition::Token;
+use crate::transition::{Token, TokenBlock};
 
 /// F = sum (phi phi^T + phi' phi'^T), of which the upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them in addition to G, so that it can be normalised.
@@ -34,16 +34,6 @@ pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S>
     }
 }
 
-/// A block of rows or columns of G, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TokenBlock {
-    /// Those of phi.
-    Phi,
-    /// Those of phi'.
-    PhiNext,
-    /// The reward's.
-    Reward,
-}
 /// Names a sum of a context: an entry of G_u, or a sum that is kept in addition to G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatisticEntry {

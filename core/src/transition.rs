@@ -1,6 +1,5 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
-use crate::auxiliary::TokenBlock;
 use crate::entrywise::Entrywise;
 use crate::error::Error;
 use crate::linalg::{keep_apart, zeros};
@@ -82,6 +81,17 @@ impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for Token<S, D, C> 
             f(&mut a.rewards[m], &mut b.rewards[m], z.rewards[m]);
         }
     }
+}
+
+/// A block of a token's entries, and of the rows and columns of G, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TokenBlock {
+    /// The rows or columns of phi.
+    Phi,
+    /// The rows or columns of phi'.
+    PhiNext,
+    /// The row or column of the reward.
+    Reward,
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {

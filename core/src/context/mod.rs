@@ -66,13 +66,13 @@ pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
 pub(crate) use crate::auxiliary::StatisticEntry;
-use crate::auxiliary::{TokenBlock, TraceEntry};
+use crate::auxiliary::TraceEntry;
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
-use crate::transition::{FeatureVector, Token, Transition};
+use crate::transition::{FeatureVector, Token, TokenBlock, Transition};
 use bytes::{ShownField, StoredField};
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};

@@ -1,10 +1,10 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
-use crate::auxiliary::{AuxiliarySums, StatisticEntry, TokenBlock};
+use crate::auxiliary::{AuxiliarySums, StatisticEntry};
 use crate::entrywise::{Entrywise, close_at};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::transition::Token;
+use crate::transition::{Token, TokenBlock};
 use TokenBlock::{Phi, PhiNext, Reward};
 use nalgebra::SMatrix;
 

@@ -5,7 +5,7 @@ use crate::array::refused;
 use crate::error::python;
 use crate::task::{Task, own};
 use compute::log::METRICS;
-use compute::{Checkpoint, InvalidSetting, Observer, LogPoint, Recipe, SeedRun, Stopped, Trainer};
+use compute::{Checkpoint, InvalidSetting, LogPoint, Observer, Recipe, SeedRun, Stopped, Trainer};
 use ictd::Error;
 use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};

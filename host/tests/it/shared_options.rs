@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
-const SMALL: [(&str, &[&str]); 17] = [
+const SMALL: [(&str, &[&str]); 18] = [
     ("demo --tasks 2", COMPUTES),
     ("verify --seeds 2 --layers 2", COMPUTES),
     (TRAIN, COMPUTES),
@@ -27,6 +27,7 @@ const SMALL: [(&str, &[&str]); 17] = [
     ("inspect model.ictd", JSON),
     ("compare data.csv data.csv", JSON),
     ("completions bash", JSON),
+    ("search", COMPUTES),
     // Those that are run elsewhere: their own directory, or what they print.
     ("merge run", &["out", "json"]),
     ("plot run", JSON),
