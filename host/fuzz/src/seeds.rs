@@ -71,8 +71,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     fs::write(results.join("plan.toml"), PLAN)?;
     let plan = results.join("plan.toml");
     let plan = plan.to_str().ok_or("a path that is no text")?;
-    run(&format!("ictd sweep --plan {plan} --json"));
-    run(&format!("ictd sweep --plan {plan} --collect --json"));
+    run(&format!("ictd sweep {plan} --json"));
+    run(&format!("ictd sweep {plan} --collect --json"));
     let train = results.join("train");
     for (target, file) in [
         ("toml", "config.toml"),
@@ -143,7 +143,9 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     }
     let samples: Vec<u8> = samples.into_iter().flat_map(f32::to_le_bytes).collect();
     put("predictor", "samples", &samples)?;
-    put("predictor", "stored", predictor.write(&mut buffer)?)?;
+    let stored = predictor.write(&mut buffer)?;
+    put("predictor", "stored", stored)?;
+    put("c_storage", "predictor", &[&[0, 1, 0, 0], stored].concat())?;
     put("stored_model", "td0", dense.write(&mut buffer)?)?;
     put(
         "stored_model",

@@ -12,6 +12,7 @@ pub mod numbers;
 mod run;
 pub mod section;
 mod verdict;
+pub mod words;
 
 pub use content::{Content, Damaged};
 pub use made::Provenance;

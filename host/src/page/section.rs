@@ -4,6 +4,7 @@ use super::html::{tag, text};
 use super::numbers;
 use super::run::{RunPage, anchor};
 use super::verdict::{badge, class};
+use super::words::in_words;
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel};
@@ -56,7 +57,7 @@ fn claim(claim: &Claim) -> String {
     let words = claim.is_refuted().then_some("does not hold (as known)");
     let head = tag("h3", text(&claim.claim)) + &badge(claim.verdict, words);
     let row = |name: &str, said: &str| tag("div", tag("dt", name) + &tag("dd", text(said)));
-    let rows = row("paper", &claim.paper) + &row("measured", &claim.measured);
+    let rows = row("paper", &claim.paper) + &row("measured", &in_words(&claim.measured));
     let content = tag("div class=\"claim-head\"", head) + &tag("dl", rows);
     tag(&format!("li class=\"claim {}\"", class(claim.verdict)), content)
 }

@@ -1,5 +1,6 @@
 use figures::{Figure, Heatmap, Panel};
 use ictd::page::section::cells;
+use ictd::page::words::in_words;
 
 #[test]
 fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
@@ -15,4 +16,12 @@ fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
         |title: &str, x: &str| format!("[\"{title}\",[[{x},50,-100,0],[{x},50,-100,0]]]");
     let expected = format!("[{},{}]", of_frame("a", "25"), of_frame("b", "null"));
     assert_eq!(cells(&[frame("a", 0.25), frame("b", f64::NAN)]), expected);
+}
+
+#[test]
+fn names_of_records_are_words_and_all_else_stays() {
+    let said = "p_form_0 0.767 (0.700 to 0.818), needs >= 0.9; q_form_2 0.5; other_name 1";
+    let expected = "the share of P's squared norm in P[-1,-1]: 0.767 (0.700 to 0.818), needs >= 0.9; in layer 3 the share of \
+                    Q's squared norm in Theorem 1's form: 0.5; other_name 1";
+    assert_eq!(in_words(said), expected);
 }
