@@ -1,4 +1,4 @@
-//! The sums that a context keeps beside G: second moments of features and rewards, or those of two traces.
+//! The sums that a context keeps in addition to G: second moments of features and rewards, or those of two traces.
 
 use crate::entrywise::{Entrywise, close, close_at};
 use crate::linalg::keep_apart;

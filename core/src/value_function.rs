@@ -61,7 +61,7 @@ pub struct Gvf<S> {
     pub gamma: S,
 }
 
-/// What bounds the values of a context.
+/// The numbers from which the bound of a context's values is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueClipInputs<S> {
     /// n, the effective number of transitions ([`crate::Context::effective_len`]).

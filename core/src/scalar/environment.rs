@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::black_box;
 
-/// What makes results differ from those of other machines.
+/// A property of a thread's arithmetic that makes results differ from those of other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ArithmeticError {

@@ -29,7 +29,7 @@ pub struct UniversalModel<R: Real = f32> {
     parameters: UniversalParameters<R>,
 }
 
-/// What the model estimates from a context.
+/// The value function that the model estimates from a context, and how far it trusts its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate<R: Real, const D: usize> {
     /// v(s) = <w, phi(s)>, clipped.

@@ -71,7 +71,7 @@ impl<S: Copy> UniversalParameters<S> {
     }
 }
 
-/// What the solution needs to know of a context in addition to its sums.
+/// The numbers of a context that the solution needs in addition to its sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContextSummary<S> {
     /// n, the sum of the transitions' weights.

@@ -1,7 +1,7 @@
 //! Fresh contexts of a recipe's tasks, which judge any value function.
 
 use crate::capacity::OWN;
-use crate::estimator::{Estimator, Method, Stream};
+use crate::estimator::{Estimator, Method, Stream, padded};
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
@@ -144,10 +144,6 @@ pub fn judge_estimator(
         gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
     }
     judge(recipe, contexts, len, &answers, Some(&gradients))
-}
-
-fn padded<const D: usize>(phi: &[f64]) -> SVector<f64, D> {
-    SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0))
 }
 
 fn judge_with<const D: usize>(

@@ -8,6 +8,7 @@ mod reader;
 mod transitions;
 mod without_context;
 
+pub(crate) use reader::padded;
 pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
 
 use crate::parameters::{Parameters, Universal, as_bytes};

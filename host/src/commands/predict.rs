@@ -165,6 +165,9 @@ impl Predict {
             d: self.dim,
             period: self.period,
         };
+        let places = 0..columns.names.len();
+        let streams: Vec<_> =
+            places.flat_map(|place| gammas.iter().map(move |gamma| (place, *gamma))).collect();
         let (mut all, mut waiting) = (Vec::<Series>::new(), 0);
         let mut stream = records.stream("predictions.csv")?;
         let bytes = match file == Path::new(STDIN) {
@@ -181,31 +184,24 @@ impl Predict {
             let is_end = rows.is_empty();
             for (name, of_series) in rows.by_series() {
                 if !is_end && !all.iter().any(|series| series.name == name) {
-                    let mut tasks = Vec::new();
-                    for (place, signal) in columns.names.iter().enumerate() {
-                        for &gamma in &gammas {
-                            let signal = cell(&named(signal, &name));
-                            let task = session.on_threads(1, || {
-                                SignalForecast::new(&signal, place, gamma, &settings)
-                            })?;
-                            let task = task.context("the estimators")?;
-                            let width = task.candidates().len() + OF_PREDICTOR.len();
-                            waiting += task.returns.horizon * width + self.period.unwrap_or(0);
-                            tasks.push(task);
-                            too_many(
-                                (all.len() + 1) * gammas.len() * columns.names.len(),
-                                waiting,
-                            )?;
-                        }
-                    }
-                    if all.is_empty() {
-                        stream.write(&head(&tasks[0])?)?;
-                    }
-                    all.push(Series {
+                    let mut series = Series {
                         name: name.clone(),
                         clock: Clock::new(&of_series.times),
-                        tasks,
-                    });
+                        tasks: Vec::new(),
+                    };
+                    for (place, gamma) in streams.iter().copied() {
+                        let signal = cell(&named(&columns.names[place], &name));
+                        let make = || SignalForecast::new(&signal, place, gamma, &settings);
+                        let task = session.on_threads(1, make)?.context("the estimators")?;
+                        let width = task.candidates().len() + OF_PREDICTOR.len();
+                        waiting += task.returns.horizon * width + self.period.unwrap_or(0);
+                        series.tasks.push(task);
+                        too_many((all.len() + 1) * streams.len(), waiting)?;
+                    }
+                    if all.is_empty() {
+                        stream.write(&head(&series.tasks[0])?)?;
+                    }
+                    all.push(series);
                 }
                 // An empty block is the end of each.
                 for series in all.iter_mut().filter(|series| is_end || series.name == name) {

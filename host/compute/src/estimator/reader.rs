@@ -102,7 +102,8 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
 }
 
-fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
+/// Returns features with zeros for those that there is only room for.
+pub(crate) fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
     let mut phi = SVector::<f64, D>::zeros();
     phi.as_mut_slice()[..features.len()].copy_from_slice(features);
     phi

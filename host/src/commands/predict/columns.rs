@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Steps that differ by less than this share are the same, but for rounding.
 const COUNTING: f64 = 1e-6;
-/// So many columns that are left out are named.
+/// The most columns that are left out by name in the report.
 const NAMED: usize = 20;
 
 /// The columns that are read: signals, and those that say when a row is and whose.

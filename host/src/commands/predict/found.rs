@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// Nothing is recommended from fewer horizons of judged rows than this.
 const HORIZONS: f64 = 24.0;
-/// What needs no settings is preferred to what is better by less than this factor.
+/// An estimator without settings is preferred to one whose error is smaller by less than this factor.
 const NEARLY: f64 = 1.03;
 /// More places than this at which a candidate is no better than the mean are not named.
 const PLACES: usize = 4;
