@@ -20,7 +20,7 @@ mod occupied;
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::predictor::Outlook;
-use log::{Hex, decimals, log};
+use log::{decimals, is_expected, log};
 
 include!(concat!(env!("OUT_DIR"), "/recording.rs"));
 
@@ -83,8 +83,9 @@ fn observe(predictors: &mut Predictors, samples: &[f32; SIGNALS]) -> Seen {
     predictors.each_mut().map(|predictor| predictor.observe(samples.next().copied()))
 }
 
-/// Predicts the whole recording, and returns the digest of all that is said. `observe` gives the predictors their samples.
-fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Result<Digest, Error> {
+/// Predicts the whole recording, and returns whether the digest of all that is said is the expected one. `observe` gives the
+/// predictors their samples.
+fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Result<bool, Error> {
     log!("{}", LICENCE);
     let mut predictors = [Predictor::new(HORIZONS)?; SIGNALS];
     let mut digest = Digest::EMPTY;
@@ -134,19 +135,13 @@ fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Res
         let [a, b, c, d] = judged.map(|j| decimals(j.within / j.count));
         log!("  {}: {} {} {} {}", name, a, b, c, d);
     }
-    let (found, expected) = (Hex(digest.value()), Hex(EXPECTED));
-    if digest.value() == EXPECTED {
-        log!("digest {}: equal", found);
-    } else {
-        log!("digest {}: NOT EQUAL, expected is {}", found, expected);
-    }
-    Ok(digest)
+    Ok(is_expected(digest, EXPECTED))
 }
 
 #[cfg(not(target_os = "none"))]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     let mut all = Vec::new();
-    let digest = run(|predictors, x| {
+    let is_expected = run(|predictors, x| {
         let seen = observe(predictors, x);
         all.push(seen);
         seen
@@ -154,7 +149,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     if let Some(file) = std::env::args_os().nth(1) {
         std::fs::write(&file, picture(&all).to_svg())?;
     }
-    Ok(std::process::ExitCode::from(u8::from(digest.value() != EXPECTED)))
+    Ok(std::process::ExitCode::from(u8::from(!is_expected)))
 }
 
 /// Draws some seconds of the recording, one panel for each prediction.
@@ -211,7 +206,7 @@ fn main() -> ! {
         (dearest, sum) = (dearest.max(cost), sum + u64::from(cost));
         seen
     });
-    let Ok(digest) = result else {
+    let Ok(is_expected) = result else {
         defmt::error!("the predictor failed");
         chip::exit(2)
     };
@@ -234,18 +229,13 @@ fn main() -> ! {
         flash,
         recording
     );
-    let has_budgets = env!("ICTD_BOARD") == "mps2-an386" && !cfg!(feature = "rtt");
-    let within = dearest <= SAMPLE && flash <= FLASH || !has_budgets;
-    if !within {
+    let is_within = dearest <= SAMPLE && flash <= FLASH;
+    if chip::HAS_BUDGETS && !is_within {
         defmt::error!(
             "chip: over budget: {=u32} instructions a sample and {=u32} bytes of flash are allowed",
             SAMPLE,
             FLASH
         );
     }
-    chip::exit(match (digest.value() == EXPECTED, within) {
-        (false, _) => 1,
-        (true, false) => 3,
-        (true, true) => 0,
-    })
+    chip::finish(is_expected, is_within)
 }

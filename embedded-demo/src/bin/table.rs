@@ -309,6 +309,7 @@ mod table {
 
     #[cortex_m_rt::entry]
     fn main() -> ! {
-        chip::exit(if let Some(Ok(())) = all() { 0 } else { 2 })
+        let Some(Ok(())) = all() else { chip::exit(2) };
+        chip::finish(true, true)
     }
 }
