@@ -15,24 +15,24 @@ use std::ops::Bound;
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
-    /// Other names that are read.
+    /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// The values that it takes.
+    /// The accepted values.
     pub values: Values,
     /// The meaning, in a line or two.
     pub help: &'static str,
     /// Returns the value, or `None` if it is not given.
     pub get: fn(&Recipe) -> Option<SettingValue>,
-    /// Parses a typed value into a recipe; the error says what is expected.
+    /// Parses a typed value into a recipe; the error states the expected value.
     pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
 
-/// Words that a setting takes.
+/// The words that a setting accepts.
 pub type WordList = &'static [&'static str];
 
 type Reals = (Bound<f64>, Bound<f64>);
 
-/// The values that a setting takes.
+/// The values that a setting accepts.
 #[derive(Clone, Copy)]
 pub enum Values {
     /// An integer from one number to another.
@@ -49,7 +49,7 @@ pub enum Values {
     Words(WordList),
 }
 
-/// A value as files have it; its text is what is typed.
+/// A value as stored in files; `Display` writes it as a user types it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SettingValue {
@@ -77,7 +77,7 @@ trait Field: Sized {
     fn value(&self) -> Option<SettingValue>;
 }
 
-/// The error for a table row whose values do not fit its field; a test parses every row.
+/// Returns the error for a table row whose values do not fit its field; a test parses every row.
 fn misfit<T>() -> Result<T, String> {
     Err("expected a setting whose values fit its field".into())
 }
@@ -136,7 +136,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// The most tasks of a mixture.
+/// The largest number of task distributions in a mixture.
 const MAX_MIXTURE: usize = 1000;
 
 impl Field for TaskMixture {
@@ -166,7 +166,7 @@ pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
     /// Returns the word.
     fn word(self) -> &'static str;
 
-    /// Parses a word; the error says what is expected.
+    /// Parses a word; the error states the expected words.
     fn parse_word(text: &str) -> Result<Self, String> {
         Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
     }
@@ -184,7 +184,7 @@ impl Word for TaskSpec {
     }
 }
 
-/// Gives a type its words: each variant's own, then those that are also read.
+/// Implements [`Word`](settings::Word) for an enum: each variant's word, then its aliases.
 #[macro_export]
 macro_rules! words {
     ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
@@ -309,13 +309,13 @@ pub const SETTINGS: &[SettingSpec] = table! {
     log_every "log-every": COUNT, "Number of tasks between two log points";
 };
 
-/// Returns the setting that has a name, or reads it as an alias.
+/// Returns the setting with this name or alias.
 pub fn setting(name: &str) -> Option<&'static SettingSpec> {
     SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&name))
 }
 
 impl Values {
-    /// Returns the words of a setting that takes words; no word of one that takes numbers.
+    /// Returns the accepted words; empty for a setting that accepts numbers.
     pub fn words(self) -> WordList {
         match self {
             Values::Word(words) | Words(words) => words,
