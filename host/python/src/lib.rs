@@ -1,4 +1,4 @@
-//! In-context temporal-difference learning for Python: what `ictd/_ictd.pyi` documents.
+//! In-context temporal-difference learning for Python; `ictd/_ictd.pyi` documents it.
 
 mod arithmetic;
 mod array;

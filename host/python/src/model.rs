@@ -17,19 +17,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// The number of the layers of a construction, unless said otherwise.
+/// The default number of layers of a construction.
 const LAYERS: usize = 15;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
 pub(crate) struct Model {
     pub(crate) estimator: Estimator,
-    /// The number of features that it takes, if that is not any.
+    /// The number of features; `None` if the model takes any number.
     d: Option<usize>,
     name: String,
 }
 
-/// Refuses a number of features beyond what there is room for.
+/// Rejects a number of features outside 1 to [`MAX_FEATURES`].
 pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
     match d {
         1..=MAX_FEATURES => Ok(()),
@@ -37,12 +37,12 @@ pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<(
     }
 }
 
-/// How Python pickles a model: what makes it, and its arguments.
+/// How Python pickles a model: the constructor and its arguments.
 type ReducedModel<'py> =
     (Bound<'py, PyAny>, (String, Option<usize>, f64, usize, Bound<'py, PyBytes>));
 
 impl Model {
-    /// Judges the settings once, with one feature or as many as it takes: every other number of features is alike.
+    /// Checks the settings once, on a stream of d features, or of one: all numbers of features behave alike.
     fn new(
         name: &str,
         d: Option<usize>,
@@ -69,7 +69,7 @@ impl Model {
         self.estimator.stream(d, retention).context("the context")
     }
 
-    /// Returns a stream that has read transitions.
+    /// Returns a stream that has observed transitions.
     fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         let estimator = match gamma {
             Some(gamma) => self.estimator.with_gamma(gamma).context("the model")?,
@@ -80,7 +80,7 @@ impl Model {
         Ok(stream)
     }
 
-    /// Transitions that it can read, in a thread that computes the same bits as the command line.
+    /// Returns transitions that the model can read; rejects a thread whose arithmetic would change the results.
     fn transitions(
         &self,
         phi: &Numbers,
@@ -110,14 +110,14 @@ impl Model {
     }
 }
 
-/// Returns the weights that a stream gives.
+/// Returns a stream's weights.
 fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
     let nonlinear = "softmax attention: its value is not linear in the features";
     let weights = stream.weights().context("the value function")?;
     weights.ok_or_else(|| Error::option("model", nonlinear))
 }
 
-/// Returns the values that a stream gives.
+/// Returns a stream's values of the queries.
 fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
     stream.values(queries, &mut values).context("the value function")?;
@@ -274,7 +274,7 @@ impl Model {
         Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }
 
-    /// Makes the model that [`Model::__reduce__`] took apart.
+    /// Rebuilds a model from the arguments of [`Model::__reduce__`].
     #[staticmethod]
     #[pyo3(name = "_restore")]
     fn restore(
