@@ -3,7 +3,7 @@
 pub(crate) const MARGIN: f64 = 20.0;
 pub(crate) const GUTTER: f64 = 26.0;
 
-/// How text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextStyle {
     pub(crate) size: f64,
@@ -21,7 +21,7 @@ pub(crate) const PANEL_TITLE: TextStyle = text(13.0, Colour::Ink, true);
 pub(crate) const LABEL: TextStyle = text(12.0, Colour::Ink, false);
 pub(crate) const TICK: TextStyle = text(12.0, Colour::FaintInk, false);
 
-/// A colour by what it stands for: a page shows others in the dark.
+/// A colour by its role: a page has other colours in its dark theme.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colour {
     Ink,
@@ -35,7 +35,7 @@ pub(crate) enum Colour {
     Value(f64),
 }
 
-/// Told apart also with colour-blind eyes and in grey: Tol's "bright" scheme, reordered.
+/// Distinguishable by colour-blind readers and in grey: Tol's "bright" scheme, reordered.
 const CURVES: [[u8; 3]; 7] = [
     [0x35, 0x68, 0xa8],
     [0xd9, 0x54, 0x3d],
@@ -47,7 +47,7 @@ const CURVES: [[u8; 3]; 7] = [
 ];
 
 impl Colour {
-    /// On white paper.
+    /// Returns the colour on white paper.
     pub(crate) fn rgb(self) -> [u8; 3] {
         match self {
             Colour::Ink => [0x1d, 0x24, 0x30],
@@ -60,13 +60,13 @@ impl Colour {
         }
     }
 
-    /// On white paper, as `#rrggbb`.
+    /// Returns the colour on white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
         let [r, g, b] = self.rgb();
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
-    /// On a page whose style sheet names the theme's colours, for example `--figure-ink`.
+    /// Returns the colour on a page whose style sheet defines the theme's colours, for example `--figure-ink`.
     pub(crate) fn on_page(self) -> String {
         let name = match self {
             Colour::Ink => "ink",
@@ -94,7 +94,7 @@ const DIVERGING: [[u8; 3]; 9] = [
     [122, 8, 38],
 ];
 
-/// Returns the colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
+/// Returns the colour of a number in [-1, 1]; outside, the colour of the nearer end, and grey for NaN.
 pub(crate) fn diverging(value: f64) -> [u8; 3] {
     if value.is_nan() {
         return [160, 160, 160];
