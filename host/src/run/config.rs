@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::files::{self, Kind};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -27,12 +28,26 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     Ok(format!("{FIRST_LINE}{body}"))
 }
 
-/// The path of a run's `config.toml`, and its text.
+/// Parses TOML.
+/// Errors: the line, and what is wrong with it.
+pub fn parse(text: &str) -> Result<Table, String> {
+    text.parse().map_err(|e: toml::de::Error| {
+        let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
+        format!("line {line}: {}; expected TOML", e.message())
+    })
+}
+
+/// Returns the text of a file that was read.
+/// Errors: [`Error::File`] if it was not, and for what is not UTF-8.
+pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error> {
+    let bytes = read.map_err(|e| Error::file(path, e))?;
+    String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
+}
+
+/// Returns the path of a run's `config.toml`, and its text.
 fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
-    let bytes =
-        files::read_below(run, "config.toml", files::TEXT).map_err(|e| Error::file(&path, e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "expected UTF-8"))?;
+    let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
     Ok((path, text))
 }
 
@@ -53,9 +68,7 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     command: &str,
     text: &str,
 ) -> Result<(u64, T), Error> {
-    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        Error::file(path, format!("{}; expected TOML", e.message()))
-    })?;
+    let mut table = parse(text).map_err(|e| Error::file(path, e))?;
     match table.remove("command") {
         Some(Value::String(found)) if found == command => {}
         _ => return Err(Error::file(path, format!("command: expected `{command}`"))),
@@ -72,7 +85,7 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
 /// Errors: [`Error::File`] if the file does not exist.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
-    let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
+    let table = parse(&text).map_err(|e| Error::file(&path, e))?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
     command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }

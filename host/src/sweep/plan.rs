@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::files;
 use crate::formats::tasks;
+use crate::run::config;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use compute::settings::{SETTINGS, setting};
 use std::collections::BTreeMap;
@@ -40,17 +41,13 @@ impl Plan {
     /// Reads a plan; a number of seeds is counted from `first`.
     /// Errors: [`Error::File`], naming the key and what is expected.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
-        let bytes = files::read(path, files::limits::PLAN).map_err(|e| Error::file(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))?;
+        let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
     }
 
     /// As [`Plan::read`], of the file's content.
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
-        let mut plan: Table = text.parse().map_err(|e: toml::de::Error| {
-            let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
-            format!("line {line}: {}; expected TOML", e.message())
-        })?;
+        let mut plan = config::parse(text)?;
         let seeds = seeds(plan.remove("seeds"), first)?;
         let mut settings = Vec::new();
         for (key, value) in table(&mut plan, "settings")? {

@@ -322,9 +322,6 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
         let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
-    // An option that is typed goes before that of the file.
-    let other = json(&ictd(&again, &format!("--config {} --gamma 0.7 --json", config.display())));
-    assert_eq!(other["config"]["gamma"], serde_json::json!([0.7]));
     let figure = fs::read(run.join("predictions.svg")).unwrap();
     fs::remove_file(run.join("predictions.svg")).unwrap();
     assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());
