@@ -18,7 +18,6 @@ pub struct Row {
 }
 
 /// Runs all kernels.
-/// Errors: [`Error::Core`] if a kernel fails.
 pub fn rows() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()

@@ -1,4 +1,5 @@
-//! The errors that a user sees: always one line that names the option, parameter or file.
+//! The errors that a user sees: always one line that names the option, parameter or file. Functions that return an
+//! [`Error`] document only those that a caller tells from others.
 
 use crate::program::printable;
 use std::borrow::Cow;

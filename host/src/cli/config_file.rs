@@ -17,8 +17,6 @@ use toml::Value;
 const TYPED_ONLY: [&str; 3] = ["config", "out", "resume"];
 
 /// Returns the arguments with those of the config file they name, if any.
-/// Errors: [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are
-/// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let named = arguments.iter().enumerate().find_map(|(i, a)| match a.to_str()? {
         "--config" => arguments.get(i + 1).cloned(),

@@ -19,7 +19,6 @@ pub enum Parsed {
 }
 
 /// Parses arguments, with those of a `--config` file put before the typed ones.
-/// Errors: [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
     // A config.toml, and the object of --json, hold text.
     if let Some(argument) = arguments.iter().find(|argument| argument.to_str().is_none()) {

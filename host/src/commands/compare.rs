@@ -50,7 +50,6 @@ pub struct Compare {
 type Difference = (String, Option<String>);
 
 /// Runs the command.
-/// Errors: [`Error::File`] for a path that cannot be read.
 pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let Compare { a, b, figures } = options;
     let is_directory = |path: &Path| match files::is_folder(path) {

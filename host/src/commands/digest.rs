@@ -14,7 +14,6 @@ use serde_json::json;
 pub struct DigestOptions {}
 
 /// Shows them.
-/// Errors: [`Error::Core`] if a kernel fails.
 pub fn run() -> Result<Report, Error> {
     let list = digests::rows()?;
     let equal = list.iter().all(|row| row.equal);

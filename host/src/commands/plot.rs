@@ -25,7 +25,6 @@ pub struct Plot {
 }
 
 /// Draws the run's figures, or those of the runs inside.
-/// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     let mut left_out = Vec::new();

@@ -13,7 +13,7 @@ use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::progress;
-use crate::run::records::{RunFiles, Stream};
+use crate::run::records::{RunFiles, Stream, to_csv};
 use crate::run::report::Report;
 use crate::run::session::Session;
 use compute::estimator::Estimator;
@@ -315,9 +315,6 @@ fn named(signal: &str, series: &str) -> String {
 }
 
 /// Returns the header line of the table of predictions.
-///
-/// # Errors
-/// [`Error::Option`] for two estimators of one name.
 fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     let of_candidates = task.candidates().iter().map(|candidate| candidate.column.clone());
     let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
@@ -327,10 +324,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
         return Err(Error::option("--model", reason));
     }
     let head = ["row", "signal", "gamma", "return"].into_iter().map(str::to_owned);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
-    writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
-    writer.into_inner().map_err(|e| refuse(&e))
+    to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
 }
 
 /// Refuses a stream of which nothing can be judged.

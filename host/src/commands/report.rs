@@ -21,7 +21,6 @@ pub struct ReportOptions {
 }
 
 /// Writes the page.
-/// Errors: [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(
     options: &ReportOptions,
     session: &Session,

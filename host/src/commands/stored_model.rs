@@ -61,8 +61,6 @@ pub struct Inspect {
 }
 
 /// Writes the model.
-/// Errors: [`Error::File`] for a source that holds no model, or one that
-/// cannot be stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
     let bytes = match (&options.source, options.construction) {
@@ -100,7 +98,6 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
 }
 
 /// Says what a stored model holds.
-/// Errors: [`Error::File`], naming what is wrong with the file.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes =
         files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;

@@ -121,8 +121,6 @@ fn shown(all: &[String], between: &str) -> String {
 }
 
 /// Trains or collects.
-/// Errors: [`Error::File`] for a plan that is refused; as [`work::train`]; [`Error::File`] too if runs could not be
-/// read, after the others have been trained.
 pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
     let plan = Plan::read(&options.plan, session.seed)?;
     if options.collect {

@@ -62,7 +62,6 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 }
 
 /// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
-/// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
 pub fn summarise(
     directory: &TrainDirectory,
     options: &Train,
@@ -107,7 +106,6 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 
 /// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
-/// Errors: [`Error::File`] if a record is missing or damaged.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;

@@ -35,8 +35,6 @@ pub struct Content {
 
 impl Content {
     /// Reads the run of a directory, or the runs in it.
-    /// Errors: [`Error::File`] if there is no run, or a damaged one that is not to be left out;
-    /// [`Error::Core`] if a kernel fails.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
             || read(directory, damaged, catalogue),
@@ -56,7 +54,6 @@ impl Content {
 }
 
 /// Reads the runs that are shown, in the paper's order; and names those that are not.
-/// Errors: as [`Content::read`].
 fn read(
     directory: &Path,
     damaged: Damaged,
@@ -86,7 +83,6 @@ fn read(
 
 /// Returns the run of a directory, or the runs in it, by name; and what is left out there, with the reason: links, what
 /// cannot be read, and runs without results, as a training run is until it has finished.
-/// Errors: [`Error::File`] if no run is found, or the directory's own results are damaged.
 fn find(
     directory: &Path,
     damaged: Damaged,

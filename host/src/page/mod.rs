@@ -46,7 +46,6 @@ pub fn add(
 }
 
 /// Writes the page into the directory of the runs; where it is.
-/// Errors: as [`Content::read`], and [`Error::Write`].
 pub fn write(
     directory: &Path,
     damaged: Damaged,

@@ -93,7 +93,6 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
 
 impl RunPage {
     /// Reads a run.
-    /// Errors: [`Error::File`], naming the file that is missing or damaged.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
         let Results { command, figure, seed, config, claims, mut numbers } = results(path)?;
         for key in ["holds", "files", "seconds"] {

@@ -11,13 +11,11 @@ use toml::{Table, Value};
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
 /// Options by their long names, without those that are not given.
-/// Errors: [`Error::Usage`] if an option has no TOML form.
 pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
 
 /// Returns the text of a run's `config.toml`.
-/// Errors: as [`table`].
 pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
     let mut table = Table::new();
     table.insert("command".into(), Value::String(command.into()));
@@ -38,7 +36,6 @@ pub fn parse(text: &str) -> Result<Table, String> {
 }
 
 /// Returns the text of a file that was read.
-/// Errors: [`Error::File`] if it was not, and for what is not UTF-8.
 pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error> {
     let bytes = read.map_err(|e| Error::file(path, e))?;
     String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
@@ -82,7 +79,6 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
 }
 
 /// Returns the `command` of a run's config.toml.
-/// Errors: [`Error::File`] if the file does not exist.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
     let table = parse(&text).map_err(|e| Error::file(&path, e))?;
@@ -102,7 +98,6 @@ pub struct FolderEntry {
 
 /// Returns the folders in a folder that the user named, by name, and the links to such, which nobody follows; none
 /// whose name begins with `.`.
-/// Errors: [`Error::File`] if it cannot be read.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
     let inside = |(name, kind): (OsString, Kind)| {

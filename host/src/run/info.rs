@@ -124,7 +124,6 @@ impl RunManifest {
     }
 
     /// Writes the file.
-    /// Errors: [`Error::Write`].
     pub fn write(&self, directory: &Path, outcome: Option<&str>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         let text = self.to_text(outcome);
@@ -147,8 +146,7 @@ pub fn digest(content: &[u8]) -> String {
 }
 
 /// Returns the names of the files that a run in this directory wrote, `run.json` among them: those of the current run
-/// or, with the prefix [`files::NEW`], of the run about to replace it. Errors: [`Error::File`] if that cannot be read;
-/// what is no such file names none.
+/// or, with the prefix [`files::NEW`], of the run about to replace it.
 pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     let name = &format!("{before}{FILE_NAME}");
     let content = match files::read_below(directory, name, files::TEXT) {

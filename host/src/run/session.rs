@@ -113,7 +113,6 @@ impl Session {
     }
 
     /// Runs `f`, which does so many pieces of work, on the session's threads, where a stack for large values is reserved.
-    /// Errors: [`Error::Option`] if the system has no thread, or no memory for one.
     pub fn on_threads<R: Send>(
         &self,
         pieces: usize,

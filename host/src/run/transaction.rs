@@ -19,7 +19,6 @@ pub const JOURNAL: &str = ".ictd-commit";
 ///
 /// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
 /// a `run.json` lists, the old run's or the new one's: so `old` is [`info::files`] or nothing.
-/// Errors: [`Error::Write`], naming the file.
 pub fn commit(
     directory: &Path,
     mut new: Vec<(&str, &[u8])>,

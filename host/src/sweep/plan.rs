@@ -39,7 +39,6 @@ pub struct PlannedRun {
 
 impl Plan {
     /// Reads a plan; a number of seeds is counted from `first`.
-    /// Errors: [`Error::File`], naming the key and what is expected.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))

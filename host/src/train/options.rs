@@ -211,9 +211,6 @@ impl From<Recipe> for Train {
 
 impl Train {
     /// Refuses a recipe that cannot be trained, and seeds that are too large; a number of seeds begins at `first`.
-    ///
-    /// # Errors
-    /// [`Error::Option`], naming the option and what is expected.
     pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
         match self.seeds {
@@ -241,7 +238,6 @@ impl Train {
 }
 
 /// Returns the folder of a recipe: in a few words what it is, then the first 8 hexadecimal digits of its digest.
-/// Errors: [`Error::Usage`] if it has no TOML form.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let network = match (recipe.network, recipe.attention) {
         (NetworkKind::Rnn, _) => "rnn-",
@@ -256,7 +252,6 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
 }
 
 /// Returns a recipe's settings, as checkpoints name it.
-/// Errors: as [`folder_of`].
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
 }

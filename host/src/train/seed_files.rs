@@ -14,7 +14,6 @@ use std::path::Path;
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
 /// Returns the records of a finished seed.
-/// Errors: [`Error::File`] if what was logged is of no one shape.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::new();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
