@@ -1,6 +1,5 @@
 //! The committed WebAssembly computes what the core computes here, bit for bit.
 
-use ictd_core::error::Error;
 use live::{Chain, D, K, Kind, Live, MAX_STATES, SIGNALS, Signals};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
