@@ -17,7 +17,6 @@ pub struct Row {
     pub equal: bool,
 }
 
-/// Runs all kernels.
 pub fn rows() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()

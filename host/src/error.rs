@@ -30,7 +30,6 @@ pub enum Error {
         "interrupted: finished seeds and checkpoints are kept; run the same command again to continue"
     )]
     Paused,
-    /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
     /// Ctrl-C twice, or in the middle of something long.
@@ -41,7 +40,6 @@ pub enum Error {
     /// Stdout cannot be written.
     #[error("stdout: {0}")]
     Stdout(io::Error),
-    /// A panic.
     #[error("a defect of ictd, please report it: {0}")]
     Defect(String),
 }

@@ -40,15 +40,15 @@ pub enum AnyModel {
 #[derive(Clone, Debug, Default, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Typed {
-    /// Layers L, if the model's file does not say or its layers share their parameters [default: the file's; 15 of
-    /// a construction]
+    /// Number of layers L, if the model file does not specify it, or if its layers share their parameters
+    /// [default: the file's; 15 for a construction]
     #[arg(long, value_parser = options::integer(1..=65_535))]
     pub layers: Option<usize>,
     /// Discount gamma, if the model file does not specify it, or for `universal` [default: the
     /// file's, else 0.9]
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
-    /// Attention, if the model's file does not say
+    /// Attention, if the model file does not specify it
     #[arg(long, value_parser = options::word::<AttentionKind>())]
     pub attention: Option<AttentionKind>,
 }

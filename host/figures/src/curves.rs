@@ -15,9 +15,7 @@ const SWATCH: f64 = 24.0;
 pub struct Curves {
     /// Above the panel; may be empty.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// In the order of the legend.
     pub curves: Vec<Curve>,
@@ -69,7 +67,6 @@ pub struct Curve {
     pub y: Vec<f64>,
     /// The band's lower and upper edge per x; empty: no band.
     pub band: Vec<(f64, f64)>,
-    /// Drawn with dashes.
     pub dashed: bool,
     /// Each point is marked, as one that was measured.
     pub marked: bool,

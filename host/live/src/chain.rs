@@ -29,7 +29,6 @@ pub enum Kind {
 
 /// The chain, and what is known of it.
 pub struct Chain {
-    /// The chain itself.
     pub task: Mrp<f32, D, MAX_STATES>,
     /// v(s).
     pub value: SVector<f32, MAX_STATES>,

@@ -72,15 +72,8 @@ pub fn insert_text(
     let known: Vec<_> = known.collect();
     // Those of the file, and those of them that are not typed as well.
     let (mut all, mut added) = (Vec::new(), Vec::new());
-    let mut given = Vec::new();
     for (name, value) in &table {
         let argument = known.iter().copied().find(|argument| is_named(argument, name));
-        if let Some(id) = argument.map(Arg::get_id) {
-            if given.contains(&id) {
-                return refuse(format!("{name}: there twice; expected each option once"));
-            }
-            given.push(id);
-        }
         let values = match value {
             Value::String(value) if argument.is_some_and(Arg::is_positional) => vec![value.into()],
             Value::Array(values) if argument.is_some_and(is_repeatable) => {
@@ -109,9 +102,7 @@ pub fn insert_text(
 }
 
 fn is_named(argument: &Arg, name: &str) -> bool {
-    argument.get_long() == Some(name)
-        || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
-        || argument.is_positional() && argument.get_id() == name
+    argument.get_long() == Some(name) || argument.is_positional() && argument.get_id() == name
 }
 
 fn is_repeatable(argument: &Arg) -> bool {

@@ -12,9 +12,7 @@ use usage::one_line;
 
 /// The request that the arguments make.
 pub enum Parsed {
-    /// Help or the version.
     Text(String),
-    /// A command.
     Command(Box<Cli>),
 }
 

@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 
 /// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
 ///
-/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out
-/// stays. If a seed is in several places, the copy trained furthest is used; if two disagree on what both have, or a
+/// A DIR is a training run, or a folder with several, such as the --out of `ictd train` and `ictd sweep`. Everything in
+/// --out stays. If a seed is in several places, the copy trained furthest is used; if two disagree on what both have, or a
 /// folder is not what its name and recipe say, the command refuses before anything is written.
 ///
-/// What is left out is named: folders that are no training run, and seeds without a checkpoint. A link, and what cannot be
-/// read, is refused.
+/// The command names what it leaves out: folders that are not training runs, and seeds without a checkpoint. It refuses
+/// links, and what it cannot read.
 ///
-/// Only checkpoints are taken. All other files are written anew from them, so that --out has the bytes of one run with
-/// all seeds; the files about all seeds of a run (results.json, figures) are written where one of the DIRs has them. The
-/// same command once more changes nothing, and goes on if it was interrupted.
+/// Only checkpoints are copied. All other files are written from them, so that --out has the bytes of one run with all
+/// seeds. The files about all seeds of a run (results.json, figures) are written if one of the DIRs has them. The same
+/// command again changes nothing, and continues after an interruption.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Merge {
     /// Runs, or folders that hold runs

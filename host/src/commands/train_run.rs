@@ -26,7 +26,6 @@ use std::path::Path;
 /// The run's name in its records, and its figure's.
 const RUN: &str = "train";
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: RUN,
     figure: "P and Q of a training run, and their learning progress",

@@ -19,7 +19,6 @@ pub(super) fn before() -> io::Result<()> {
     strike(|| ())
 }
 
-/// Writes.
 pub(super) fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
     let half = |mut file: &File| drop(file.write_all(&content[..content.len() / 2]));
     strike(|| half(file))?;

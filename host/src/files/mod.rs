@@ -27,9 +27,7 @@ pub const NEW: &str = ".ictd-new-";
 pub enum Kind {
     /// Nothing, or what cannot be seen.
     Nothing,
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// A link, a device, a pipe.
     Other,

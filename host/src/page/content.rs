@@ -21,7 +21,6 @@ pub enum Damaged {
     LeaveOut,
 }
 
-/// The content of the page.
 pub struct Content {
     /// In the paper's order.
     pub runs: Vec<RunPage>,

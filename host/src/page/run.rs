@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct RunPage {
     /// The command, for example `demo`.
@@ -32,9 +31,7 @@ pub struct RunPage {
     pub claims: Vec<Claim>,
     /// There are claims, which are not shown, since run.json does not vouch for the results.
     pub withheld: bool,
-    /// The other results.
     pub numbers: Map<String, Value>,
-    /// Its figures, drawn again.
     pub figures: NamedFigures,
     /// P and Q as they emerge, frame by frame.
     pub frames: Vec<Figure>,
@@ -92,7 +89,6 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
 }
 
 impl RunPage {
-    /// Reads a run.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
         let Results { command, figure, seed, config, claims, mut numbers } = results(path)?;
         for key in ["holds", "files", "seconds"] {
@@ -135,7 +131,6 @@ impl RunPage {
         (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
     }
 
-    /// Returns the heading.
     pub fn title(&self) -> &str {
         self.figure.as_deref().unwrap_or(&self.name)
     }

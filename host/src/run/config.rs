@@ -88,9 +88,7 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
 
 /// What stands in a folder beside its files.
 pub struct FolderEntry {
-    /// Its name.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
     /// The `command` of its config.toml; none without one. Or why it is no run: a link, unreadable, damaged.
     pub command: Result<Option<String>, String>,

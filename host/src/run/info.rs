@@ -28,7 +28,6 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The file's name.
 pub const FILE_NAME: &str = "run.json";
 
 /// The outcome of a process whose run is complete.
@@ -71,24 +70,20 @@ impl RunManifest {
         }
     }
 
-    /// The digest of a seed's parameters.
     pub fn seed(&mut self, seed: u64, digest: &str) {
         self.seeds.insert(seed.to_string(), json!(digest));
     }
 
-    /// The digests of files.
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
         for (name, content) in files {
             self.files.insert(name.to_owned(), json!(digest(content)));
         }
     }
 
-    /// The digest of a file.
     pub fn digest(&mut self, name: &str, digest: Digest) {
         self.files.insert(name.to_owned(), json!(digest.to_string()));
     }
 
-    /// Claims that were judged.
     pub fn verdicts(&mut self, claims: &[Claim]) {
         self.verdicts.extend_from_slice(claims);
     }
@@ -123,7 +118,6 @@ impl RunManifest {
         format!("{value:#}\n")
     }
 
-    /// Writes the file.
     pub fn write(&self, directory: &Path, outcome: Option<&str>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         let text = self.to_text(outcome);

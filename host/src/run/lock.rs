@@ -14,7 +14,6 @@ pub const FILE_NAME: &str = ".lock";
 /// The file's first line; the process that holds it stands in the second.
 const MARK: &str = "ictd";
 
-/// The locks of this process.
 static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
 /// The claim of this process on a run directory, until it is dropped or the process ends however it

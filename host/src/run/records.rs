@@ -46,7 +46,6 @@ impl Stream {
     /// Bytes that are written at once.
     const BUFFER: usize = 1 << 16;
 
-    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.digest.bytes(bytes);
         self.buffer.extend_from_slice(bytes);
@@ -96,7 +95,6 @@ impl RunFiles {
         Ok(RunFiles { directory: directory.to_owned(), ..Self::default() })
     }
 
-    /// Adds a file.
     pub fn put(&mut self, name: &str, content: impl Into<Vec<u8>>) {
         self.files.insert(name.to_owned(), content.into());
     }
@@ -119,7 +117,6 @@ impl RunFiles {
         Ok(())
     }
 
-    /// Draws figures among the files, as `NAME.svg`.
     pub fn draw(&mut self, figures: &[(String, Figure)]) {
         for (name, figure) in figures {
             self.put(&format!("{name}.svg"), figure.to_svg());
@@ -169,7 +166,6 @@ impl RunFiles {
         Ok(rows)
     }
 
-    /// Returns the files in memory.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
     }
@@ -235,7 +231,6 @@ impl RunDirectory {
         Ok(RunDirectory { path, _lock: lock })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

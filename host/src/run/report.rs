@@ -17,7 +17,6 @@ pub enum Whose {
     Own,
 }
 
-/// The source of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     whose: Whose,
@@ -50,14 +49,12 @@ impl Source {
 pub struct Claim {
     /// The claim in a few words.
     pub claim: String,
-    /// Its source.
     #[serde(default)]
     pub whose: Whose,
     /// The paper's words or number.
     pub paper: String,
     /// The number of this run.
     pub measured: String,
-    /// The verdict on the claim.
     pub verdict: Verdict,
     /// [`Verdict::DoesNotHold`] if the claim is known not to hold: that it does not is then the expected
     /// result, reported like any other, but not as a failure. In files only if it is so.
@@ -65,16 +62,13 @@ pub struct Claim {
     pub expected: Verdict,
 }
 
-/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does.
     #[default]
     Holds,
     /// For some seeds, for some of its parts, or within the spread only.
     HoldsInPart,
-    /// It does not.
     DoesNotHold,
     /// The interval of what decides has the threshold inside.
     Undecided,
@@ -168,7 +162,6 @@ impl Verdict {
     }
 }
 
-/// The report of one command.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// All results, the content of `--json`.
@@ -183,7 +176,6 @@ pub struct Report {
     pub closing: String,
     /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,
-    /// The files written.
     pub files: Vec<PathBuf>,
     /// Wall-clock seconds, if they are reported.
     pub seconds: Option<f64>,

@@ -11,7 +11,6 @@ use crate::files::{self, Kind, Staged};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The journal's name.
 pub const JOURNAL: &str = ".ictd-commit";
 
 /// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old` that

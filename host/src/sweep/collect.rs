@@ -23,7 +23,6 @@ pub(crate) const SUMMARY: &str = "summary.csv";
 /// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
 
-/// The collected tables.
 #[derive(Debug, Serialize)]
 pub struct Collected {
     /// How many runs the plan has.

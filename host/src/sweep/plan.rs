@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The most runs.
 const RUNS: usize = 10_000;
 /// The most seeds of all runs together.
 const SEEDS: usize = 1_000_000;
@@ -26,14 +25,12 @@ pub struct Plan {
     pub seeds: Vec<u64>,
 }
 
-/// One recipe of a plan.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
     /// The folder of its recipe.
     pub folder: String,
     /// Its value on each of the plan's axes.
     pub values: Vec<String>,
-    /// Its settings.
     pub recipe: Recipe,
 }
 
@@ -132,23 +129,13 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Takes a table of a plan, if it is there. A setting that has an older name gets its name, so that one with two names is
-/// noticed.
+/// Takes a table of a plan, if it is there.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
-    let typed = match plan.remove(name) {
-        None => Table::new(),
-        Some(Value::Table(table)) => table,
-        Some(_) => return Err(format!("{name}: expected a table")),
-    };
-    let mut table = Table::new();
-    for (key, value) in typed {
-        let key = setting(&key).map_or(key, |setting| setting.name.to_owned());
-        if table.contains_key(&key) {
-            return Err(format!("{name}: {key}: there twice; expected each setting once"));
-        }
-        table.insert(key, value);
+    match plan.remove(name) {
+        None => Ok(Table::new()),
+        Some(Value::Table(table)) => Ok(table),
+        Some(_) => Err(format!("{name}: expected a table")),
     }
-    Ok(table)
 }
 
 /// Returns the value of a setting as it is typed.

@@ -84,7 +84,6 @@ struct Sorted {
     /// The claims of `ours`, released when they are dropped.
     claims: Vec<RunLock>,
     ours: Vec<u64>,
-    /// Checkpoints of `ours`.
     begun: Vec<Checkpoint>,
     /// Seeds that another process of this machine trains.
     held: Vec<u64>,

@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The options of the run, as `--config` takes them.
 pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
@@ -46,7 +45,6 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
     Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
 }
 
-/// The directory of a run.
 pub struct TrainDirectory {
     path: PathBuf,
     recipe: Recipe,
@@ -138,7 +136,6 @@ impl TrainDirectory {
         Ok((first, options, text))
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -19,10 +19,8 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Train {
-    /// The recipe.
     #[serde(flatten)]
     pub recipe: Recipe,
-    /// The seeds.
     pub seeds: Seeds,
     /// The way the run is watched.
     #[serde(skip)]
@@ -81,19 +79,19 @@ impl FromArgMatches for Train {
     }
 }
 
-const ABOUT: &str = "Trains by multi-task TD (Algorithm 1), many seeds side by side";
+const ABOUT: &str = "Train by multi-task TD (Algorithm 1), many seeds side by side";
 
 const LONG_ABOUT: &str = "\
-Trains by multi-task TD (Algorithm 1), many seeds side by side
+Train by multi-task TD (Algorithm 1), many seeds side by side
 
 Section 5 and App. \"Experiment Setup\": each task is a new Markov reward process. Every --log-every tasks the network is \
 compared with batch TD in a fresh context of the last task: P and Q element-wise, and VD, IWS, SS. Seeds share SIMD lanes \
 and threads; neither affects any seed's result.
 
-A run is identified by its recipe (all options except the seeds), which names its folder in --out. While it runs, finished seeds are written \
-at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`, \
-goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or \
-machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";
+A run is identified by its recipe (all options except the seeds), which names its folder in --out. Each seed's \
+files are written as soon as it has finished, and its state every few seconds until then. After Ctrl-C or a crash, the same \
+command, or `ictd train --resume DIR`, continues. A command with other seeds adds them, also at the same time from another \
+process or machine. The final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";
 
 impl Default for Train {
     fn default() -> Self {
@@ -101,7 +99,6 @@ impl Default for Train {
     }
 }
 
-/// The seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
     /// This many seeds from the first on.
@@ -123,7 +120,6 @@ impl Seeds {
         (*first, if is_span { Seeds::Count(seeds.len()) } else { Seeds::List(seeds.clone()) })
     }
 
-    /// Their number.
     pub fn count(&self) -> usize {
         match self {
             Seeds::Count(count) => *count,

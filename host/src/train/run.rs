@@ -11,7 +11,6 @@ use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
-/// The result of a run.
 pub struct Trained {
     /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
@@ -25,9 +24,7 @@ pub struct Trained {
 
 /// Writes what seeds leave in their run's directory, and moves a bar.
 pub struct Files<'a> {
-    /// Where to write.
     pub directory: &'a TrainDirectory,
-    /// Counts tasks.
     pub bar: &'a ProgressBar,
     /// Between two checkpoints.
     pub every: Duration,

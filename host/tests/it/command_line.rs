@@ -85,10 +85,6 @@ fn a_bad_config_file_is_named_with_the_option() {
         let line = refused(&format!("demo --config {}", file.display()));
         assert!(line.contains("c.toml") && line.contains(reason), "{text}: {line}");
     }
-    // By its name, and by an older one.
-    std::fs::write(&file, "command = \"predict\"\nfile = \"x.csv\"\nfeatures = 4\ndim = 6\n")
-        .unwrap();
-    assert!(refused(&format!("--config {}", file.display())).contains("dim: there twice"));
     assert!(refused("demo --config /nowhere.toml").contains("/nowhere.toml"));
 }
 
@@ -129,7 +125,7 @@ fn a_value_with_the_name_of_a_command_is_a_value() {
         ("ictd --out=demo", "ictd train --out=demo --tasks=20"),
         ("ictd --json --out train train", "ictd --json --out train train --tasks=20"),
         ("ictd --seed 1 train --out demo", "ictd --seed 1 train --out demo --tasks=20"),
-        ("ictd --mrps 3", "ictd train --mrps 3"),
+        ("ictd --tasks 3", "ictd train --tasks 3"),
     ] {
         assert_eq!(inserted(typed, text).as_deref(), Ok(want));
     }

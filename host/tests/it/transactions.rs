@@ -246,7 +246,7 @@ fn a_fault_at_any_operation_of_a_sweep_loses_nothing() {
     let place = || {
         let directory = prepared(&[]);
         let text = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\n\
-                    log-every = 2\n[grid]\nlr = [0.1, 0.2]\n";
+                    log-every = 2\n[grid]\nlearning-rate = [0.1, 0.2]\n";
         fs::write(directory.path().join("plan.toml"), text).unwrap();
         directory
     };

@@ -234,10 +234,10 @@ fn a_plan_of_somebody_else_is_bounded() {
     let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
     let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
     for (plan, is_read) in [
-        (format!("seeds = 100000\n[grid]\nlr = [{}]\n", list(10)), true),
+        (format!("seeds = 100000\n[grid]\nlearning-rate = [{}]\n", list(10)), true),
         (
             format!(
-                "seeds = 1\n[grid]\nlr = [{}]\nlayers = [{}]",
+                "seeds = 1\n[grid]\nlearning-rate = [{}]\nlayers = [{}]",
                 list(999),
                 many(10, &|i| format!("{},", i + 1))
             ),
@@ -245,10 +245,10 @@ fn a_plan_of_somebody_else_is_bounded() {
         ),
         (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), false),
         (format!("seeds = \"{}\"\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = 1\n[grid]\nlr = [{0}]\ngain = [{0}]\n", list(999)), false),
-        (format!("seeds = 1\n[grid]\nlr = [{}]\n", list(100_000)), false),
+        (format!("seeds = 1\n[grid]\nlearning-rate = [{0}]\ngain = [{0}]\n", list(999)), false),
+        (format!("seeds = 1\n[grid]\nlearning-rate = [{}]\n", list(100_000)), false),
         (format!("seeds = 1\n[settings]\ntask = \"{}\"\n", "boyan,".repeat(150_000)), false),
-        (format!("seeds = 1\n[settings]\nlr = {}\n", "[".repeat(1_000_000)), false),
+        (format!("seeds = 1\n[settings]\nlearning-rate = {}\n", "[".repeat(1_000_000)), false),
         (format!("seeds = 1\na{} = 1\n", ".a".repeat(400_000)), false),
         ("seeds = 1\n".repeat(100_000), false),
         ("\u{0}".repeat(1_000_000), false),

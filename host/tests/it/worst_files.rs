@@ -28,7 +28,7 @@ const OF_TABLES: &[&str] = &[
     "evaluate --model universal --data",
     "evaluate --data data.csv --queries",
     "predict --gamma 0.9999",
-    "predict --features 16 --model deep.ictd",
+    "predict --dim 16 --model deep.ictd",
     "compare data.csv",
 ];
 const OF_MODELS: &[&str] = &[

@@ -73,7 +73,6 @@ pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
     /// Tasks of each column.
     tasks_per_column: usize,
-    /// The estimators, with their settings.
     candidates: &'a [Candidate],
     /// The names of the estimators, each once.
     names: Vec<&'a str>,
@@ -179,7 +178,6 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Returns the results as text.
     pub(super) fn text(&self, of_columns: &str) -> String {
         let mut text = format!(
             "normalised errors: mean (prediction - return)^2 / variance of the returns (1: their mean);\n\
