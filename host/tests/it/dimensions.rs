@@ -1,6 +1,6 @@
 //! Data and models of any number of features.
 
-use crate::common::{numbers, object, refused};
+use crate::common::{numbers, object, refused, safetensors};
 use std::fmt::Write as _;
 
 /// Returns a CSV of 60 transitions with d features, multiplied by `scale`.
@@ -56,15 +56,8 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         for i in 0..d {
             (q[k * i + i], q[k * i + d + i]) = (-0.125, 0.125);
         }
-        let half = 4 * k * k;
-        let header = format!(
-            r#"{{"P":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[0,{half}]}},"Q":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[{half},{}]}}}}"#,
-            2 * half
-        );
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(header.as_bytes());
-        p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
-        std::fs::write(here.join("model.safetensors"), bytes).unwrap();
+        std::fs::write(here.join("model.safetensors"), safetensors(&[("P", p), ("Q", q)], &[]))
+            .unwrap();
         let line = refused(here, "import model.safetensors --gamma 0.9");
         assert!(line.contains("--layers: the model's file does not have it; expected"), "{line}");
         let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");

@@ -110,27 +110,6 @@ fn weights_ask_for_the_values_of_another_policy() {
 }
 
 #[test]
-fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
-    for (data, line) in [
-        (
-            CYCLE.replace("0,0,1,0", "0,oops,1,0"),
-            "row 3 (line 4), column `phi_1`: `oops`; expected a finite number such as -0.25 or 1e-3",
-        ),
-        (
-            "phi_0,reward,terminal\n1,1,0\n2,2,yes\n".to_owned(),
-            "row 2 (line 3), column `terminal`: `yes`; expected 0 or 1",
-        ),
-    ] {
-        let directory = place(data);
-        let found = refused(directory.path(), "evaluate --data data.csv");
-        assert_eq!(found, format!("error: data.csv: {line}\n"));
-        assert!(!directory.path().join("results/evaluate/results.json").exists());
-    }
-    let missing = refused(place("").path(), "evaluate --data missing.npz");
-    assert!(missing.starts_with("error: missing.npz: "), "{missing}");
-}
-
-#[test]
 fn an_import_is_repeated_bit_for_bit_from_its_config() {
     let directory = place(CYCLE);
     let here = directory.path();

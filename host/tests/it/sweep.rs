@@ -323,27 +323,6 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
 }
 
 #[test]
-fn an_interrupted_sweep_goes_on() {
-    let place = Place::new(&PLAN.replace("tasks = 40", "tasks = 4000"));
-    let out = place.out("out");
-    let child = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")))
-        .args(["sweep", &place.plan, "--shard", "1/48", "--out"])
-        .arg(&out)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !trained(&out).join("seed_0/.lock").exists() {
-        sleep(Duration::from_millis(5));
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let line = text(&output);
-    assert!(kill.success() && output.status.code() == Some(130), "{line}");
-    assert!(line.contains("run the same command again to continue"), "{line}");
-    assert!(trained(&out).join("seed_0/checkpoint.bin").is_file());
-}
-
-#[test]
 fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_written() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);

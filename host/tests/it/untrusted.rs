@@ -1,7 +1,7 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
 use crate::bounds::{MEMORY, bounded, code, refusal};
-use crate::common::{as_train, contents, ictd, json, trained};
+use crate::common::{self, as_train, contents, ictd, json, trained};
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -18,19 +18,8 @@ fn directory() -> TempDir {
 
 /// A `.safetensors` file of (3, 3) tensors.
 fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
-    let mut header = serde_json::Map::new();
-    let metadata = metadata.iter().map(|(k, v)| ((*k).to_owned(), (*v).into()));
-    header.insert("__metadata__".into(), serde_json::Value::Object(metadata.collect()));
-    for (i, name) in names.iter().enumerate() {
-        let place = [36 * i, 36 * (i + 1)];
-        let tensor = serde_json::json!({ "dtype": "F32", "shape": [3, 3], "data_offsets": place });
-        header.insert((*name).into(), tensor);
-    }
-    let header = serde_json::Value::Object(header).to_string();
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header.into_bytes());
-    bytes.extend(std::iter::repeat_n(0.125_f32.to_le_bytes(), 9 * names.len()).flatten());
-    bytes
+    let matrices: Vec<_> = names.iter().map(|name| (name, vec![0.125; 9])).collect();
+    common::safetensors(&matrices, metadata)
 }
 
 /// An array as NumPy writes it.
