@@ -1,4 +1,4 @@
-//! This machine's digests of the core's kernels, beside those of every platform.
+//! This machine's digests of the core's kernels, compared with those of every platform.
 
 use crate::error::{Error, WithContext};
 use ictd_core::digest::{Digest, combine};

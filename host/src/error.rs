@@ -22,7 +22,7 @@ pub enum Error {
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// An error of the numeric core, with what was being done.
+    /// An error of the numeric core, with the computation that failed.
     #[error("{context}: {source}")]
     Core { context: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
@@ -50,7 +50,7 @@ pub enum Problem {
     /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is damaged, or something in it is missing, too large or not usable.
+    /// The file is damaged, or something in it is missing, too large or not usable.
     #[error("{0}")]
     Unusable(String),
     /// Another process works on this run directory.
@@ -72,12 +72,12 @@ impl Problem {
         Problem::Unusable(format!("not a readable {format} file: {reason}"))
     }
 
-    /// A file, or an array in one, is larger than the reader is willing to hold.
+    /// Returns the problem of a file, or an array in one, that is larger than its reader's limit.
     pub(crate) fn too_large(what: &str, bytes: u64, limit: u64) -> Self {
         Problem::Unusable(format!("{what} needs {bytes} bytes: expected at most {limit}"))
     }
 
-    /// A place in a file: a column, a row or a cell, the row counted from 1 after the header.
+    /// Returns the problem of a column, a row or a cell; rows are counted from 1 after the header.
     pub(crate) fn unusable(
         place: impl Display,
         reason: impl Display,
@@ -127,7 +127,7 @@ impl Error {
         Error::Write { path: path.to_owned(), source }
     }
 
-    /// 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
+    /// Returns 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Interrupted | Error::Paused | Error::Stopped => 130,
@@ -155,7 +155,7 @@ impl From<compute::InvalidSetting> for Error {
     }
 }
 
-/// Says what was being done when the core refused.
+/// Adds the name of the computation to an error of the core.
 pub trait WithContext<T> {
     /// Names the computation.
     fn context(self, what: impl ToString) -> Result<T, Error>;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Whether stdout is for one JSON object.
+/// True if stdout is for one JSON object.
 static JSON: AtomicBool = AtomicBool::new(false);
 /// A lock that is held while the answer is printed; true once it was, so that one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);
@@ -28,7 +28,7 @@ static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 /// on the disk is whole at any moment.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Before a command begins.
+/// Resets what is known of the answer before a command begins.
 pub fn begin(json: bool) {
     JSON.store(json, Ordering::Relaxed);
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = false;
@@ -51,7 +51,7 @@ pub fn answer(text: &str, code: u8) -> u8 {
     }
 }
 
-/// As [`answer`], for text of this program's own.
+/// Answers like [`answer`], with this program's own text.
 pub fn answer_text(text: &str) -> u8 {
     let object = || serde_json::json!({ "text": text.trim_end() }).to_string();
     if is_json() { answer(&object(), 0) } else { answer(text, 0) }

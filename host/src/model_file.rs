@@ -23,7 +23,7 @@ const STREAMING_WORK: usize = 1_000_000;
 /// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
-/// The word for the model that ships, where a model's file is asked for.
+/// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
 /// A model as a file has it.
@@ -53,7 +53,7 @@ pub struct Typed {
     pub attention: Option<AttentionKind>,
 }
 
-/// Returns what is typed or what a file says.
+/// Returns the typed setting, or the file's.
 fn either<T: PartialEq, D: Display>(
     option: &'static str,
     typed: Option<T>,
@@ -209,7 +209,7 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
-/// Returns the seeds of a training run in ascending order; none of a source of another kind.
+/// Returns the seeds of a training run in ascending order; no seeds for a source of another kind.
 pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
     let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())

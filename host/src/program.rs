@@ -25,14 +25,14 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Characters that a terminal obeys, or that hide or turn around what stands beside them.
+/// Returns true for characters that a terminal obeys, or that hide or reverse the text around them.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text that may come from anybody, as lines that a terminal shows and does not obey: `\u{1b}` for ESC.
+/// Returns any text as lines that a terminal shows and does not obey: `\u{1b}` for ESC.
 pub fn printable(text: &str) -> String {
     if !text.chars().any(|c| is_hidden(c) && c != '\n') {
         return text.to_owned();
@@ -45,7 +45,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// JSON that a terminal shows and does not obey, of the same value.
+/// Returns JSON of the same value that a terminal shows and does not obey.
 pub fn printable_json(json: &str) -> String {
     let shown = |c: char| match c {
         // Only ever in a string; JSON escapes those of ASCII but DEL itself.

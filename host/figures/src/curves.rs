@@ -59,7 +59,7 @@ impl Axis {
 /// A curve with a band.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend; empty: not in the legend.
+    /// The name in the legend; empty: not in the legend.
     pub label: String,
     /// Common x values.
     pub x: Vec<f64>,
@@ -110,7 +110,7 @@ impl Curves {
         if self.title.is_empty() { 0.0 } else { 22.0 }
     }
 
-    /// Where the legend's entries stand in rows of this width: x, row, and which curve.
+    /// Returns the places of the legend's entries in rows of this width: x, row, and the curve's index.
     fn legend(&self, width: f64) -> Vec<(f64, usize, usize)> {
         let (mut x, mut row) = (0.0, 0);
         let mut places = Vec::new();

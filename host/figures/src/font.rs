@@ -49,7 +49,7 @@ pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     spans(text, style).into_iter().map(window_of_span).sum()
 }
 
-/// Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.
+/// Returns Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.
 fn face(bold: bool) -> Option<&'static Face<'static>> {
     static FACES: [OnceLock<Option<Face>>; 2] = [const { OnceLock::new() }; 2];
     let data = if bold { SEMI_BOLD } else { REGULAR };

@@ -1,8 +1,8 @@
-//! Figures: what is shown, as SVG with the same bytes on every platform.
+//! Figures as SVG, with the same bytes on every platform.
 //!
 //! A [`Figure`] is a title and panels, side by side; a panel holds [`Curves`] with bands or a
 //! [`Heatmap`]. Every length is plain arithmetic, logarithms are `libm`'s, text is as wide as in the embedded
-//! font, and the digests of the bytes stand in `tests/figures.txt`.
+//! font, and `tests/figures.txt` has the digests of the bytes.
 
 mod curves;
 mod font;

@@ -21,7 +21,7 @@ pub(crate) const PANEL_TITLE: TextStyle = text(13.0, Colour::Ink, true);
 pub(crate) const LABEL: TextStyle = text(12.0, Colour::Ink, false);
 pub(crate) const TICK: TextStyle = text(12.0, Colour::FaintInk, false);
 
-/// A colour by what it stands for: a page shows others in the dark.
+/// A colour by its meaning: a page shows others in the dark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colour {
     Ink,

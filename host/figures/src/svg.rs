@@ -129,7 +129,7 @@ impl<'a> Drawing<'a> {
         ));
     }
 
-    /// Shows of what is drawn until [`Drawing::end_clip`] only what lies inside.
+    /// Clips everything that is drawn until [`Drawing::end_clip`] to an area.
     pub(crate) fn clip(&mut self, at: Point, size: Size) {
         let (id, area) = (format!("{}clip{}", self.id, self.count), self.area(at, size, None));
         self.put(&format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##));
@@ -162,7 +162,7 @@ fn spans(text: &str, style: &TextStyle) -> String {
     out
 }
 
-/// Every number of a drawing: in hundredths, without trailing zeros, and without the sign of -0.
+/// Returns a number of a drawing: in hundredths, without trailing zeros, and without the sign of -0.
 fn number(x: f64) -> String {
     let text = format!("{x:.2}");
     match text.trim_end_matches('0').trim_end_matches('.') {

@@ -1,4 +1,4 @@
-//! The Markov chain that is evaluated, with what is known of it.
+//! The Markov chain that is evaluated, with its exact values.
 
 use crate::{D, GAMMA};
 use ictd_core::error::Error;
@@ -27,7 +27,7 @@ pub enum Kind {
     Ring,
 }
 
-/// The chain, and what is known of it.
+/// The chain, and its exact values.
 pub struct Chain {
     pub task: Mrp<f32, D, MAX_STATES>,
     /// v(s).

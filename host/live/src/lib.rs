@@ -120,7 +120,7 @@ impl Live {
         Ok(())
     }
 
-    /// Theorem 1's weights with another learning rate or depth; the context stays.
+    /// Sets another learning rate or depth of Theorem 1's weights; the context stays.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::NonFinite`].
@@ -148,10 +148,10 @@ impl Live {
         self.digest.number(self.chain.least_msve);
     }
 
-    /// One transition: into the context, then both transformers predict every value.
+    /// Observes one transition; then both transformers predict every value.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if the chain has a reward that is none.
+    /// [`Error::NonFinite`] if the chain has a reward that is not finite.
     pub fn step(&mut self) -> Result<(), Error> {
         let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
         self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
@@ -180,7 +180,7 @@ impl Live {
         }
     }
 
-    /// G / n, all that the transformers keep of the context.
+    /// Returns an entry of G / n, the only part of the context that the transformers use.
     pub fn statistic(&self, i: usize, j: usize) -> f32 {
         match self.context.statistic::<K>(GAMMA, 0) {
             Ok(Statistic { g, inverse_len }) if i < K && j < K => g[(i, j)] * inverse_len,

@@ -1,4 +1,4 @@
-//! Two signals, random ones or the reader's hand, and what is predicted of them.
+//! Two signals, random ones or the reader's hand, and their predictions.
 
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
@@ -31,7 +31,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Returns the signals of a seed, none of which has been seen.
+    /// Returns the signals of a seed before the first sample.
     ///
     /// # Errors
     /// None: the constants are in range.

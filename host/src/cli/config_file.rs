@@ -70,7 +70,7 @@ pub fn insert_text(
     let known = command.as_ref().and_then(|name| root.find_subcommand(name));
     let known = known.into_iter().chain([&root]).flat_map(clap::Command::get_arguments);
     let known: Vec<_> = known.collect();
-    // Those of the file, and those of them that are not typed as well.
+    // All options of the file, and those that are not typed as well.
     let (mut all, mut added) = (Vec::new(), Vec::new());
     for (name, value) in &table {
         let argument = known.iter().copied().find(|argument| is_named(argument, name));

@@ -1,4 +1,4 @@
-//! The command line: what is typed, or stands in a config file, becomes a command.
+//! The command line: parses typed arguments, and those of a config file, into a command.
 
 pub mod command;
 pub mod config_file;

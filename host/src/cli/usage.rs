@@ -15,7 +15,7 @@ pub(super) fn command_of(arguments: &[OsString]) -> Option<String> {
     partial(arguments)?.subcommand_name().map(str::to_owned)
 }
 
-/// clap's error in one line that names the option and what is expected.
+/// Returns clap's error as one line that names the option and what is expected.
 pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => s.clone(),

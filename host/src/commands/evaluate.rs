@@ -35,7 +35,7 @@ const DIVERGES: f64 = 100.0;
 /// The weights that the terminal shows.
 const SHOWN: usize = 6;
 
-/// Shown beside the core's reason when the layers overflow.
+/// The advice that is added to the core's reason if the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
 
 /// Predict the values of states from your own transitions, in context
@@ -157,14 +157,7 @@ impl Evaluate {
             ..default
         };
         let recipe = tasks::load(recipe, None)?;
-        if let Method::Trained { parameters, .. } = &estimator.method
-            && parameters.feature_dimension() != recipe.dim
-        {
-            let (of_model, d) = (parameters.feature_dimension(), recipe.dim);
-            let reason =
-                format!("d = {of_model} in the model, {d} in the tasks: expected the same");
-            return Err(Error::option("--model", reason));
-        }
+        check_dimension(estimator, recipe.dim, "the tasks")?;
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
         let verdict = session.on_threads(1, || {
             let contexts = contexts(&recipe, JUDGED, session.seed)?;
@@ -304,13 +297,8 @@ impl Evaluate {
             let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
             return Err(Error::file(file, reason));
         }
-        if let Method::Trained { parameters, attention } = &estimator.method {
-            let of_model = parameters.feature_dimension();
-            if of_model != d {
-                let reason =
-                    format!("d = {of_model} in the model, {d} in the data: expected the same");
-                return Err(Error::option("--model", reason));
-            }
+        check_dimension(estimator, d, "the data")?;
+        if let Method::Trained { attention, .. } = &estimator.method {
             if data.rho.is_some() && !estimator.takes_weights() {
                 let reason = "rho: softmax attention takes no weights; expected a model that does";
                 return Err(Error::file(file, reason));
@@ -322,6 +310,18 @@ impl Evaluate {
         }
         let cost = n.saturating_mul(d).saturating_add((2 * d + 1).pow(3));
         model_file::check_depth("--layers", estimator.layers, cost, [WORK, FEW_LAYERS])
+    }
+}
+
+/// Refuses a model of another number of features than d.
+fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Error> {
+    match &estimator.method {
+        Method::Trained { parameters, .. } if parameters.feature_dimension() != d => {
+            let of_model = parameters.feature_dimension();
+            let reason = format!("d = {of_model} in the model, {d} in {of}: expected the same");
+            Err(Error::option("--model", reason))
+        }
+        _ => Ok(()),
     }
 }
 

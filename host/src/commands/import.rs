@@ -184,7 +184,7 @@ impl Import {
     }
 }
 
-/// P and Q at the end, and their elements on the way if the file has a log.
+/// Draws the final P and Q, and their element-wise metrics over training if the file has a log.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);

@@ -41,7 +41,7 @@ struct MergedRun {
     recipe: Recipe,
     /// The destination comes first.
     places: Vec<TrainDirectory>,
-    /// Those that the runs have, begun or not.
+    /// The seeds of the runs, whether they have begun or not.
     seeds: BTreeSet<u64>,
     /// The seeds that are taken, each with the number of its place.
     taken: Vec<(u64, usize)>,
@@ -102,9 +102,9 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     Ok(runs)
 }
 
-/// Puts a run beside those of its recipe.
+/// Adds a run to those of its recipe.
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
-    // Whose recipe it is stands in the config.
+    // Its config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
     options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
@@ -191,7 +191,7 @@ impl MergedRun {
         self.places[0].has_ended(found)
     }
 
-    /// Writes what was taken, and what is said of all seeds if one of the places says it.
+    /// Writes the copied seeds, and the files about all seeds if one of the places has them.
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);

@@ -1,4 +1,4 @@
-//! `ictd predict`: predictions of a user's signals, and how good they are beside the classical algorithms.
+//! `ictd predict`: predictions of a user's signals, compared with those of classical algorithms.
 
 mod columns;
 mod found;
@@ -31,9 +31,9 @@ const LONGEST_PERIOD: usize = 100_000;
 /// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 20_000;
-/// Streams that go on side by side, before their predictions are written.
+/// Streams that are computed side by side before their predictions are written.
 const STREAMS: usize = 64;
-/// Rows that are read at a time: as many as hold so many cells, within these bounds.
+/// The number of cells that are read at a time, and bounds of the number of their rows.
 const CELLS: usize = 1 << 20;
 const LEAST_BLOCK: usize = 256;
 const BLOCK: usize = 8192;
@@ -274,7 +274,7 @@ impl Series {
         Ok(())
     }
 
-    /// Says what is unusual about the times of the rows.
+    /// Returns a sentence about unusual times of the rows, if there are any.
     fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
         let Some(name) = &columns.time else { return String::new() };
         let clock = &self.clock;
@@ -326,7 +326,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
 }
 
-/// Refuses a stream of which nothing can be judged.
+/// Refuses a stream without a prediction that can be scored.
 fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, gaps, horizon) = (task.judged.longest, task.judged.gaps, task.returns.horizon);
@@ -350,7 +350,7 @@ impl Predict {
         if all.is_empty() { vec![0.9] } else { all }
     }
 
-    /// Opens the models beside the one that ships.
+    /// Opens the models of --model.
     fn given(&self, session: &Session) -> Result<Vec<(String, Estimator)>, Error> {
         model_file::check_seed(&self.model, session.seed)?;
         let open = |source: &PathBuf| {

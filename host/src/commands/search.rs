@@ -41,9 +41,9 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// The file that a search goes on from.
+/// The file from which a search continues.
 const STATE: &str = "state.json";
-/// Its most bytes.
+/// The most bytes of that file.
 const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
@@ -89,7 +89,7 @@ impl Search {
         self.judge(&search.parameters(), session, records)
     }
 
-    /// Judges parameters beside those that ship.
+    /// Compares parameters with those in use.
     fn judge(
         &self,
         found: &UniversalParameters<f32>,

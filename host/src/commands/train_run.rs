@@ -33,7 +33,7 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// Trains, goes on with a run, or adds seeds to it.
+/// Trains a new run, continues one, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,
@@ -60,7 +60,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
+/// Writes the files about all finished seeds. Returns the report, and a line for each seed that diverged.
 pub fn summarise(
     directory: &TrainDirectory,
     options: &Train,
@@ -129,7 +129,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     Ok(vec![(RUN.into(), figure)])
 }
 
-/// Returns what was trained, in one line.
+/// Returns the figure's title: the network, its sizes, the task and the number of seeds.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
     let network = match recipe.network {
@@ -144,7 +144,7 @@ fn title(options: &Train) -> String {
     )
 }
 
-/// Returns the options and the directory of a run that was begun, or of the longer run that goes on from it.
+/// Returns the options and the directory of a run to continue, or of the longer run that continues it.
 fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
     let longer = Recipe { tasks: typed.recipe.tasks, ..Recipe::default() };

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Before any operation.
+/// Fails where the plan has a fault before an operation.
 pub(super) fn before() -> io::Result<()> {
     strike(|| ())
 }

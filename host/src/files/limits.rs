@@ -1,4 +1,4 @@
-//! The limits of what is read, whoever made it: a file that is larger is refused before memory is asked for.
+//! The limits of files that are read, whoever made them: a larger file is refused before memory is allocated.
 
 pub use compute::rows::{LONGEST_NAME as COLUMN_NAME, LONGEST_ROW as ROW};
 

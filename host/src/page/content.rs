@@ -1,4 +1,4 @@
-//! The content of a page: which runs it shows, and what it shows beside them.
+//! The content of a page: its runs, the runs that are left out, and digests.
 
 use super::made::RESULTS;
 use super::run::{RunPage, place, results};
@@ -15,7 +15,7 @@ type LeftOut = Vec<(String, String)>;
 /// The treatment of a run that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// Stop: the report was asked for.
+    /// Stop, since the user requested the report.
     Refuse,
     /// Leave it out, and say so on the page: the report comes with other runs.
     LeaveOut,

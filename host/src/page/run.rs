@@ -72,7 +72,7 @@ pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     Ok(results)
 }
 
-/// Returns true if few names stand side by side in the results: their table grows with the square of that number.
+/// Returns true if no object of the results has too many names: their table grows with the square of that number.
 /// Lists at the top are rows.
 fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
     fn of_value(value: &Value, depth: usize) -> bool {

@@ -59,7 +59,7 @@ pub fn read_run<T: serde::de::DeserializeOwned>(
     run_of_text(&path, command, &text)
 }
 
-/// As [`read_run`], of the file's content.
+/// Returns the seed and options like [`read_run`], from the file's content.
 pub fn run_of_text<T: serde::de::DeserializeOwned>(
     path: &Path,
     command: &str,
@@ -86,11 +86,11 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
     command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }
 
-/// What stands in a folder beside its files.
+/// A folder in a folder.
 pub struct FolderEntry {
     pub name: String,
     pub path: PathBuf,
-    /// The `command` of its config.toml; none without one. Or why it is no run: a link, unreadable, damaged.
+    /// The `command` of its config.toml, if there is one; or why it is not a run: a link, unreadable, damaged.
     pub command: Result<Option<String>, String>,
 }
 

@@ -1,4 +1,4 @@
-//! `run.json`: how a run went, beside what came out.
+//! `run.json`: how a run went.
 //!
 //! Everything else in a run directory is the same bytes for the same `config.toml` on any machine;
 //! what differs from run to run stands here, and in the `report.html` that shows it.
@@ -33,7 +33,7 @@ pub const FILE_NAME: &str = "run.json";
 /// The outcome of a process whose run is complete.
 pub const FINISHED: &str = "finished";
 
-/// Returns how a process ended, from its result: `finished`, `interrupted` (the run can go on), or an error in one line.
+/// Returns how a process ended, from its result: `finished`, `interrupted` (the run can continue), or an error in one line.
 pub fn outcome<T>(result: &Result<T, Error>) -> String {
     match result {
         Ok(_) => FINISHED.into(),
@@ -150,7 +150,7 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     Ok(names(&content))
 }
 
-/// As [`files()`], of the content of a `run.json`.
+/// Returns the names like [`files()`], from the content of a `run.json`.
 pub fn names(content: &[u8]) -> Vec<String> {
     let value = serde_json::from_slice::<Value>(content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();

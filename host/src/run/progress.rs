@@ -22,7 +22,7 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// A line on stderr about what is done, on a terminal or not.
+/// Prints a line about the progress on stderr, whether it is a terminal or not.
 pub fn note(text: &str, silent: bool) {
     if !silent {
         let _ = writeln!(std::io::stderr(), "{}", printable(text));

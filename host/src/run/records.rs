@@ -21,7 +21,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a run: in memory, or read from its directory when asked for.
+/// The files of a run: in memory, or read from its directory when they are needed.
 #[derive(Debug, Default)]
 pub struct RunFiles {
     directory: PathBuf,
@@ -60,12 +60,12 @@ impl Stream {
 }
 
 impl RunFiles {
-    /// No records yet.
+    /// Returns no records.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No records yet, of a run that may write piece by piece in this directory.
+    /// Returns no records of a run that may write piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
     }

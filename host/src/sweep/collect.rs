@@ -35,7 +35,7 @@ pub struct Collected {
     pub diverged: usize,
     /// The seeds of each run that have not finished, as `--seeds` takes them.
     pub missing: BTreeMap<String, String>,
-    /// Those that diverged.
+    /// The seeds of each run that diverged, as `--seeds` takes them.
     pub diverged_seeds: BTreeMap<String, String>,
 }
 
@@ -60,7 +60,7 @@ fn stored(recipe: &Recipe) -> usize {
     }
 }
 
-/// Returns the columns of a table: those of a run, and what follows.
+/// Returns the columns of a table: those of a run, and `rest`.
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
@@ -68,7 +68,7 @@ fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     ["run".to_owned()].into_iter().chain(axes).chain(rest.into_iter().map(str::to_owned)).collect()
 }
 
-/// Returns a point's metrics; none where its run has fewer layers.
+/// Returns a point's metrics; `None` for a layer that its run does not have.
 fn values(point: &LogPoint, layers: usize) -> Vec<Option<f64>> {
     let of_run = METRICS.map(|metric| Some((metric.of)(point)));
     let of_layer = |l: usize| {

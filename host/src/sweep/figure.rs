@@ -31,7 +31,7 @@ pub fn metric(name: &str) -> Result<String, String> {
 /// A run: its value on each axis, and the metric's quartiles.
 type Row = (Vec<String>, [f64; 3]);
 
-/// Returns the figure; none without an axis of several numbers.
+/// Returns the figure, if an axis has several numbers.
 pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get("config.toml")?).into_owned();
     let config: toml::Table = text.parse().unwrap_or_default();

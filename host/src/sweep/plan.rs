@@ -29,7 +29,7 @@ pub struct Plan {
 pub struct PlannedRun {
     /// The folder of its recipe.
     pub folder: String,
-    /// Its value on each of the plan's axes.
+    /// The value of each of the plan's axes.
     pub values: Vec<String>,
     pub recipe: Recipe,
 }
@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// Text of any length, as a line shows it.
+/// Returns the beginning of a text.
 fn brief(text: &str) -> String {
     let short: String = text.chars().take(100).collect();
     if short.len() < text.len() { short + "..." } else { short }

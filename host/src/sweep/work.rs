@@ -25,7 +25,7 @@ pub struct Found {
     pub finished: usize,
     /// The seeds whose parameters are not finite: the run's folder, the seed, and the task by which they diverged.
     pub diverged: Vec<(String, u64, u64)>,
-    /// Those that are claimed on other machines, with what is known of the claims.
+    /// Seeds that are claimed on other machines, with the holders of the claims.
     pub in_use: Vec<String>,
     /// Groups that could not be trained, and why.
     pub failed: Vec<String>,

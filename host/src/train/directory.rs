@@ -36,7 +36,7 @@ pub const RESULTS: &str = "results.json";
 const OF_A_SEED: [&str; 6] =
     ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, CHECKPOINT];
 
-/// The time that another process may take to write what is said of all seeds.
+/// The time that another process may take to write the files about all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the first seed and the options of a run, with its own tasks if it has them.
@@ -114,7 +114,7 @@ impl TrainDirectory {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// Returns the first seed and the options of the `config.toml`; none if there is none yet.
+    /// Returns the first seed and the options of the `config.toml`, if there is one.
     pub fn config(&self) -> Result<Option<(u64, Train)>, Error> {
         let is_there = is_there(&self.path.join(CONFIG), Kind::File)?;
         is_there.then(|| read_run(&self.path)).transpose()
@@ -183,14 +183,14 @@ impl TrainDirectory {
         found.tasks_done >= self.recipe.tasks as u64
     }
 
-    /// Writes where a seed stands.
+    /// Writes a seed's checkpoint.
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// Takes the seeds of the same run that was shorter, where they stand further than here.
+    /// Copies the checkpoints of a shorter run of the same recipe that are further than those here.
     /// Errors: [`Error::File`] for a damaged checkpoint, or while another process trains a seed; [`Error::Write`].
     pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
         for seed in shorter.seeds()? {

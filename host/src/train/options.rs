@@ -36,10 +36,10 @@ pub struct Watching {
     /// Exit code 1 if a seed diverged
     #[arg(long)]
     pub check: bool,
-    /// Continue the run in this directory, with its own options; with --tasks, train it longer, in a folder beside it
+    /// Continue the run in this directory, with its own options; with --tasks, train it longer, in a folder next to it
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// The number of tasks that was typed beside `--resume`.
+    /// The number of tasks that was typed with `--resume`.
     #[arg(skip)]
     pub longer: Option<usize>,
 }
@@ -103,7 +103,7 @@ impl Default for Train {
 pub enum Seeds {
     /// This many seeds from the first on.
     Count(usize),
-    /// These.
+    /// The listed seeds.
     List(BTreeSet<u64>),
 }
 

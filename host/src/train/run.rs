@@ -51,7 +51,7 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from where they stand, on so many threads.
+    /// Trains seeds from their checkpoints, if any, on `threads` threads.
     /// Errors: [`Error::Paused`] after Ctrl-C; those of the files and of the core.
     pub fn train(
         &self,
@@ -121,7 +121,7 @@ pub fn train(
     })
 }
 
-/// Trains seeds that are claimed meanwhile, from where they stand.
+/// Claims seeds and trains them from their checkpoints, if any.
 fn train_claimed(
     files: &Files,
     options: &Train,

@@ -41,7 +41,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error>
     Ok(records)
 }
 
-/// Returns the transformer that a seed ended with; none of an empty log.
+/// Returns the final transformer of a seed; `None` for an empty log.
 pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
     let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
     Some(Parameters {
