@@ -15,9 +15,7 @@ const SWATCH: f64 = 24.0;
 pub struct Curves {
     /// The title above the panel; may be empty.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,

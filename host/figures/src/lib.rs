@@ -47,7 +47,6 @@ const PHONE: f64 = 330.0;
 pub enum Panel {
     /// Curves over a common x axis.
     Curves(Curves),
-    /// A matrix in colours.
     Heatmap(Heatmap),
 }
 

@@ -62,22 +62,14 @@ impl Colour {
 
     /// Returns the colour on white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
-        let [r, g, b] = self.rgb();
+        let (_, [r, g, b]) = self.named();
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
     /// Returns the colour on a page whose style sheet defines the theme's colours, for example `--figure-ink`.
     pub(crate) fn on_page(self) -> String {
-        let name = match self {
-            Colour::Ink => "ink",
-            Colour::FaintInk => "faint-ink",
-            Colour::Axis => "axis",
-            Colour::Grid => "grid",
-            Colour::Paper => "paper",
-            Colour::Curve(index) => &format!("curve-{}", index % CURVES.len()),
-            Colour::Value(_) => return self.hex(),
-        };
-        format!("var(--figure-{name})")
+        let name = self.named().0;
+        name.map_or_else(|| self.hex(), |name| format!("var(--figure-{name})"))
     }
 }
 

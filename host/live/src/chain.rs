@@ -29,7 +29,6 @@ pub enum Kind {
 
 /// The chain, with its true values.
 pub struct Chain {
-    /// The chain itself.
     pub task: Mrp<f32, D, MAX_STATES>,
     /// The true values v(s), (m).
     pub value: SVector<f32, MAX_STATES>,
