@@ -15,8 +15,6 @@ use std::ops::Bound;
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
-    /// Other accepted names.
-    pub aliases: &'static [&'static str],
     /// The accepted values.
     pub values: Values,
     /// The meaning, in a line or two.

@@ -67,7 +67,6 @@ pub struct Curve {
     pub y: Vec<f64>,
     /// The band's lower and upper edge per x; empty for no band.
     pub band: Vec<(f64, f64)>,
-    /// Whether the line is dashed.
     pub dashed: bool,
     /// Whether each point is marked, as measured.
     pub marked: bool,

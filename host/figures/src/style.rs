@@ -3,7 +3,7 @@
 pub(crate) const MARGIN: f64 = 20.0;
 pub(crate) const GUTTER: f64 = 26.0;
 
-/// The style of a text.
+/// How text looks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextStyle {
     pub(crate) size: f64,
@@ -21,7 +21,7 @@ pub(crate) const PANEL_TITLE: TextStyle = text(13.0, Colour::Ink, true);
 pub(crate) const LABEL: TextStyle = text(12.0, Colour::Ink, false);
 pub(crate) const TICK: TextStyle = text(12.0, Colour::FaintInk, false);
 
-/// A colour by its role: a page has other colours in its dark theme.
+/// A colour by its meaning: a page shows others in the dark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colour {
     Ink,
@@ -35,7 +35,7 @@ pub(crate) enum Colour {
     Value(f64),
 }
 
-/// Distinguishable by colour-blind readers and in grey: Tol's "bright" scheme, reordered.
+/// Told apart also with colour-blind eyes and in grey: Tol's "bright" scheme, reordered.
 const CURVES: [[u8; 3]; 7] = [
     [0x35, 0x68, 0xa8],
     [0xd9, 0x54, 0x3d],
@@ -47,17 +47,21 @@ const CURVES: [[u8; 3]; 7] = [
 ];
 
 impl Colour {
-    /// Returns the colour on white paper.
-    pub(crate) fn rgb(self) -> [u8; 3] {
-        match self {
-            Colour::Ink => [0x1d, 0x24, 0x30],
-            Colour::FaintInk => [0x5b, 0x64, 0x72],
-            Colour::Axis => [0x8a, 0x93, 0xa0],
-            Colour::Grid => [0xe6, 0xe9, 0xee],
-            Colour::Paper => [0xff, 0xff, 0xff],
-            Colour::Curve(index) => CURVES[index % CURVES.len()],
-            Colour::Value(value) => diverging(value),
-        }
+    /// Returns the name in a page's style sheet, if the page has a colour of its own for it, and the colour on white paper.
+    fn named(self) -> (Option<String>, [u8; 3]) {
+        let (name, rgb) = match self {
+            Colour::Ink => ("ink", [0x1d, 0x24, 0x30]),
+            Colour::FaintInk => ("faint-ink", [0x5b, 0x64, 0x72]),
+            Colour::Axis => ("axis", [0x8a, 0x93, 0xa0]),
+            Colour::Grid => ("grid", [0xe6, 0xe9, 0xee]),
+            Colour::Paper => ("paper", [0xff, 0xff, 0xff]),
+            Colour::Curve(index) => {
+                let index = index % CURVES.len();
+                return (Some(format!("curve-{index}")), CURVES[index]);
+            }
+            Colour::Value(value) => return (None, diverging(value)),
+        };
+        (Some(name.to_owned()), rgb)
     }
 
     /// Returns the colour on white paper, as `#rrggbb`.
@@ -66,7 +70,7 @@ impl Colour {
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
-    /// Returns the colour on a page whose style sheet defines the theme's colours, for example `--figure-ink`.
+    /// Returns the colour on a page whose style sheet names the theme's colours, for example `--figure-ink`.
     pub(crate) fn on_page(self) -> String {
         let name = self.named().0;
         name.map_or_else(|| self.hex(), |name| format!("var(--figure-{name})"))
@@ -86,8 +90,8 @@ const DIVERGING: [[u8; 3]; 9] = [
     [122, 8, 38],
 ];
 
-/// Returns the colour of a number in [-1, 1]; outside, the colour of the nearer end, and grey for NaN.
-pub(crate) fn diverging(value: f64) -> [u8; 3] {
+/// Returns the colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
+fn diverging(value: f64) -> [u8; 3] {
     if value.is_nan() {
         return [160, 160, 160];
     }

@@ -162,7 +162,6 @@ extern "C" fn signals_digest() -> u64 {
     SIGNALS.read(|signals| signals.digest.value()).unwrap_or(0)
 }
 
-/// Returns the digest of [`crate::story`]; 0 on an error.
 #[unsafe(no_mangle)]
 extern "C" fn story() -> u64 {
     crate::story().unwrap_or(0)

@@ -29,7 +29,6 @@ pub const D: usize = 4;
 /// K, the size of a token.
 pub const K: usize = 2 * D + 1;
 
-/// The discount gamma.
 pub const GAMMA: f32 = 0.9;
 
 /// The first chain that a reader sees.
@@ -59,7 +58,6 @@ const UNKNOWN: Prediction = Prediction { values: [f32::NAN; MAX_STATES], msve: f
 
 /// Everything that the page shows.
 pub struct Live {
-    /// The Markov chain.
     pub chain: Chain,
     /// The agent's state.
     pub state: usize,
@@ -103,9 +101,6 @@ impl Live {
     }
 
     /// Draws a chain; keeps the old one on an error.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Chain::sample`].
     pub fn sample(&mut self, kind: Kind, states: usize, seed: u32) -> Result<(), Error> {
         self.chain = Chain::sample(kind, states, seed)?;
         self.seed = seed;
@@ -114,9 +109,6 @@ impl Live {
     }
 
     /// Changes the chain by [`Chain::edited`].
-    ///
-    /// # Errors
-    /// Returns the errors of [`Chain::edited`].
     pub fn edit(
         &mut self,
         state: usize,

@@ -6,7 +6,6 @@ use ictd_core::predictor::{Outlook, Predictor};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::random_signal;
 
-/// The number of signals.
 pub const SIGNALS: usize = 2;
 
 /// The horizons, in samples.

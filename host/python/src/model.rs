@@ -23,7 +23,7 @@ const LAYERS: usize = 15;
 pub(crate) struct Model {
     pub(crate) estimator: Estimator,
     /// The number of features; `None` if the model takes any number.
-    d: Option<usize>,
+    pub(crate) d: Option<usize>,
     name: String,
 }
 
@@ -113,14 +113,14 @@ impl Model {
 }
 
 /// Returns a stream's weights.
-fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
+pub(crate) fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
     let nonlinear = "softmax attention: its value is not linear in the features";
     let weights = stream.weights().context("the value function")?;
     weights.ok_or_else(|| Error::option("model", nonlinear))
 }
 
 /// Returns a stream's values of the queries.
-fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
+pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
     stream.values(queries, &mut values).context("the value function")?;
     Ok(values)
