@@ -113,7 +113,7 @@ pub fn is_time(name: &str, is_first: bool, cell: &[u8]) -> bool {
     TIMES.contains(&name.to_lowercase().as_str()) || is_first && is_epoch()
 }
 
-/// Parses a mark: 0 or 1, also as other tools write them: 1.0, True.
+/// Reads a mark: 0 or 1, also as other tools write them: 1.0, True.
 pub(crate) fn mark(cell: &[u8]) -> Result<bool, String> {
     let cell = cell.trim_ascii();
     if cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false") {

@@ -210,7 +210,7 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns the elements; `None` if an unsigned integer does not fit.
+/// Returns the elements; none if an unsigned integer does not fit.
 fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
     // The element's bytes, little-endian, in the low end of a word.
     let words = bytes.chunks_exact(size).map(|chunk| {
