@@ -49,7 +49,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     Ok(report)
 }
 
-/// Rejects options that would be ignored.
+/// Refuses options that would be ignored.
 fn check_scale(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     if chosen.iter().any(|e| e.trains()) {
         return Ok(());
