@@ -124,8 +124,8 @@ fn no_layers() -> Error {
     Error::option("--layers", "the universal model has no layers: leave it out")
 }
 
-/// Reads a model by its content, or the model in a folder. For the universal model, pretrained or stored, `gamma` overrides the
-/// file's, and is 0.9 by default. The settings of a `data.npz` are in the `params.json` next to it.
+/// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; the pretrained
+/// one's is 0.9 by default. The settings of a `data.npz` are in the `params.json` next to it.
 pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));

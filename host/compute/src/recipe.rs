@@ -26,7 +26,7 @@ pub struct InvalidSetting {
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 const HORIZON: u32 = 40;
 
-/// The settings of a run, whatever its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
+/// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
 /// the name and the range of each field; files hold a recipe by these names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {

@@ -27,7 +27,7 @@ pub struct RunPage {
     pub made: Option<Provenance>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
-    /// The paper's claims and what was measured.
+    /// The claims, with the measured numbers.
     pub claims: Vec<Claim>,
     /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(500);
 pub struct Found {
     /// The number of finished seeds, from now or before.
     pub finished: usize,
-    /// The seeds whose parameters are not finite: the run's folder, the seed, and the first task after which they were not.
+    /// The seeds whose parameters are not finite: the run's folder, the seed, and the tasks trained by then.
     pub diverged: Vec<(String, u64, u64)>,
     /// Seeds that are locked on other machines, with the holders of the locks.
     pub in_use: Vec<String>,
