@@ -69,7 +69,7 @@ unsafe extern "C" {
     static _stack_start: u32;
 }
 
-/// The word with which the runtime paints the stack before `main`.
+/// The runtime paints the stack with this word before `main`.
 pub(crate) const PAINT: u32 = 0xcccc_cccc;
 
 /// Returns the bytes of stack used at most since it was painted, below an address or in all.

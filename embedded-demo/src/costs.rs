@@ -47,7 +47,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
         while context.len() < length {
             context.observe_transition(&task.transition(&mut state, &mut rng))?;
         }
-        // On copies, so that the next length goes on where this one ended.
+        // Measured on copies, so that the next length continues where this one ended.
         let mut observing = context;
         let t = black_box(task.transition(&mut state.clone(), &mut rng.clone()));
         let (result, observe) =

@@ -34,7 +34,7 @@ type Policy = [usize; STATES];
 type Critic = Context<D, TwoTraces, Forgetting>;
 type Values = ClippedValueFunction<f32, D>;
 
-/// Steps, those between reads of the context, and those between lines of the log.
+/// The number of steps, the steps between two readings of the values, and those between two lines of the log.
 const STEPS: usize = 3_000;
 const READ: usize = 10;
 const SHOWN: usize = 500;
@@ -81,7 +81,7 @@ enum Cost {
     Read,
 }
 
-/// Learns, and returns whether the digest of what was read is the expected one. `measure` runs what has a cost.
+/// Learns, and returns whether the digest of the action values is the expected one. `measure` runs the parts whose cost counts.
 fn learn(mut measure: impl FnMut(Cost, &mut dyn FnMut())) -> Result<bool, Error> {
     let model = UniversalModel::<f32>::pretrained(GAMMA)?;
     let mut context: Critic = model.forgetting(0.998)?;

@@ -178,7 +178,7 @@ mod table {
         model.value_function(context)
     }
 
-    /// Prints what the model that ships costs, beside dense layers.
+    /// Prints the costs of the universal model and of dense layers.
     #[inline(never)]
     fn universal<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
         let model = UniversalModel::<f32>::pretrained(GAMMA)?;
