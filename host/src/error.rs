@@ -1,5 +1,5 @@
 //! The errors that a user sees: always one line that names the option, parameter or file. Functions that return an
-//! [`Error`] document only those that a caller tells from others.
+//! [`Error`] document only those that a caller distinguishes.
 
 use crate::program::printable;
 use std::borrow::Cow;

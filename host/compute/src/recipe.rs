@@ -206,7 +206,7 @@ impl Recipe {
     /// Sets the value, as typed, of a setting by its name.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not take; the recipe as a whole is not
+    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
         let Some(setting) = setting(name) else {

@@ -185,7 +185,7 @@ impl Header {
     fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().collect();
         let is_word = |c: char| c.is_ascii_alphanumeric();
-        // `(3 1)` is no shape, nor 31.
+        // `(3 1)` is neither a shape nor 31.
         if words.windows(2).any(|two| two[0].ends_with(is_word) && two[1].starts_with(is_word)) {
             return None;
         }

@@ -331,7 +331,7 @@ impl Summary<'_> {
         };
         let written = complete(&mut info);
         if written.is_err() {
-            // If that cannot be written either, the file says `running`.
+            // If that cannot be written either, the file keeps `running`.
             let _ = info.write(path, Some(&info::outcome(&written)));
         }
         written
