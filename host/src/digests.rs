@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The digests that every platform must give.
 const EXPECTED: &str = include_str!("../../tests/digests.txt");
 
-/// The digest of a kernel (the last row is of `all`), what that computes, and whether it is as on every platform.
+/// The digest of a kernel (the last row is of `all`), the kernel's description, and whether the digest is the expected one.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
     pub kernel: &'static str,

@@ -1,5 +1,5 @@
 //! The errors that a user sees: always one line that names the option, parameter or file. Functions that return an
-//! [`Error`] document only those that a caller tells from others.
+//! [`Error`] document only those that a caller distinguishes.
 
 use crate::program::printable;
 use std::borrow::Cow;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A command line that clap refused, in one line.
+    /// A command line that clap rejected, in one line.
     #[error("{0}")]
     Usage(String),
-    /// An option, as typed, whose value cannot be used, beyond what its own range check sees; and what is expected.
+    /// An option, as typed, whose value cannot be used though its own range check passed; with the expected value.
     #[error("{option}: {reason}")]
     Option { option: Cow<'static, str>, reason: String },
-    /// A file that cannot be read or does not hold what it should, or a directory that another process works on.
+    /// A file that cannot be read or has unexpected content, or a directory that another process holds.
     #[error("{}: {problem}", path.display())]
     File { path: PathBuf, problem: Problem },
     /// A file or directory that cannot be written.
@@ -44,7 +44,7 @@ pub enum Error {
     Defect(String),
 }
 
-/// Why a file was refused.
+/// Why a file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file could not be read or written.
@@ -63,7 +63,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// This problem in this file.
+    /// Returns the error for this problem in a file.
     pub fn in_file(self, path: &Path) -> Error {
         Error::File { path: path.to_owned(), problem: self }
     }
@@ -112,17 +112,17 @@ impl Error {
         matches!(self, Error::File { problem: Problem::InUse { .. }, .. })
     }
 
-    /// Returns an option whose value cannot be used.
+    /// Returns the error for an option whose value cannot be used.
     pub fn option(option: impl Into<Cow<'static, str>>, reason: impl ToString) -> Self {
         Error::Option { option: option.into(), reason: reason.to_string() }
     }
 
-    /// Returns a file that does not hold what it should.
+    /// Returns the error for a file with unexpected content.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Problem::Unusable(reason.to_string()).in_file(path)
     }
 
-    /// Returns a file or directory that cannot be written.
+    /// Returns the error for a file or directory that cannot be written.
     pub fn write(path: &Path, source: io::Error) -> Self {
         Error::Write { path: path.to_owned(), source }
     }
@@ -143,7 +143,7 @@ impl Error {
         printable(&lines.join(" "))
     }
 
-    /// Returns the error as the one JSON object of `--json`.
+    /// Returns the error as the JSON object of `--json`.
     pub fn to_json(&self) -> String {
         serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use compute::parameters::{MAX_STORED_LAYERS, Universal};
 
-/// Multiplications of a streaming model's value function: about a thousandth of a second.
+/// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
 
 /// The name of the parameters in a run's folder.
@@ -26,17 +26,17 @@ pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 /// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
-/// A model as a file has it.
+/// A model as stored in a file.
 #[derive(Clone, Debug)]
 pub enum AnyModel {
-    /// One without a feature dimension.
+    /// The universal model.
     Universal(Box<Universal>),
-    /// P and Q for d features, and the log that they are the end of, if the file has one.
+    /// P and Q for d features, and the log that ends with them, if the file has one.
     Dense(Box<Parameters>, Option<SeedLog>),
 }
 
-/// What is typed of a model beside its file. A file that says something else is a contradiction, and refused, but for the
-/// number of layers that share their parameters: they can be applied any number of times.
+/// The typed settings of a model. A setting that contradicts the file is an error, except the number of layers that share their
+/// parameters: they can be applied any number of times.
 #[derive(Clone, Debug, Default, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Typed {
@@ -73,7 +73,7 @@ fn either<T: PartialEq, D: Display>(
     Err(Error::option(option, reason))
 }
 
-/// Returns how often layers are applied: as typed if they share their parameters, else as the file says.
+/// Returns the number of applied layers: the typed one if the layers share their parameters, else the file's.
 fn depth(typed: Option<usize>, parameters: &Parameters) -> Result<usize, Error> {
     let shared = parameters.layer_sharing == LayerSharing::Autoregressive;
     let said = parameters.depth.filter(|_| !shared || typed.is_none());
@@ -94,7 +94,7 @@ impl Typed {
     pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
         let layers = depth(self.layers, &parameters)?;
         let said = parameters.gamma;
-        // A stored model has it in single precision.
+        // A stored model has gamma in single precision.
         let is_same = |typed: &f64| said.is_none_or(|said| said as f32 == *typed as f32);
         let said = self.gamma.filter(is_same).or(said);
         let gamma = either("--gamma", self.gamma, said, f64::clone, "a number in [0, 1)")?;
@@ -105,7 +105,7 @@ impl Typed {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Returns the model of a source as for [`open`], or of a run's seed.
+    /// Returns the model of a source of [`open`], or of a run's seed.
     pub fn estimator(&self, source: &Path, seed: u64) -> Result<Estimator, Error> {
         let model = match open(&seed_of_run(source, seed)?, self.gamma)? {
             AnyModel::Universal(model) => model,
@@ -124,9 +124,8 @@ fn no_layers() -> Error {
     Error::option("--layers", "the universal model has no layers: leave it out")
 }
 
-/// Reads a model by its content, or that in a folder. Without a feature dimension are the one that ships and a stored model
-/// that says so: for them `gamma` goes before the file's, and is 0.9 by default. The settings of a `data.npz` are read
-/// from the `params.json` beside it.
+/// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; the pretrained
+/// one's is 0.9 by default. The settings of a `data.npz` are in the `params.json` next to it.
 pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
@@ -152,17 +151,18 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     Ok(AnyModel::Dense(Box::new(parameters), None))
 }
 
-/// Returns the model that ships, for a discount.
+/// Returns the pretrained model for a discount.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
     Universal::pretrained(gamma).context("the model")
 }
 
-/// Returns a model for a stream of d features and a discount: a source as for [`open`]; layers that share their
-/// parameters are applied as often as `layers` says.
+/// Returns a model for a stream of d features and a discount, from a source of [`open`]; layers that share their parameters are
+/// applied `layers` times.
 ///
 /// # Errors
-/// [`Error::File`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
-/// that does not say its depth or is too deep to stream; [`Error::Option`] (`--layers`) for layers of their own, or none.
+/// [`Error::File`] for anything but a model; [`Error::Option`] (`--model`) for a model of another d, of softmax attention, of
+/// unknown depth, or too deep to stream; [`Error::Option`] (`--layers`) for layers with separate parameters, or for a model
+/// without layers.
 pub fn streaming(
     path: &Path,
     d: usize,
@@ -209,7 +209,7 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
-/// Returns the seeds of a training run in ascending order; no seeds for a source of another kind.
+/// Returns the seeds of a training run in ascending order; empty for a source of another kind.
 pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
     let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())
@@ -225,8 +225,8 @@ pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
     run.join(format!("seed_{seed}"))
 }
 
-/// Refuses a depth that would run for minutes (a tiny file may claim any): at most `work` multiplications at `cost` per
-/// layer, but always `least` layers.
+/// Rejects a depth that would run for minutes (a tiny file may claim any): at most `work` multiplications at `cost` per layer,
+/// but always `least` layers.
 pub fn check_depth(
     option: &'static str,
     layers: usize,
@@ -240,7 +240,7 @@ pub fn check_depth(
     Err(Error::option(option, format!("{layers} layers; expected at most {most} here")))
 }
 
-/// Refuses a seed that chooses nothing: of these models none is a folder.
+/// Rejects a seed that has no effect, as none of these models is a folder.
 pub fn check_seed<'a>(
     models: impl IntoIterator<Item = &'a PathBuf>,
     seed: u64,
@@ -293,7 +293,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
     checked.map_err(|problem| problem.in_file(file))
 }
 
-/// Returns the file meant by a path: itself, or the first of the known names in a folder.
+/// Returns the file of a path: the path itself, or the first of the known names in a folder.
 fn file_of(path: &Path) -> Result<PathBuf, Error> {
     if !files::is_folder(path) {
         return Ok(path.to_owned());

@@ -17,12 +17,12 @@ pub fn parsed<T: clap::Args>(line: &str) -> T {
     parsed.and_then(|found| T::from_arg_matches(&found)).unwrap_or_else(|e| e.exit())
 }
 
-/// Returns a parser of a word; help and completion know the words.
+/// Returns a parser of a word; help and completion list the words.
 pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::WORDS).try_map(|word| T::parse_word(&word))
 }
 
-/// Takes the text of a setting, which [`recipe`] parses.
+/// Accepts the text of a setting, which [`recipe`] parses.
 #[derive(Clone)]
 struct SettingText(WordList);
 
@@ -52,7 +52,7 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
             Values::Integers(..) => "MIN..MAX".to_owned(),
             Values::Range(_) => "A..B".to_owned(),
             Values::Words(_) => "TASK[,TASK]".to_owned(),
-            // As clap names those of other options.
+            // The form of clap's own names.
             _ => setting.name.to_uppercase().replace('-', "_"),
         };
         let argument = Arg::new(setting.name)
@@ -67,10 +67,10 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
     })
 }
 
-/// Returns the recipe that options describe.
+/// Returns the recipe of these options.
 ///
 /// # Errors
-/// clap's, for a value that a setting does not take.
+/// Returns clap's error for a value that a setting does not accept.
 pub(crate) fn recipe(found: &ArgMatches) -> Result<Recipe, clap::Error> {
     let mut recipe = Recipe::default();
     for setting in SETTINGS {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use toml_datetime::{Datetime, Offset};
 
-/// The most characters of a cell that a message shows.
+/// The largest number of characters of a cell in a message.
 const SHOWN: usize = 40;
 /// Below this one double precision holds every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
@@ -39,7 +39,7 @@ pub(crate) fn number(cell: &[u8]) -> Result<f64, String> {
     }
 }
 
-/// Returns why a text that is no number may have been meant as one.
+/// Returns why a text that is not a number may have been meant as one.
 fn cause(text: &str) -> Option<&'static str> {
     let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     let is_sign = |c: char| c.is_ascii_digit() || "+-.".contains(c);

@@ -26,7 +26,7 @@ pub struct InvalidSetting {
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 const HORIZON: u32 = 40;
 
-/// The settings of a run, whatever its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
+/// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
 /// the name and the range of each field; files hold a recipe by these names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
@@ -206,7 +206,7 @@ impl Recipe {
     /// Sets the value, as typed, of a setting by its name.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not take; the recipe as a whole is not
+    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
         let Some(setting) = setting(name) else {

@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FRONT: u64 = 1 << 16;
 /// The most bytes of a row, quoted line breaks included.
 pub const LONGEST_ROW: usize = 1 << 20;
-/// The most bytes of a column's name, which may stand in each row of a result.
+/// The largest size in bytes of a column's name, which may appear in each row of a result.
 pub const LONGEST_NAME: usize = 200;
-/// A line that is put after the last row: if it is the end of a cell, a quote is open.
+/// A line that is appended after the last row: a cell that ends with it has an open quote.
 const END: &[u8] = b"\n# the end of the file\n";
-/// How packed files begin, and what they are.
+/// The first bytes of packed files, and their formats.
 const PACKED: [(&[u8], &str); 3] = [
     (b"\x1f\x8b", "gzip"),
     (b"PK\x03\x04", "zip, or a spreadsheet"),
@@ -46,18 +46,18 @@ impl Problem {
 /// The cells of a column that need not be finite numbers; they are read as NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
-    /// Nothing.
+    /// No cell: each must be a finite number.
     Refused,
     /// An empty cell.
     Empty,
-    /// Anything.
+    /// Any cell.
     Any,
 }
 
 /// The columns of a row's numbers and marks.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The columns of numbers, in the order in which they are wanted.
+    /// The columns of numbers, in the requested order.
     pub numbers: Vec<(usize, Gaps)>,
     /// Columns without a name, which must be empty.
     pub empty: Vec<usize>,
@@ -65,15 +65,15 @@ pub struct Layout {
     pub time: Option<usize>,
     /// The column that says which series a row belongs to.
     pub series: Option<usize>,
-    /// The column that marks a row after which nothing follows.
+    /// The column that marks a transition to a terminal state.
     pub terminal: Option<usize>,
-    /// The column that marks a row after which the episode is cut.
+    /// The column that marks a row after which the episode is truncated.
     pub end: Option<usize>,
     /// The expected form in the place of a gap, for messages.
     pub expected: &'static str,
 }
 
-/// Rows of the columns that were asked for.
+/// Rows of the requested columns.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The number of columns.
@@ -82,23 +82,23 @@ pub struct Rows {
     pub row_numbers: Vec<u64>,
     /// (rows, width); NaN is a gap.
     pub numbers: Vec<f64>,
-    /// Times in seconds, or in the unit of their column, NaN where there is none, (rows); empty without such a column.
+    /// Times in seconds, or in the unit of their column, NaN if missing, (rows); empty without such a column.
     pub times: Vec<f64>,
     /// The name of each row's series, (rows); empty without such a column.
     pub series: Vec<String>,
-    /// The way each row's episode goes on, (rows).
+    /// How each row's episode continues, (rows).
     pub marks: Vec<EpisodeEnd>,
     /// The line of the file that each row begins on, (rows).
     pub lines: Vec<u64>,
 }
 
 impl Rows {
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Returns true without any.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
@@ -156,7 +156,7 @@ pub struct RowReader {
     has_record: bool,
 }
 
-/// A source that hands out so many bytes for each row.
+/// A source that limits the number of bytes for each row.
 struct Limited {
     source: Box<dyn Read + Send>,
     left: Arc<AtomicUsize>,
@@ -177,8 +177,8 @@ impl Read for Limited {
 }
 
 impl RowReader {
-    /// Reads the names and the first row; a table without rows has none.
-    /// Errors: [`Problem::Io`]; [`Problem::Unusable`] for names that are too long or no text.
+    /// Reads the names and the first row, if there is one. Returns [`Problem::Io`], or [`Problem::Unusable`] for names that are
+    /// too long or not text.
     pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
@@ -272,9 +272,8 @@ impl RowReader {
         self.reader.position().byte()
     }
 
-    /// Reads at most so many rows; no rows at the end of the file.
-    /// Errors: [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
-    /// none, and a gap where none is expected.
+    /// Reads at most `most` rows; returns no rows at the end of the file. Returns [`Problem::Io`], or [`Problem::Unusable`],
+    /// naming row and column, for a row of another length, an invalid mark, and a gap where a number is expected.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
         let width = layout.numbers.len();
         let mut rows = Rows { width, ..Rows::default() };
@@ -366,7 +365,7 @@ impl RowReader {
     }
 }
 
-/// Refuses a row that ends with the file, in a quote.
+/// Rejects a row whose quote is still open at the end of the file.
 fn closed(record: &ByteRecord) -> Result<(), Problem> {
     if !record.iter().next_back().is_some_and(|cell| cell.ends_with(END)) {
         return Ok(());

@@ -182,7 +182,7 @@ impl Word for TaskSpec {
     }
 }
 
-/// Implements [`Word`](settings::Word) for an enum: each variant's word, then its aliases.
+/// Implements [`Word`](crate::settings::Word) for an enum: each variant's word, then its aliases.
 #[macro_export]
 macro_rules! words {
     ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {

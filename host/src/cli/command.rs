@@ -132,7 +132,7 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
     let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
     match (command, entry) {
         ("train" | "reproduce", _) => &[],
-        // One thread does it all.
+        // These commands compute on one thread.
         ("evaluate" | "export", _) => &["threads"],
         ("merge", _) => &["seed", "threads", "config"],
         (_, Some(_)) => &[],
@@ -140,7 +140,7 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
     }
 }
 
-/// Parses without config file.
+/// Parses arguments without a config file.
 pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let mut root = clap_command();
     let matches = root.try_get_matches_from_mut(arguments)?;

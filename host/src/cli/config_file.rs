@@ -1,5 +1,4 @@
-//! `--config`: the options of a config file that are not typed are added to the command line, so that they pass the
-//! same checks.
+//! `--config`: adds the options of a config file that are not typed to the command line, so that they pass the same checks.
 
 use super::command::{catalogue, clap_command, try_parse, without_effect};
 use super::usage::{command_of, one_line, partial};
@@ -13,7 +12,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Value;
 
-/// The options that a file from elsewhere may not set: where to write, and what to remove.
+/// The options that an untrusted file may not set: where to write, and what to remove.
 const TYPED_ONLY: [&str; 3] = ["config", "out", "resume"];
 
 /// Returns the arguments with those of the config file they name, if any.
@@ -24,14 +23,14 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     });
     let Some(path) = named.map(PathBuf::from) else { return Ok(arguments) };
     if command_of(&arguments).is_some_and(|name| without_effect(&name).contains(&"config")) {
-        // The parser says so.
+        // The parser reports it.
         return Ok(arguments);
     }
     let text = config::read_text(&path, files::read(&path, files::TEXT))?;
     insert_text(arguments, &path, &text)
 }
 
-/// As [`insert`], with the content of the config file.
+/// Inserts the arguments like [`insert`], given the content of the config file.
 pub fn insert_text(
     mut arguments: Vec<OsString>,
     path: &Path,
@@ -70,7 +69,7 @@ pub fn insert_text(
     let known = command.as_ref().and_then(|name| root.find_subcommand(name));
     let known = known.into_iter().chain([&root]).flat_map(clap::Command::get_arguments);
     let known: Vec<_> = known.collect();
-    // All options of the file, and those that are not typed as well.
+    // All options of the file, and only those that are not typed.
     let (mut all, mut added) = (Vec::new(), Vec::new());
     for (name, value) in &table {
         let argument = known.iter().copied().find(|argument| is_named(argument, name));
@@ -80,7 +79,7 @@ pub fn insert_text(
                 let each = values.iter().map(|value| to_arguments(path, name, value));
                 each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
             }
-            // The tasks of a run are beside its config.
+            // The tasks of a run are next to its config.
             Value::String(own) if name == "task" && own.starts_with("own-") => {
                 let file = files::parent(path).join(tasks::FILE_NAME);
                 vec![format!("--task={}#{own}", file.display()).into()]
@@ -92,7 +91,7 @@ pub fn insert_text(
         }
         all.extend(values);
     }
-    // Refused here, the file is named in the message.
+    // An error that is found here names the file.
     all.splice(0..0, [OsString::from("ictd")].into_iter().chain(command.map(OsString::from)));
     if let Err(e) = try_parse(&all) {
         return refuse(one_line(&e, &all));

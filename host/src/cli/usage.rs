@@ -1,11 +1,11 @@
-//! Says what clap refuses in one line that names the option and what is expected.
+//! Converts an error of clap to one line that names the option and the expected value.
 
 use super::command::{clap_command, without_effect};
 use clap::ArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
-/// Returns what clap understands of the arguments, up to the first mistake in them.
+/// Returns the arguments that clap can parse, up to the first mistake.
 pub(super) fn partial(arguments: &[OsString]) -> Option<ArgMatches> {
     clap_command().ignore_errors(true).try_get_matches_from(arguments).ok()
 }
@@ -15,7 +15,7 @@ pub(super) fn command_of(arguments: &[OsString]) -> Option<String> {
     partial(arguments)?.subcommand_name().map(str::to_owned)
 }
 
-/// Returns clap's error as one line that names the option and what is expected.
+/// Returns clap's error as one line that names the option and the expected value.
 pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => s.clone(),

@@ -20,13 +20,13 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Files that say how a run went, not what came out; the page shows what `run.json` says.
+/// Files about how a run went, which are not results; the page shows the content of `run.json`.
 const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
 
-/// The most folders within each other.
+/// The largest depth of folders within each other.
 const DEEPEST: usize = 16;
 
-/// The most files that are shown on the terminal.
+/// The largest number of files that the terminal shows.
 const SHOWN: usize = 20;
 
 /// Compare two runs or two files: whether they are bit-equal, and where they first differ
@@ -53,7 +53,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let Compare { a, b, figures } = options;
     let is_directory = |path: &Path| match files::is_folder(path) {
         true => Ok(true),
-        // Says what is wrong with it, if it is no file either.
+        // Reports why it cannot be opened, if it is not a file either.
         false => files::open(path).map(|_| false).map_err(|e| Error::file(path, e)),
     };
     let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
@@ -134,7 +134,7 @@ fn overlaid(
     figures.iter().map(write).collect()
 }
 
-/// Returns how many files there are on either side, and those that differ, in the order of their names.
+/// Returns the number of files on either side, and those that differ, in the order of their names.
 fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     let (in_a, in_b) = (files_below(a)?, files_below(b)?);
     let all: BTreeSet<_> = in_a.union(&in_b).collect();
@@ -158,7 +158,7 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     Ok((all.len(), differences))
 }
 
-/// Returns whether a file is the same in two runs, in which no link is followed.
+/// Returns true if a file is the same in two runs; follows no links.
 fn is_equal(a: &Path, b: &Path, name: &Path) -> Result<bool, Error> {
     let [path_a, path_b] = [a, b].map(|run| run.join(name));
     let open = |path: &Path| {
@@ -201,7 +201,7 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Returns the files that differ, as a table for a human.
+/// Returns the files that differ, as a table.
 fn text(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return String::new();

@@ -26,13 +26,13 @@ use std::path::{Path, PathBuf};
 /// algorithm's step.
 const WORK: usize = 300_000_000;
 
-/// The layers that any number of transitions may have.
+/// The number of layers that any number of transitions may have.
 const FEW_LAYERS: usize = 1000;
 
-/// A TD error this many times that of predicting 0 is no prediction.
+/// A TD error this many times that of predicting 0 counts as divergence.
 const DIVERGES: f64 = 100.0;
 
-/// The weights that the terminal shows.
+/// The number of weights that the terminal shows.
 const SHOWN: usize = 6;
 
 /// The advice that is added to the core's reason if the layers overflow.
@@ -137,7 +137,7 @@ impl Evaluate {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Judges the model in contexts of a file's tasks.
+    /// Evaluates the model in contexts of a file's tasks.
     fn judge(
         &self,
         file: &Path,
@@ -290,7 +290,7 @@ impl Evaluate {
         Ok(Measured { results, text, claims: Vec::new() })
     }
 
-    /// Refuses data that the model does not take, and layers that would take minutes: a file may say any number of them.
+    /// Rejects data that the model does not accept, and layers that would take minutes: a file may claim any number of them.
     fn check(&self, file: &Path, estimator: &Estimator, data: &Transitions) -> Result<(), Error> {
         let (d, n) = (data.d, data.len());
         if d > MAX_FEATURES {
@@ -313,7 +313,7 @@ impl Evaluate {
     }
 }
 
-/// Refuses a model of another number of features than d.
+/// Rejects a model whose number of features is not d.
 fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Error> {
     match &estimator.method {
         Method::Trained { parameters, .. } if parameters.feature_dimension() != d => {

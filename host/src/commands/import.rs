@@ -1,4 +1,4 @@
-//! `ictd import`: parameters that were trained elsewhere become a run.
+//! `ictd import`: makes a run of parameters that were trained elsewhere.
 
 use crate::error::{Error, Problem, WithContext};
 use crate::experiments::experiment::{self, Experiment, Measured, Runner};
@@ -33,7 +33,7 @@ const RUN: &str = "import";
 /// The name of the stored model in the run's folder.
 const MODEL_FILE: &str = "model.ictd";
 
-/// Multiplications of a task's comparison: some hundredths of a second.
+/// Limit of the multiplications of a task's comparison: some hundredths of a second.
 const WORK: usize = 50_000_000;
 
 /// Import P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
@@ -87,7 +87,7 @@ impl Import {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let folder = model_file::seed_of_run(&self.file, session.seed)?;
         let log = folder.join(DATA_FILE);
-        // The log says alpha, and all its points; the final parameters are the same.
+        // The log has alpha and all points; the final parameters are the same.
         let file = if files::kind(&log) == Kind::File { &log } else { &folder };
         let AnyModel::Dense(parameters, log) = model_file::open(file, None)? else {
             return Err(Error::file(file, "the universal model; expected P and Q"));
@@ -210,11 +210,11 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     Ok(figures)
 }
 
-/// Returns the learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log says it.
+/// Returns the learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log has it.
 fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
     let point = log.and_then(|log| log.points.last());
     match point.map_or(f64::NAN, |point| point.alpha) {
-        // A log without it is read so.
+        // A log without alpha is read as NaN.
         alpha if alpha.is_nan() => Ok(1.0),
         alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
         alpha => {
@@ -224,7 +224,7 @@ fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
     }
 }
 
-/// Returns every log point, or the parameters alone, with their element-wise metrics.
+/// Returns every log point, or only the parameters, with their element-wise metrics.
 fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<LogPoint> {
     let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| LogPoint {
         tasks,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// One layer needs fewer seeds than three.
 const ONE_LAYERS_SEEDS: usize = 10;
 
-/// The columns of its text, whatever the terminal.
+/// The width of the text in columns, on any terminal.
 const WIDTH: usize = 80;
 
 /// Runs `verify`, `demo`, `figure-2` and, with ten seeds, `one-layer`.
@@ -28,7 +28,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let started = std::time::Instant::now();
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
-    // Without times and paths, so that the bytes are the same for the same seed on any machine.
+    // No times and paths, so that equal seeds give equal bytes on any machine.
     let mut written = report.clone();
     let few = TrainingBudget { seeds: Some(ONE_LAYERS_SEEDS), ..TrainingBudget::default() };
     let all = TrainingBudget::default();
@@ -45,7 +45,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     report.text = answers(session, &report)?;
     report.brief = true;
-    // No options of its own.
+    // The main job has no options.
     let mut records = RunFiles::new();
     records.put("config.toml", config::to_text("main", session.seed, &json!({}))?);
     records.put("results.json", format!("{:#}\n", written.to_value()));

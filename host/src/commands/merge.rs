@@ -1,4 +1,4 @@
-//! `ictd merge`: training runs that were computed apart, in one folder.
+//! `ictd merge`: joins training runs from several folders in one.
 
 use super::train_run::summarise;
 use crate::error::Error;
@@ -43,13 +43,12 @@ struct MergedRun {
     places: Vec<TrainDirectory>,
     /// The seeds of the runs, whether they have begun or not.
     seeds: BTreeSet<u64>,
-    /// The seeds that are taken, each with the number of its place.
+    /// The seeds that are copied, each with the index of its place.
     taken: Vec<(u64, usize)>,
 }
 
-/// Joins the runs.
-/// Errors: [`Error::File`] for a folder without a run, a damaged file, for what disagrees, and if another process trains one
-/// of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
+/// Joins the runs. Returns [`Error::File`] for a folder without a run, a damaged file, copies that disagree, and if another
+/// process trains one of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();
@@ -102,9 +101,9 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     Ok(runs)
 }
 
-/// Adds a run to those of its recipe.
+/// Adds a run to the runs of its recipe.
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
-    // Its config has the recipe.
+    // The run's config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
     options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
@@ -138,7 +137,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
 }
 
 impl MergedRun {
-    /// Decides where each seed is taken from, and returns those that have no checkpoint.
+    /// Chooses the place of each seed, and returns the seeds without a checkpoint.
     fn choose(&mut self) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
         for (number, place) in self.places.iter().enumerate() {
@@ -234,11 +233,10 @@ fn is_said(place: &TrainDirectory) -> bool {
     files::kind(&place.path().join(RESULTS)) == Kind::File
 }
 
-/// Returns true if two states of a seed may be of one run: equal, or one later than the other with the same log up to
-/// there.
+/// Returns true if two states of a seed may be of one run: equal, or one later than the other with the same log up to then.
 fn agree(a: &Checkpoint, b: &Checkpoint) -> bool {
     if a.tasks_done == b.tasks_done {
-        // As bytes, where NaN equals itself.
+        // Compare bytes, where NaN equals itself.
         let bytes = |c: &Checkpoint| Checkpoint { config: String::new(), ..c.clone() }.to_bytes();
         return bytes(a) == bytes(b);
     }

@@ -234,7 +234,7 @@ impl Predict {
 struct Series {
     name: String,
     clock: Clock,
-    /// A stream for each signal and discount, those of a signal side by side.
+    /// A stream for each signal and discount, grouped by signal.
     tasks: Vec<SignalForecast>,
 }
 

@@ -43,13 +43,13 @@ pub(crate) const ENTRY: Experiment = Experiment {
 
 /// The file from which a search continues.
 const STATE: &str = "state.json";
-/// The most bytes of that file.
+/// The largest size of that file in bytes.
 const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
 /// Fresh tasks for each cell at the end.
 const FRESH_TASKS: usize = 400;
-/// The parameters are as good as those that ship if their loss is at most this much larger.
+/// The parameters are as good as those in use if their loss is at most this much larger.
 const AS_GOOD: f64 = 1.005;
 
 pub fn run(options: &Search, session: &Session) -> Result<Report, Error> {

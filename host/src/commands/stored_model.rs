@@ -14,7 +14,7 @@ use ictd_core::model::{AttentionKind, Header};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The trace decay of `td-lambda`, unless said otherwise.
+/// The default trace decay of `td-lambda`.
 const LAMBDA: f64 = 0.5;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
@@ -45,7 +45,7 @@ pub struct Export {
     #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
     /// The file to write (other commands: a directory)
-    // The same name as the option of every command, which it stands in for.
+    // Named like the option of every command, which it replaces.
     #[arg(long, value_name = "FILE", default_value = "model.ictd")]
     pub out: PathBuf,
 }
@@ -66,7 +66,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
             stored::to_bytes(&model).context("the model")?
         }
         (None, Some(construction)) => constructed(construction, options)?,
-        // clap asks for one of the two.
+        // clap requires one of the two.
         (None, None) => return Err(Error::option("RUN_DIR", "a model is needed")),
     };
     records::write_atomic(&options.out, &bytes)?;
@@ -94,7 +94,7 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
     stored::constructed(construction, options.dim, settings, trace_decay).context("the model")
 }
 
-/// Says what a stored model holds.
+/// Shows the content of a stored model.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes =
         files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;
@@ -130,7 +130,7 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         "nonzero_parameters": parameters.iter().filter(|x| **x != 0.0).count(),
         "largest_parameter": parameters.iter().fold(0.0f64, |a, x| a.max(x.abs())),
         "crc32": format!("{checksum:08x}"),
-        // After its first trace decay come the second one and the learned numbers.
+        // The parameters follow the first trace decay: the second one, then the learned ones.
         "numbers": is_universal.then_some(parameters),
     });
     let mut report = Report::of(command, &found);

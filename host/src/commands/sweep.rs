@@ -15,7 +15,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The most names in a line; all of them are in the object of `--json`.
+/// The largest number of names in a line; the object of `--json` has all.
 const NAMED: usize = 8;
 
 /// Train the recipes of a plan: a grid of settings, with the same seeds, here or in shards anywhere
@@ -43,7 +43,7 @@ const NAMED: usize = 8;
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
-// The plan's tables are no links.
+// The plan's tables are not links.
 #[allow(rustdoc::broken_intra_doc_links)]
 pub struct Sweep {
     /// The plan
@@ -71,7 +71,7 @@ pub struct Sweep {
     pub check: bool,
 }
 
-/// The description of what is collected.
+/// The description of the collected results.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: "sweep",
     figure: "none: a sweep over settings",
@@ -114,7 +114,7 @@ fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, repor
     }
 }
 
-/// Returns the first names in a line.
+/// Returns the first names as a line.
 fn shown(all: &[String], between: &str) -> String {
     let more = if all.len() > NAMED { ", ..." } else { "" };
     format!("{}{more}", all[..all.len().min(NAMED)].join(between))

@@ -23,7 +23,7 @@ use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The run's name in its records, and its figure's.
+/// The name of the run in its records, and of its figure.
 const RUN: &str = "train";
 
 pub(crate) const ENTRY: Experiment = Experiment {
@@ -75,7 +75,8 @@ pub fn summarise(
     let results = json!({ "seed": summary.seed, "config": summary.options, "seeds": seeds });
     let mut report = Report::of(RUN, &results);
     let diverged = diverged(&summary.runs);
-    // The same bytes for the same recipe and seeds on any machine, after any interruption, however the seeds came.
+    // Equal recipes and seeds give equal bytes on any machine, after any interruption, in whatever order the seeds were
+    // trained.
     let mut records = RunFiles::new();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
@@ -103,8 +104,8 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     runs.iter().filter_map(line).collect()
 }
 
-/// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
-/// out; a run without IWS, SS and VD shows its errors in their place.
+/// Returns the run's figure, from `config.toml` and `records.csv`. Leaves out panels without data; a run without IWS, SS and VD
+/// shows its errors instead.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;

@@ -31,15 +31,15 @@ use std::path::{Path, PathBuf};
 /// transition streams into its context, and its value function is compared with the true one,
 /// MSVE = sum_s d(s) (v_TF(s) - v(s))^2 with d the stationary distribution.
 ///
-/// `--task mdp` is the paper's text: a random MDP under a random policy with random features (3 actions; it does not
-/// say how many).
-/// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
-/// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
+/// `--task mdp` is the paper's text: a random MDP under a random policy with random features (3 actions; the paper does not
+/// state their number).
+/// `--task loop --min-states 5 --max-states 15` is the authors' code (which uses TD itself in place of the transformer): Loop
+/// MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
 /// `--task boyan-representable` is Boyan's chain (Algorithm 3). In these three the value is representable; in
 /// `--task boyan` (Algorithm 2) it is not.
 ///
-/// `--model` puts another transformer in its place: `universal`, or a trained one of d features; or all seeds of
-/// a run, whose median is shown with its quartiles, beside predicting 0.
+/// `--model` uses another transformer: `universal`, or a trained one of d features; or all seeds of a run, shown as median and
+/// quartiles next to the error of predicting 0.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {

@@ -42,7 +42,7 @@ pub enum Runner {
 }
 
 impl Experiment {
-    /// Returns true if the experiment trains, so that a scale changes it.
+    /// It trains, so that a scale changes it.
     pub fn trains(&self) -> bool {
         matches!(self.run, Runner::Spec(_))
     }
@@ -94,7 +94,7 @@ impl Experiment {
     }
 }
 
-/// Rejects a user's file inside the folder that a run replaces.
+/// Refuses a user's file that lies in the folder which a run replaces.
 ///
 /// # Errors
 /// [`Error::File`] for such a file.

@@ -258,7 +258,7 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
 
 /// alpha of Theorem 1's layers, as in Figure 1.
 const ALPHA: f64 = 0.2;
-/// The error with one layer fewer than in training, and with twice as many, divided by that with as many.
+/// The errors with one layer fewer and with twice the layers of training, divided by that with the layers of training.
 const FEWER: &str = "error with one layer fewer";
 const TWICE: &str = "error with twice the layers";
 

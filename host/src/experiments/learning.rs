@@ -1,7 +1,6 @@
-//! The training runs that the figures about learning share, and their numbers averaged over seeds.
+//! The training runs that the figures about learning share, and their measurements averaged over seeds.
 //!
-//! A run that several figures show is trained once: it lives in `runs/`, in the folder of its recipe, beside the
-//! figures' directories, and its seeds are taken from there.
+//! A run that several figures show is trained once, in `runs/` next to the figures' directories, in the folder of its recipe.
 
 use super::measurements::{MatrixEntry, MeasurementTable};
 use super::statistics::{Interval, mean_and_stderr, resampled};
@@ -16,10 +15,10 @@ use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
 
-/// The most pictures that the animation of P and Q has.
+/// The largest number of frames of the animation of P and Q.
 const FRAMES: usize = 40;
 
-/// How much is trained; by default as much as for the paper's figure.
+/// The scale of training; by default that of the paper's figure.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TrainingBudget {
@@ -32,7 +31,7 @@ pub struct TrainingBudget {
 }
 
 impl TrainingBudget {
-    /// Returns how many seeds are trained.
+    /// Returns the number of seeds to train.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(30)
     }
@@ -104,14 +103,15 @@ pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     }
 }
 
-/// Returns what the log and the parameters of a seed say: each metric at the end, `METRIC_tenth` (its mean over each
-/// tenth of the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the shares of energy in the forms of the constructions.
+/// Returns the measurements of a seed's log and parameters: each metric at the end, `METRIC_tenth` (its mean over each tenth of
+/// the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the shares of the squared norm in the forms of
+/// the constructions.
 pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
     let (all, tenth) = (seed.points.len(), seed.points.len().div_ceil(10));
     for (metric, value) in metrics(std::slice::from_ref(seed)) {
         numbers.extend(seed.last().map(|last| number(&metric, value(last))));
-        // One fresh context says little.
+        // A single fresh context is too noisy.
         let parts = if [IWS, SS, MSVE].iter().any(|m| m.name == metric) { 10 } else { 0 };
         for part in 0..parts {
             let last = all.saturating_sub(tenth);
@@ -155,7 +155,7 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     numbers
 }
 
-/// P and Q by blocks.
+/// Returns P and Q by blocks.
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
     let of =
         |m: &[f32]| Blocks::from_entries(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
@@ -164,7 +164,7 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
 
 type Metric = Box<dyn Fn(&LogPoint) -> f64>;
 
-/// Every metric that a run has.
+/// Returns every metric of a run.
 fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     let stored = run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len());
     let mut all: Vec<(String, Metric)> = Vec::new();
@@ -183,7 +183,7 @@ fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
 
 type Of = fn(&Matrices) -> &[f32];
 
-/// Returns P or Q of a stored layer after a number of tasks, of each seed where it is finite, with its sign.
+/// Returns P or Q of a stored layer after a number of tasks, for each seed where it is finite, sign-aligned.
 fn aligned(run: &[SeedRun], tasks: u64, layer: usize, of: Of) -> Vec<Vec<f64>> {
     run.iter()
         .filter_map(|r| r.points.iter().rev().find(|p| p.tasks == tasks)?.layers.get(layer))
@@ -192,7 +192,7 @@ fn aligned(run: &[SeedRun], tasks: u64, layer: usize, of: Of) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Returns the mean of matrices of so many entries; NaN of none.
+/// Returns the mean of matrices with `entries` entries; NaN without matrices.
 fn mean_of<'a>(matrices: impl Iterator<Item = &'a Vec<f64>>, entries: usize) -> Vec<f64> {
     let matrices: Vec<_> = matrices.collect();
     let count = matrices.len() as f64;
@@ -203,9 +203,9 @@ fn mean_of<'a>(matrices: impl Iterator<Item = &'a Vec<f64>>, entries: usize) -> 
     mean
 }
 
-/// Returns, by the paper's measure of Figure 2, the mean absolute value of each stored layer's entries beside the
-/// expected ones in the mean over seeds, each with its sign, where the largest entry is 1: `p_others_of_mean_L` of
-/// all but the last, `q_others_of_mean_L` of all but the diagonals of the two upper blocks.
+/// Returns, by the paper's measure of Figure 2, the mean absolute value of each stored layer's entries other than the expected
+/// ones, in the sign-aligned mean over seeds scaled to the largest entry 1: `p_others_of_mean_L` without the last entry,
+/// `q_others_of_mean_L` without the diagonals of the two upper blocks.
 pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
     let Some(last) = run.first().and_then(SeedRun::last) else { return Vec::new() };
     let (k, mut found) = (run[0].token_size, Vec::new());

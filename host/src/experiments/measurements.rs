@@ -20,11 +20,11 @@ const MOST_NAMES: usize = 400;
 /// One row of `records.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementRow {
-    /// The run.
+    /// The run's name.
     pub run: String,
     /// The seed; empty for a number of all seeds together.
     pub seed: Option<u64>,
-    /// The metric.
+    /// The metric's name.
     pub metric: String,
     /// The place: a number of tasks, layers or steps; 0 for a metric without a place.
     pub x: f64,
@@ -35,7 +35,7 @@ pub struct MeasurementRow {
 /// One row of `matrices.csv`: an entry of P or Q, sign-aligned per seed and averaged over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixEntry {
-    /// The run.
+    /// The run's name.
     pub run: String,
     /// `P` or `Q`.
     pub matrix: String,
@@ -47,7 +47,7 @@ pub struct MatrixEntry {
     pub column: usize,
     /// The number of tasks trained on.
     pub tasks: u64,
-    /// The entry.
+    /// The value of the entry.
     pub value: f64,
 }
 
@@ -56,9 +56,9 @@ pub struct MatrixEntry {
 pub struct SeedMeasurement {
     /// The seed; `None` for a number of all seeds together.
     pub seed: Option<u64>,
-    /// The place.
+    /// The place: a number of tasks, layers or steps.
     pub x: f64,
-    /// The number.
+    /// The measured number.
     pub value: f64,
 }
 

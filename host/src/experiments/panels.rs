@@ -10,7 +10,7 @@ use crate::train::log::{
 use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use std::path::Path;
 
-/// The largest number of times at which P and Q of a run are drawn: searching for them takes time for each.
+/// The largest number of times for P and Q of a run: drawing searches all entries for each.
 const MOST_TIMES: usize = 64;
 
 /// Returns the number of stored layers of a run that have curves.

@@ -32,7 +32,7 @@ pub struct PanelSpec {
     pub x: fn() -> Axis,
     /// The vertical axis.
     pub y: fn() -> Axis,
-    /// The curves.
+    /// The curves of the panel.
     pub curves: &'static [CurveSpec],
 }
 

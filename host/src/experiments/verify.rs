@@ -1,4 +1,4 @@
-//! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
+//! App. "Numerical Verification of Proofs": compares the four constructions with their algorithms.
 
 use super::experiment::{Experiment, Measured, Runner, run};
 use super::measurements::MeasurementTable;
@@ -21,17 +21,16 @@ const BOUND: f64 = 1e-10;
 
 /// Verify the proofs numerically: a transformer's layers against TD's iterations
 ///
-/// App. "Numerical Verification of Proofs". For each seed a random prompt and random preconditioners
-/// C_l are drawn; y_l is read from the literal transformer, unrolled layer by layer, and w_l from the
-/// classical algorithm, iteration by iteration, all in f64. Shown is the error |<phi_n, w_l> + y_l| for TD(0)
-/// (Theorem 1), TD(lambda), the residual gradient, and average-reward TD, and the same for the
-/// streaming form, which keeps a constant-size statistic instead of the context. Where |phi_n| |w_l| is above 1,
-/// the error is divided by it, since rounding errors grow with the numbers that are rounded.
+/// App. "Numerical Verification of Proofs". For each seed a random prompt and random preconditioners C_l are drawn; y_l is read
+/// from the literal transformer, unrolled layer by layer, and w_l from the classical algorithm, iteration by iteration, all in
+/// f64. The error is |<phi_n, w_l> + y_l|, for TD(0) (Theorem 1), TD(lambda), the residual gradient, and average-reward TD, and
+/// the same for the streaming form, which keeps a constant-size statistic instead of the context. If |phi_n| |w_l| is above 1,
+/// the error is divided by it, since rounding errors grow with the rounded numbers.
 ///
-/// The prompt: features and rewards ~ N(0, 1). The preconditioners: entries ~ N(0, 1), divided by the
-/// matrix's Frobenius norm and multiplied by --c-norm, so that |C_l| = c-norm for every layer and the
-/// iterates stay bounded (`max_abs_value` in the results says how far they went). The authors' code uses C_l = I,
-/// but N(0, 1) entries for average reward, with which the iterates grow to 1e12 and the absolute error with them.
+/// The prompt: features and rewards ~ N(0, 1). The preconditioners: entries ~ N(0, 1), divided by the matrix's Frobenius norm
+/// and multiplied by --c-norm, so that |C_l| = c-norm for every layer and the iterates stay bounded (`max_abs_value` in the
+/// results is their largest absolute value). The authors' code uses C_l = I, but N(0, 1) entries for average reward, which let
+/// the iterates, and the absolute error, grow to 1e12.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Verify {
@@ -88,7 +87,7 @@ const FIGURE: FigureSpec = FigureSpec::Plots(
     1,
 );
 
-/// Its description, known without running it.
+/// The experiment's description.
 pub const ENTRY: Experiment = Experiment {
     id: "verify",
     figure: "App. Numerical Verification of Proofs",
@@ -154,7 +153,7 @@ impl Verify {
     }
 }
 
-/// Judges whether both errors are within the bound; NaN is not.
+/// Tests whether both errors are within the bound; NaN is not.
 pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
     Verdict::of(literal <= BOUND && streaming <= BOUND)
 }

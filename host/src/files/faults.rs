@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `error` | fails |
 //! | `short` | fails; a write has written half |
-//! | `broken` | fails, and so do all that follow |
+//! | `broken` | fails, and so do all later ones |
 //! | `kill` | is the last: the process ends, a write has written half |
 //! | `panic` | panics |
 
@@ -32,7 +32,7 @@ static PLAN: LazyLock<Option<(u64, String)>> = LazyLock::new(|| {
     Some((number.parse().ok()?, kind.to_owned()))
 });
 
-/// Fails if the plan says so; `by_half` does the first half of the operation.
+/// Fails if the plan has a fault here; `by_half` does the first half of the operation.
 fn strike(by_half: impl Fn()) -> io::Result<()> {
     let Some((number, kind)) = &*PLAN else { return Ok(()) };
     let now = DONE.fetch_add(1, Ordering::SeqCst) + 1;

@@ -1,9 +1,9 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
-//! A file may come from anybody. So only regular files are opened, and none larger than the reader says, unless part by
-//! part. In a run directory ([`read_below`], [`pieces_below`], [`stage`], [`lock`]) no link is followed,
-//! and no file is changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]). Errors are
-//! the system's, and those that a function names.
+//! Files are untrusted: only regular files are opened, and none larger than the reader's limit, unless it is read in parts. In
+//! a run directory ([`read_below`], [`pieces_below`], [`stage`], [`lock`]) no link is followed, and no file with a second name
+//! elsewhere is changed. A file appears complete or not at all ([`Staged`]). Errors are the system's, and those that a function
+//! names.
 
 mod faults;
 pub mod limits;
@@ -17,15 +17,15 @@ use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// How the names of files begin that are not complete yet.
+/// The prefix of the names of incomplete files.
 pub const TEMPORARY: &str = ".ictd-";
-/// How the temporary name of a file begins, before its name.
+/// The prefix of a file's temporary name.
 pub const NEW: &str = ".ictd-new-";
 
-/// The kind of a file at a path; a link is a kind of its own, wherever it leads.
+/// The kind of a file at a path; a link is of kind `Other`, wherever it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Nothing, or what cannot be seen.
+    /// Nothing, or a file that cannot be inspected.
     Nothing,
     File,
     Folder,
@@ -48,8 +48,7 @@ pub fn kind(path: &Path) -> Kind {
     fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
 }
 
-/// Returns whether there is a file of the wanted kind, a regular file or a folder, at a path.
-/// Errors: if there is something else.
+/// Returns true if there is a regular file or a folder, as `wanted`, at a path; an error if there is something else.
 pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let found = match fs::symlink_metadata(path) {
@@ -67,12 +66,12 @@ pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
     }
 }
 
-/// Returns true for a folder, and for a link to one: of paths that the user named.
+/// Returns true for a folder, and for a link to one, for paths that the user named.
 pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Returns true for a path that lies in a folder, if both are there.
+/// Returns true for a path inside a folder, if both exist.
 pub fn is_inside(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(path), Ok(folder)) => path.starts_with(folder),
@@ -80,7 +79,7 @@ pub fn is_inside(path: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Returns the last name of a folder's path; "." has one, too.
+/// Returns the last name of a folder's path, also for ".".
 pub fn name_of(folder: &Path) -> String {
     let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -90,7 +89,7 @@ fn refused(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{what}; expected a regular file"))
 }
 
-/// Opens a regular file, and waits for nobody: the other end of a pipe may never come.
+/// Opens a regular file without blocking: the other end of a pipe may never open.
 fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<File> {
     faults::before()?;
     let link = || refused("a link");
@@ -112,34 +111,31 @@ fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<Fil
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("no regular file")) }
 }
 
-/// Opens a file that the user named.
-/// Errors: for anything but a regular file.
+/// Opens a file that the user named. Returns an error for anything but a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().read(true))
 }
 
-/// Opens a file that the user did not name: not a link, and at most `limit` bytes.
-/// Errors: as [`open`].
+/// Opens a file that the user did not name. Returns an error for a link, for anything but a regular file, and for more than
+/// `limit` bytes.
 pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
     let file = opened(path, false, OpenOptions::new().read(true))?;
     check_size(file.metadata()?.len(), limit)?;
     Ok(file)
 }
 
-/// Returns the content of a file that the user named.
-/// Errors: as [`open`]; for more bytes than `limit`.
+/// Returns the content of a file that the user named. Returns the errors of [`open`], and one for more than `limit` bytes.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     content(open(path)?, limit)
 }
 
-/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in a folder that may come from elsewhere.
-/// Errors: as [`read`]; for a link on the way, and for a name that leads out of the folder.
+/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in an untrusted folder. Returns the errors of [`read`],
+/// and one for a link on the way or a name that leads out of the folder.
 pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
     content(open_below(folder, name)?, limit)
 }
 
-/// As [`read_below`], piece by piece.
-/// Errors: as there, and those of `take`.
+/// Reads a file like [`read_below`], piece by piece. Returns its errors, and those of `take`.
 pub fn pieces_below(
     folder: &Path,
     name: &str,
@@ -196,17 +192,17 @@ fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     faults::before()?;
     let bytes = file.metadata()?.len();
     check_size(bytes, limit)?;
-    // Two bytes of JSON or TOML may become a value; what is larger than a text is numbers.
+    // Two bytes of JSON or TOML may become a value; files larger than texts contain numbers.
     room(bytes.saturating_mul(if limit <= TEXT { 32 } else { 4 }))?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
-    // The file may have grown since.
+    // The file may have grown meanwhile.
     check_size(content.len() as u64, limit)?;
     Ok(content)
 }
 
-/// Returns the names in a folder that the user named, in order, and the kinds of the files.
-/// Errors: for more names than anybody has.
+/// Returns the names in a folder that the user named, sorted, and the kinds of the files. Returns an error for more than
+/// [`limits::ENTRIES`] names.
 pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     faults::before()?;
     let mut found = Vec::new();
@@ -218,18 +214,19 @@ pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
     }
-    // Other than a folder's, this order is the same everywhere.
+    // Unlike a folder's, this order is the same everywhere.
     found.sort();
     Ok(found)
 }
 
-/// Returns a name of letters, digits, `_`, `-` and `.`, which does not begin with `.`: as the program's outputs have.
+/// Returns true for a name of letters, digits, `_`, `-` and `.` that does not begin with `.`, like those of the program's
+/// outputs.
 pub fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// Makes a folder that the user named, and those above it.
+/// Makes a folder that the user named, and its parents.
 pub fn make_folders(path: &Path) -> io::Result<()> {
     if is_folder(path) {
         return Ok(());
@@ -239,8 +236,7 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     sync_folder(parent(path))
 }
 
-/// Makes a folder in a run directory.
-/// Errors: if there is something else, also for a link to a folder.
+/// Makes a folder in a run directory. Returns an error if there is something else, including a link to a folder.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     if is_there(path, Kind::Folder)? {
         return Ok(());
@@ -249,7 +245,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
-/// Removes a file, or a link and not where it leads, if it is there.
+/// Removes a file, or a link itself, if it exists.
 pub fn remove(path: &Path) -> io::Result<()> {
     faults::before()?;
     match fs::remove_file(path) {
@@ -264,8 +260,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Brings to the disk which files were made, renamed and removed in a folder.
-/// File systems that cannot are no error.
+/// Flushes to the disk which files were made, renamed and removed in a folder. On a file system without this it succeeds.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::before()?;
     #[cfg(unix)]
@@ -285,7 +280,7 @@ pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that this process alone may write, or the content of one that another process has.
+/// A file that only this process may write, or the content of one that another process has locked.
 pub enum Locked {
     /// This process holds the lock until the file is closed.
     Mine(File),
@@ -293,8 +288,7 @@ pub enum Locked {
     Held(Vec<u8>),
 }
 
-/// Makes a file if it is not there, and locks it.
-/// Errors: for a link, and for a file with another name elsewhere.
+/// Makes a file if it does not exist, and locks it. Returns an error for a link, and for a file with a second name elsewhere.
 pub fn lock(path: &Path) -> io::Result<Locked> {
     loop {
         let mut options = OpenOptions::new();
@@ -321,7 +315,7 @@ pub fn lock(path: &Path) -> io::Result<Locked> {
     }
 }
 
-/// Returns a file's device and number, and how many names it has.
+/// Returns a file's device, its number, and the number of its names.
 #[cfg(unix)]
 fn identity(found: &fs::Metadata) -> (u64, u64, u64) {
     use std::os::unix::fs::MetadataExt;
@@ -333,7 +327,7 @@ fn identity(_found: &fs::Metadata) -> (u64, u64, u64) {
     (0, 0, 1)
 }
 
-/// Replaces a file's content in place: for a lock's few bytes.
+/// Replaces the content of a small file, such as a lock, in place.
 pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
     use std::io::Seek;
     file.set_len(0)?;
@@ -354,22 +348,20 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
-    /// None once it has its name, or shall stay.
+    /// `None` once the file has its name, or is to be kept.
     temporary: Option<PathBuf>,
     /// Holds the lock.
     file: File,
 }
 
-/// Returns the temporary name of a file. It is always the same, so that what a killed process left is used by the
-/// next one.
+/// Returns the temporary name of a file. It is always the same, so that the next process reuses what a killed one left.
 pub fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(NEW);
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)
 }
 
-/// Writes a file under a temporary name.
-/// Errors: as [`begin`].
+/// Writes a file under a temporary name. Returns the errors of [`begin`].
 pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
     let staged = begin(path)?;
     staged.append(content)?;
@@ -377,8 +369,8 @@ pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
     Ok(staged)
 }
 
-/// Begins a file under a temporary name, empty.
-/// Errors: if there is something other than a regular file; if another process writes it.
+/// Begins an empty file under a temporary name. Returns an error if its name is taken by anything but a regular file, or if
+/// another process writes it.
 pub fn begin(path: &Path) -> io::Result<Staged> {
     if !matches!(kind(path), Kind::Nothing | Kind::File) {
         return Err(refused("no regular file stands there"));
@@ -427,18 +419,17 @@ impl Drop for Staged {
     }
 }
 
-/// Writes one file: it is the old one or the new one at any moment.
-/// Errors: as [`stage`].
+/// Writes one file: at any moment it is the old one or the new one. Returns the errors of [`stage`].
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     stage(path, content)?.publish()
 }
 
-/// Removes what killed processes left half-written in a folder.
+/// Removes the incomplete files of killed processes in a folder.
 pub fn sweep(folder: &Path) -> io::Result<()> {
     for (name, kind) in list(folder)? {
         if kind == Kind::File && name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
             let path = folder.join(name);
-            // Unless one is still at it.
+            // Unless a process is still writing it.
             if let Ok(Locked::Mine(_)) = lock(&path) {
                 remove(&path)?;
             }

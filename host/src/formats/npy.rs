@@ -185,7 +185,7 @@ impl Header {
     fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().collect();
         let is_word = |c: char| c.is_ascii_alphanumeric();
-        // `(3 1)` is no shape, nor 31.
+        // `(3 1)` is neither a shape nor 31.
         if words.windows(2).any(|two| two[0].ends_with(is_word) && two[1].starts_with(is_word)) {
             return None;
         }
@@ -210,7 +210,7 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns the elements; `None` if an unsigned integer does not fit.
+/// Returns the elements; none if an unsigned integer does not fit.
 fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
     // The element's bytes, little-endian, in the low end of a word.
     let words = bytes.chunks_exact(size).map(|chunk| {

@@ -1,6 +1,6 @@
-//! Columns of numbers of a CSV file, read row by row: the file need not fit the memory.
+//! Columns of numbers of a CSV file, read row by row: the file need not fit in memory.
 //!
-//! Columns are found by their names in the header line. A cell that is no finite number is a gap.
+//! Columns are found by their names in the header line. A cell that is not a finite number is a gap.
 
 use super::error::excerpt;
 use super::transition_table::column_problem;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The name that stands for standard input.
+/// The name for standard input.
 pub const STDIN: &str = "-";
 
 /// A CSV file of signals, open at its first row.
@@ -100,7 +100,7 @@ impl SignalTable {
     /// Returns the place of a column.
     ///
     /// # Errors
-    /// [`Problem::Unusable`] if there is none of that name, or more than one.
+    /// [`Problem::Unusable`] for a name that is missing or appears twice.
     pub fn column(&self, name: &str) -> Result<usize, Error> {
         let problem = match self.places.get(name) {
             Some(Some(at)) => return Ok(*at),

@@ -22,9 +22,9 @@ pub enum Damaged {
 }
 
 pub struct Content {
-    /// In the paper's order.
+    /// The runs, in the paper's order.
     pub runs: Vec<RunPage>,
-    /// The runs that are not shown, by name, and why.
+    /// The runs left out.
     pub left_out: LeftOut,
     /// The kernels' digests of this machine.
     pub digests: Vec<digests::Row>,
@@ -43,7 +43,7 @@ impl Content {
         Ok(Content { runs, left_out, digests, story })
     }
 
-    /// Returns the files that are not as their run wrote them.
+    /// Returns the files that have changed since their run wrote them.
     pub fn changed(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| {
             let changed = run.made.iter().flat_map(|made| &made.changed);
@@ -52,7 +52,7 @@ impl Content {
     }
 }
 
-/// Reads the runs that are shown, in the paper's order; and names those that are not.
+/// Reads the runs to show, in the paper's order, and names the others.
 fn read(
     directory: &Path,
     damaged: Damaged,
@@ -80,8 +80,8 @@ fn read(
     Ok((runs, left_out))
 }
 
-/// Returns the run of a directory, or the runs in it, by name; and what is left out there, with the reason: links, what
-/// cannot be read, and runs without results, as a training run is until it has finished.
+/// Returns the run of a directory, or the runs in it, by name; and those left out, with the reason: links, unreadable folders,
+/// and runs without results, such as an unfinished training run.
 fn find(
     directory: &Path,
     damaged: Damaged,
@@ -91,7 +91,7 @@ fn find(
     let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
     if has_results(directory) {
         match results(directory) {
-            // The main job's are those of the runs inside.
+            // The main job's results are those of the runs inside.
             Ok(results) if results.command == "main" => {}
             Err(_) if damaged == Damaged::LeaveOut => {}
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! The page around its runs.
+//! The page around the sections of its runs.
 
 use super::content::Content;
 use super::html::{table, tag, text};
@@ -20,7 +20,7 @@ const SCRIPT: &str = concat!(
 );
 const MODULE: &[u8] = include_bytes!("../../assets/report/live.wasm");
 
-/// The page may load nothing but what it holds itself.
+/// The policy that forbids the page to load anything from outside.
 const POLICY: &str = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline' 'wasm-unsafe-eval'; base-uri 'none'; \
                       form-action 'none'";
@@ -62,7 +62,7 @@ pub(super) fn document(content: &Content) -> String {
         &tag("script", SCRIPT.replace("MODULE", &BASE64.encode(MODULE))),
     ];
     let page = tag("head", head.concat()) + &tag("body", body.concat());
-    // Characters that no page may hold, and those that turn around the text beside them.
+    // Characters that a page must not contain, and those that reorder the text around them.
     let stray = |c: char| program::is_hidden(c) && !c.is_ascii_whitespace();
     format!("<!DOCTYPE html>{}", tag("html lang=\"en\"", page)).replace(stray, "\u{fffd}")
 }

@@ -15,10 +15,10 @@ use std::path::Path;
 /// The file of a run's claims and numbers.
 pub(super) const RESULTS: &str = "results.json";
 
-/// How it fails to open a file that is not there, or something else.
+/// The errors of opening a file that is missing, or of another kind.
 const ELSE: [ErrorKind; 4] = [NotFound, NotADirectory, InvalidInput, FileTooLarge];
 
-/// The part of a run.json that is shown.
+/// The part of a run.json that the page shows.
 #[derive(Deserialize)]
 struct Info {
     #[serde(default)]
@@ -29,14 +29,14 @@ struct Info {
     digests: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// The versions and the platform that made a run, and whether its files are still those that it wrote.
+/// The versions and the platform that made a run, and the files that have changed since.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    /// In words.
+    /// The versions and the platform, in words.
     pub by: String,
-    /// Files that are not what the run wrote any more.
+    /// The files that have changed since the run wrote them.
     pub changed: Vec<String>,
-    /// The results are what the run wrote.
+    /// Whether the results are unchanged.
     pub results_stand: bool,
 }
 
@@ -70,13 +70,13 @@ impl Provenance {
             let (mut found, most) = (Digest::EMPTY, of_record(&name));
             let take = |piece: &[u8]| {
                 found.bytes(piece);
-                // A sparse file is all NUL, which no table has: the rest of what may be a TiB says nothing more.
+                // A sparse file is all NUL, which no table contains: the rest of up to a TiB need not be read.
                 let is_table = most < STREAM || !piece.contains(&0);
                 if is_table { Ok(()) } else { Err(InvalidInput.into()) }
             };
             let is_as_written = match files::pieces_below(directory, &name, most, take) {
                 Ok(()) => found.to_string() == digest,
-                // Gone, or something else.
+                // The file is missing, or of another kind.
                 Err(e) if ELSE.contains(&e.kind()) => false,
                 Err(e) => return Err(Error::file(&directory.join(name), e)),
             };
@@ -84,7 +84,7 @@ impl Provenance {
         };
         let listed = info.digests.get("files").cloned().unwrap_or_default();
         let is_listed = listed.contains_key(RESULTS);
-        // Many files, on all cores; in order.
+        // There may be many files: use all cores, and keep their order.
         let files: Vec<_> = listed.into_iter().collect();
         let changed = files.into_par_iter().map(changed).collect::<Result<Vec<_>, _>>()?;
         let changed: Vec<_> = changed.into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! The report of finished runs as a page: one HTML file that needs nothing else, not even a network.
+//! The report of finished runs as a page: one HTML file that needs no other file and no network.
 //!
 //! The same records give the same bytes. Figures are drawn again, in colours that follow the page's theme; text of a
 //! file is escaped, and the page's own policy forbids every request.
@@ -43,7 +43,7 @@ pub fn add(
     Ok(())
 }
 
-/// Writes the page into the directory of the runs; where it is.
+/// Writes the page into the directory of the runs, and returns its path.
 pub fn write(
     directory: &Path,
     damaged: Damaged,
@@ -55,7 +55,7 @@ pub fn write(
     if files::kind(&path) == Kind::File {
         let found = files::read_below(directory, NAME, files::RECORD);
         let found = found.map_err(|e| Error::file(&path, e))?;
-        // Near its beginning.
+        // The title is near the page's beginning.
         let is_ours = found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes());
         if !is_ours {
             return Err(Error::file(&path, "ictd did not write it; expected a page that it wrote"));

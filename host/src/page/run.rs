@@ -19,21 +19,21 @@ pub struct RunPage {
     pub command: String,
     /// The directory's name, unique in a page.
     pub name: String,
-    /// The figure of the paper that it repeats, or what else it shows.
+    /// The figure of the paper that it repeats, or another description.
     pub figure: Option<String>,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
-    /// The versions and the platform that made it, if it says so.
+    /// The versions and the platform that made it, if it has a run.json.
     pub made: Option<Provenance>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
-    /// The paper's claims and what was measured.
+    /// The claims, with the measured numbers.
     pub claims: Vec<Claim>,
-    /// There are claims, which are not shown, since run.json does not vouch for the results.
+    /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,
     pub numbers: Map<String, Value>,
     pub figures: NamedFigures,
-    /// P and Q as they emerge, frame by frame.
+    /// P and Q during training, frame by frame.
     pub frames: Vec<Figure>,
 }
 
@@ -72,8 +72,8 @@ pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     Ok(results)
 }
 
-/// Returns true if no object of the results has too many names: their table grows with the square of that number.
-/// Lists at the top are rows.
+/// Returns true if no object of the results has too many names: the table's size grows with the square of that number. Lists at
+/// the top are rows.
 fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
     fn of_value(value: &Value, depth: usize) -> bool {
         match value {
@@ -96,7 +96,7 @@ impl RunPage {
         }
         let (name, records) = (files::name_of(path), RunFiles::open(path)?);
         let entry = catalogue.entries().find(|entry| entry.id == command);
-        // A command that repeats no figure says "none: " and what it shows.
+        // A command that repeats no figure has "none: " before its description.
         let figure = figure.or(entry.map(|entry| entry.figure.to_owned())).map(|figure| {
             let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", name));
             shows.unwrap_or(figure)
@@ -126,7 +126,7 @@ impl RunPage {
         })
     }
 
-    /// Returns the paper's order, then by name.
+    /// Returns the run's place in the paper's order, and its name.
     pub fn order(&self, catalogue: &Catalogue) -> (usize, String) {
         (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
     }
@@ -135,12 +135,12 @@ impl RunPage {
         self.figure.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns the id of its section.
+    /// Returns the id of the run's section.
     pub fn anchor(&self) -> String {
         anchor(&format!("run-{}", self.name))
     }
 
-    /// Returns how many claims have a verdict.
+    /// Returns the number of claims with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|c| c.verdict == verdict).count()
     }

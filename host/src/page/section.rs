@@ -79,7 +79,7 @@ fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
     tag(&format!("figure class=\"plot{moving}\"{data}"), content)
 }
 
-/// Returns each frame's title and the cells of each of its matrices, in hundredths and in the order in which they are drawn.
+/// Returns each frame's title and the cells of each of its matrices, in hundredths, in drawing order.
 pub fn cells(frames: &[Figure]) -> String {
     let hundredths = |x: f64| x.is_finite().then(|| (100.0 * x).round() as i64);
     let frame = |figure: &Figure| {

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 /// The first line of a run's `config.toml`.
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
-/// Options by their long names, without those that are not given.
+/// Returns options by their long names, without those that are not given.
 pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
@@ -26,8 +26,7 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     Ok(format!("{FIRST_LINE}{body}"))
 }
 
-/// Parses TOML.
-/// Errors: the line, and what is wrong with it.
+/// Parses TOML. Returns the line and the mistake as an error.
 pub fn parse(text: &str) -> Result<Table, String> {
     text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
@@ -48,9 +47,8 @@ fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     Ok((path, text))
 }
 
-/// Returns what the `config.toml` of a run says: its first seed, and the options of a command in it.
-/// Errors: [`Error::File`] if it cannot be read, is of another command, or holds options that are
-/// refused.
+/// Returns the first seed in the `config.toml` of a run, and the options of a command. Returns [`Error::File`] if the file
+/// cannot be read, is of another command, or has invalid options.
 pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,
@@ -94,8 +92,8 @@ pub struct FolderEntry {
     pub command: Result<Option<String>, String>,
 }
 
-/// Returns the folders in a folder that the user named, by name, and the links to such, which nobody follows; none
-/// whose name begins with `.`.
+/// Returns the folders in a folder that the user named, by name, including links to folders, which are not followed; leaves out
+/// names that begin with `.`.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
     let inside = |(name, kind): (OsString, Kind)| {

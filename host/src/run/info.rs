@@ -1,7 +1,7 @@
 //! `run.json`: how a run went.
 //!
-//! Everything else in a run directory is the same bytes for the same `config.toml` on any machine;
-//! what differs from run to run stands here, and in the `report.html` that shows it.
+//! Everything else in a run directory has the same bytes for the same `config.toml` on any machine; what differs between runs
+//! is in this file, and in the `report.html` that shows it.
 //!
 //! | entry | content |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | `command` | the command of `config.toml` |
 //! | `versions` | `ictd` and `rustc`, and the optimisation level that it was compiled at |
 //! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2), `threads`, `cores` |
-//! | `started`, `seconds`, `cpu_seconds` | when the last process that worked on it began (UTC), and what it took (null until it ends) |
+//! | `started`, `seconds`, `cpu_seconds` | when the last process began (UTC), and the time it took (null until it ends) |
 //! | `outcome` | how it ended |
 //! | `digests.seeds` | of a training run: the digest of each seed's final parameters |
 //! | `digests.files` | the digest of each file that the run wrote, FNV-1a with 64 bits of its bytes |
-//! | `verdicts` | the claims that were judged: `claim`, `paper`, `measured`, `verdict` |
+//! | `verdicts` | the tested claims: `claim`, `paper`, `measured`, `verdict` |
 //!
 //! The `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
 //! `running`: a process that holds no lock on the directory and is `running` was killed.
@@ -42,7 +42,7 @@ pub fn outcome<T>(result: &Result<T, Error>) -> String {
     }
 }
 
-/// A process at work on a run, from now on.
+/// A process that works on a run.
 pub struct RunManifest {
     command: String,
     threads: usize,
@@ -56,7 +56,7 @@ pub struct RunManifest {
 }
 
 impl RunManifest {
-    /// Returns a process that begins now.
+    /// Returns the manifest of a process that begins now.
     pub fn new(command: &str, session: &Session) -> Self {
         RunManifest {
             command: command.to_owned(),
@@ -88,7 +88,7 @@ impl RunManifest {
         self.verdicts.extend_from_slice(claims);
     }
 
-    /// Returns the content of the file; without an outcome, that of a process that is at work.
+    /// Returns the content of the file; without an outcome, that of a process that still runs.
     pub fn to_text(&self, outcome: Option<&str>) -> String {
         let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
         // A clock may run backwards, for example in a virtual machine that moves.
@@ -126,7 +126,7 @@ impl RunManifest {
     }
 }
 
-/// Returns a time as text; a clock that is before 1970 or after 9999 shows the end that it is beyond.
+/// Returns a time as text; a time before 1970 or after 9999 is clamped.
 pub fn time_of_day(time: SystemTime) -> String {
     let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()

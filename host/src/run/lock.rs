@@ -1,4 +1,4 @@
-//! One process at a time on a run directory.
+//! Locks a run directory for one process at a time.
 
 use crate::error::{Error, Problem};
 use crate::files::{self, File, Locked};
@@ -16,17 +16,16 @@ const MARK: &str = "ictd";
 
 static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
-/// The claim of this process on a run directory, until it is dropped or the process ends however it
-/// ends: the operating system releases it.
+/// The lock of this process on a run directory, until it is dropped or the process ends in any way: the operating system
+/// releases it.
 #[derive(Debug)]
 pub struct RunLock {
     file: Arc<File>,
 }
 
 impl RunLock {
-    /// Claims the directory.
-    /// Errors: [`Problem::InUse`] if another process holds it, or one on another machine has held it last
-    /// and not said that it ended (not every network file system knows of locks); [`Problem::Io`].
+    /// Locks the directory. Returns [`Problem::InUse`] if another process holds it, or if a process on another machine held it
+    /// last and has not recorded its end (not every network file system supports locks); [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE_NAME);
         let acquire = || -> Result<Self, Problem> {
@@ -81,19 +80,19 @@ pub fn is_marked(content: &[u8]) -> bool {
     content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
-/// Returns true if a process of another machine has not said that it ended.
+/// Returns true if a process of another machine has not recorded its end.
 fn is_elsewhere(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     text.trim().rsplit_once(" on ").is_some_and(|(_, host)| host != files::host())
 }
 
-/// Returns true if a lock is held by a process of this machine, as far as is known: it may end at any moment.
+/// Returns true if a process of this machine holds the lock, as far as is known: it may end at any moment.
 pub fn is_held_here(error: &Error) -> bool {
     matches!(error, Error::File { problem: Problem::InUse { holder, .. }, .. }
         if !is_elsewhere(holder.as_bytes()))
 }
 
-/// Returns who holds the lock, from the file's content, as a line that can be printed.
+/// Returns the holder of the lock, from the file's content, as a printable line.
 pub fn holder(content: &[u8]) -> String {
     let text = String::from_utf8_lossy(content);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty() && *line != MARK);

@@ -1,9 +1,8 @@
 //! The records of a run, which other tools read, and from which every figure is drawn.
 //!
-//! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
-//! CSV files with one row per measurement, and the figures: the same bytes for the same config on any
-//! machine. How the run went stands in `run.json` ([`crate::run::info`]). All files change together, or none
-//! does ([`transaction`]).
+//! A run directory holds `config.toml` (reproduces the run), `results.json` (the output of `--json`), CSV files with one row
+//! per measurement, and the figures: the same bytes for the same config on any machine. `run.json` records how the run went
+//! ([`crate::run::info`]). All files change together, or none does ([`transaction`]).
 
 use crate::error::Error;
 use crate::files::limits::{RECORD, of_record};
@@ -21,12 +20,12 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a run: in memory, or read from its directory when they are needed.
+/// The files of a run: in memory, or read from its directory on demand.
 #[derive(Debug, Default)]
 pub struct RunFiles {
     directory: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
-    /// Where files too large for the memory are written to meanwhile.
+    /// The directory for files that are too large for the memory.
     streams_to: PathBuf,
     streamed: Vec<Stream>,
 }
@@ -37,13 +36,13 @@ pub struct Stream {
     name: String,
     path: PathBuf,
     file: Staged,
-    /// The bytes that are not in the file yet.
+    /// The bytes that are not yet in the file.
     buffer: Vec<u8>,
     digest: Digest,
 }
 
 impl Stream {
-    /// Bytes that are written at once.
+    /// The number of bytes that are written at once.
     const BUFFER: usize = 1 << 16;
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -65,12 +64,12 @@ impl RunFiles {
         Self::default()
     }
 
-    /// Returns no records of a run that may write piece by piece in this directory.
+    /// Returns empty records of a run that may write files piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
     }
 
-    /// Begins a file that need not fit the memory.
+    /// Begins a file that need not fit in memory.
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
         let file = files::begin(&path).map_err(|e| Error::write(&path, e))?;
@@ -105,8 +104,8 @@ impl RunFiles {
         Ok(())
     }
 
-    /// As [`RunFiles::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
-    /// columns.
+    /// Adds a CSV file like [`RunFiles::put_csv`], with the names of the columns: a row is a tuple, and a list in it fills
+    /// several columns.
     pub fn put_table<T: Serialize>(
         &mut self,
         name: &str,
@@ -140,10 +139,9 @@ impl RunFiles {
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
     }
 
-    /// Returns the rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
-    /// one would be empty.
-    /// Errors: [`Error::File`], naming the line and column that cannot be read; without rows, and
-    /// for other columns than [`RunFiles::put_csv`] writes.
+    /// Returns the rows of a CSV file, at least one: no run writes a table without rows, and a figure of one would be empty.
+    /// Returns [`Error::File`], naming the line and column that cannot be read, for a file without rows, and for other columns
+    /// than [`RunFiles::put_csv`] writes.
     pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
@@ -171,7 +169,7 @@ impl RunFiles {
     }
 }
 
-/// Returns rows of CSV, below the names of their fields if it has a head; `name` is the table's, for messages.
+/// Returns rows of CSV, below the names of their fields if `has_head`; `name` is the table's, for messages.
 pub fn to_csv<T: Serialize>(
     name: &str,
     has_head: bool,
@@ -201,17 +199,16 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory and claims it for this process alone, so that a run does not compute for nothing:
-    /// another one that claims it is refused until this claim is dropped. What a killed process left
-    /// is brought to its end ([`transaction`]).
-    /// Errors: [`Error::Write`] if it cannot be made or written to; [`Error::File`] if it holds what this
-    /// program did not write; [`Error::File`] if another process works on it.
+    /// Makes the directory and locks it for this process, so that a run does not compute in vain: other processes cannot lock
+    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]). Returns [`Error::Write`] if the
+    /// directory cannot be made or written to, and [`Error::File`] if it holds files that this program did not write, or if
+    /// another process works on it.
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
         let refuse = |e| Error::write(&path, e);
         let lock = loop {
             files::make_folders(&path).map_err(refuse)?;
             let found = match foreign(&path) {
-                // Another process has just renamed the directory.
+                // Another process has just renamed it.
                 Err(_) if !files::is_folder(&path) => continue,
                 found => found.map_err(refuse)?,
             };
@@ -235,8 +232,7 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Writes all records of a finished run, and its `run.json`, or none of the files changes; those of the run that
-    /// stands there go.
+    /// Writes all records of a finished run, and its `run.json`, or changes no file; removes those of the previous run.
     pub fn finish(
         &self,
         mut records: RunFiles,
@@ -256,7 +252,7 @@ impl RunDirectory {
         transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }
 
-    /// Refuses to replace a file that no run wrote.
+    /// Rejects the replacement of a file that no run wrote.
     fn refuse_foreign<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
@@ -275,7 +271,7 @@ impl RunDirectory {
         }
     }
 
-    /// Writes all files, or none of them changes; where they are, `run.json` last.
+    /// Writes all files, or changes none; returns their paths, `run.json` last.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -284,7 +280,7 @@ impl RunDirectory {
     }
 }
 
-/// Returns the first file in a directory that is no run's, if it is not marked as one.
+/// Returns the first file in a directory that is not a run's, if the directory is not marked as one.
 fn foreign(path: &Path) -> io::Result<Option<String>> {
     let begins = |name, is_ours: fn(&[u8]) -> bool| {
         files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))
@@ -305,7 +301,7 @@ fn foreign(path: &Path) -> io::Result<Option<String>> {
     Ok(found)
 }
 
-/// Writes several files of a folder in a run directory, each whole; they are on the disk then, under their names.
+/// Writes several files of a folder in a run directory, each complete and flushed to the disk under its name.
 pub fn write_all<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Whose words a claim has, and whose measure judges it: they are counted apart.
+/// The origin of a claim's words and of its measure; claims are counted by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {
     /// The paper's words, in its setting and by its measure.
     Paper,
-    /// Words of the paper, or of one that followed it, in a setting or by a measure that these do not speak of.
+    /// Words of the paper, or of a follow-up, in a setting or by a measure that it does not mention.
     Variant,
     /// This project's own.
     #[default]
@@ -25,7 +25,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A claim of this project.
+    /// The source of a claim of this project.
     pub const OWN: Self = Self::own("not in the paper");
 
     /// Returns a claim of this project, with words in place of the paper's.
@@ -38,7 +38,7 @@ impl Source {
         Source { whose: Whose::Paper, section, quote }
     }
 
-    /// Returns the same claim where the paper does not make it.
+    /// Returns the source of a claim that the paper does not make in this form.
     pub const fn variant(self) -> Self {
         Source { whose: Whose::Variant, ..self }
     }
@@ -56,8 +56,8 @@ pub struct Claim {
     /// The number of this run.
     pub measured: String,
     pub verdict: Verdict,
-    /// [`Verdict::DoesNotHold`] if the claim is known not to hold: that it does not is then the expected
-    /// result, reported like any other, but not as a failure. In files only if it is so.
+    /// [`Verdict::DoesNotHold`] if the claim is known not to hold: this is then the expected result, reported like any other,
+    /// but not as a failure. Stored only in that case.
     #[serde(default, skip_serializing_if = "Verdict::holds")]
     pub expected: Verdict,
 }
@@ -67,12 +67,12 @@ pub struct Claim {
 pub enum Verdict {
     #[default]
     Holds,
-    /// For some seeds, for some of its parts, or within the spread only.
+    /// It holds for some seeds, for some of its parts, or only within the spread.
     HoldsInPart,
     DoesNotHold,
-    /// The threshold lies inside the interval of the number that decides.
+    /// The interval of the measured number contains the threshold.
     Undecided,
-    /// The run has no number to judge it by.
+    /// The run has no number to test it by.
     NotMeasured,
 }
 
@@ -102,8 +102,8 @@ impl Claim {
         if self.is_refuted() { "does not hold (as known)" } else { self.verdict.words() }
     }
 
-    /// Returns the claim as lines of at most `width` columns, as far as its words allow, the first of which begins
-    /// with the verdict in `verdict` columns.
+    /// Returns the claim as lines of at most `width` columns, unless a word is longer; the first line begins with the verdict
+    /// in `verdict` columns.
     fn block(&self, width: usize, verdict: usize) -> String {
         let mut out = format!("{:<verdict$}  {}\n", self.words(), self.claim);
         for (name, text) in [("paper", &self.paper), ("measured", &self.measured)] {
@@ -123,17 +123,17 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
-    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that is the case.
+    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that applies.
     pub fn graded(holds: bool, in_part: bool) -> Self {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }
 
-    /// Returns the verdict of whether a number is positive, or below 0, by its interval.
+    /// Returns the verdict on whether a number is positive, or below 0, by its interval.
     pub fn positive(low: f64, high: f64) -> Self {
         Self::told(low > 0.0, false, high < 0.0)
     }
 
-    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`], [`Verdict::DoesNotHold`] that is the case.
+    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`], [`Verdict::DoesNotHold`] that applies.
     pub fn told(holds: bool, in_part: bool, fails: bool) -> Self {
         match Self::graded(holds, in_part) {
             Verdict::DoesNotHold if !fails => Verdict::Undecided,
@@ -141,7 +141,7 @@ impl Verdict {
         }
     }
 
-    /// Returns this verdict, or [`Verdict::NotMeasured`] if a number that it was made from is NaN.
+    /// Returns this verdict, or [`Verdict::NotMeasured`] if one of the numbers behind it is NaN.
     #[must_use]
     pub fn unless_nan(self, numbers: impl IntoIterator<Item = f64>) -> Self {
         if numbers.into_iter().any(f64::is_nan) { Verdict::NotMeasured } else { self }
@@ -166,13 +166,13 @@ impl Verdict {
 pub struct Report {
     /// All results, the content of `--json`.
     pub results: Map<String, Value>,
-    /// The claims that the results support or not.
+    /// The claims, with their verdicts.
     pub claims: Vec<Claim>,
     /// Failures other than claims, one line each: exit code 1.
     pub failures: Vec<String>,
-    /// Lines for a human, printed before the claims.
+    /// Lines of text, printed before the claims.
     pub text: String,
-    /// Lines for a human, printed after the claims.
+    /// Lines of text, printed after the claims.
     pub closing: String,
     /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,
@@ -182,7 +182,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns a report of results alone.
+    /// Returns a report that has only results.
     pub fn new(command: &str) -> Self {
         let mut report = Report::default();
         report.results.insert("command".into(), json!(command));
@@ -198,7 +198,7 @@ impl Report {
         report
     }
 
-    /// Reports what was left out, in the text and in the results.
+    /// Reports skipped items, in the text and in the results.
     pub fn left_out(&mut self, what: Vec<String>) {
         what.iter().for_each(|what| self.text.push_str(&format!("left out: {what}\n")));
         self.results.insert("left_out".into(), json!(what));
@@ -209,8 +209,7 @@ impl Report {
         Report { files: Vec::new(), seconds: None, ..self.clone() }
     }
 
-    /// Returns false if something failed, or a claim does not hold that was expected to, or was not measured: exit
-    /// code 1.
+    /// Returns false if something failed, or if a claim unexpectedly does not hold, or was not measured: exit code 1.
     pub fn holds(&self) -> bool {
         let fails = |c: &Claim| match c.verdict {
             Verdict::Holds | Verdict::HoldsInPart | Verdict::Undecided => false,
@@ -242,8 +241,7 @@ impl Report {
         format!("\nfigures and numbers: {}\n", directory.display())
     }
 
-    /// Returns how many claims hold, a line each by whose words and measures they are;
-    /// nothing of a single claim.
+    /// Returns the number of claims that hold, one line for each origin of words and measures; empty for a single claim.
     pub fn tallies(&self) -> String {
         if self.claims.len() < 2 {
             return String::new();
@@ -273,7 +271,7 @@ impl Report {
         format!("\n{}", kinds.map(line).concat())
     }
 
-    /// Returns the report for a human, on lines of at most `width` columns, with a block of lines for each claim.
+    /// Returns the report as text, on lines of at most `width` columns, with a block of lines for each claim.
     pub fn to_text(&self, width: usize) -> String {
         let mut out = self.text.clone();
         if !self.failures.is_empty() {
@@ -299,11 +297,11 @@ impl Report {
 /// Returns the columns of the terminal on stdout, 100 elsewhere.
 pub fn terminal_width() -> usize {
     let size = console::Term::stdout().size_checked();
-    // Fewer leave no room for words.
+    // Fewer columns leave no room for words.
     size.map_or(100, |(_, columns)| usize::from(columns)).max(40)
 }
 
-/// Returns the words of a text on lines of at most `width` columns; a longer word has a line of its own.
+/// Returns the words of a text on lines of at most `width` columns; a longer word has a separate line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -318,13 +316,13 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a number as short as a file in single precision has it: 0.9, not 0.8999999761581421.
+/// Returns a number in the short form of single precision, if it has one: 0.9, not 0.8999999761581421.
 pub fn shortest(x: f64) -> String {
     let single = x as f32;
     if f64::from(single) == x { format!("{single:?}") } else { format!("{x:?}") }
 }
 
-/// Returns the entries of an object, a line each; without those that are null.
+/// Returns the entries of an object, one line each, without null entries.
 pub fn lines(object: &Value) -> String {
     let entries = object.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     let line = |(name, value): (&String, &Value)| {
@@ -338,12 +336,12 @@ pub fn lines(object: &Value) -> String {
     entries.map(line).collect()
 }
 
-/// Returns a number with `decimals` decimals, or in scientific notation where that would hide it.
+/// Returns a number with `decimals` decimals, or in scientific notation if these would hide it.
 pub fn number(x: f64, decimals: usize) -> String {
     let size = x.abs();
     if size == 0.0 || (1e-4..1e6).contains(&size) {
         let text = format!("{x:.decimals$}");
-        // A zero has no sign.
+        // A zero has no sign in the text.
         let is_zero = text.bytes().all(|byte| b"-0.".contains(&byte));
         if is_zero { text.trim_start_matches('-').to_owned() } else { text }
     } else {
@@ -359,7 +357,7 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let columns = rows.first().map_or(0, |r| r.as_ref().len());
     let width = |i: usize| {
         let widest = rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max();
-        // Wider cells are not padded: somebody's names may be of any length.
+        // Wider cells are not padded: names may be of any length.
         widest.unwrap_or(0).min(WIDEST)
     };
     let widths: Vec<_> = (0..columns).map(width).collect();

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
+/// Stack size of a thread in bytes, enough for the largest fixed-capacity transformer; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 /// The memory that work may take in addition to its input: contexts, and the pixels of a figure.
 const WORK: u64 = 64 << 20;
@@ -38,13 +38,13 @@ pub struct SessionOptions {
     pub json: bool,
 }
 
-/// The options of every command, made ready for use.
+/// The options of every command, in use.
 pub struct Session {
     /// The first seed; everything random follows from it.
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
-    /// No progress bars.
+    /// Whether progress bars are hidden.
     pub quiet: bool,
     threads: usize,
     /// The threads that have been started: no more than there was work for.
@@ -52,7 +52,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the options, made ready.
+    /// Returns the session of these options.
     pub fn new(options: &SessionOptions) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Session {
@@ -87,10 +87,9 @@ impl Session {
         }
     }
 
-    /// Returns `f` of every item, in order, with a progress bar. Threads take whole items, so the results
-    /// do not depend on how many threads there are.
-    /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, [`Error::Option`] if the
-    /// system has no thread, or no memory for one.
+    /// Returns `f` of every item, in order, with a progress bar. Threads take whole items, so the results do not depend on the
+    /// number of threads. Returns the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, or
+    /// [`Error::Option`] if the system has no thread, or no memory for one.
     pub fn map<T: Sync, R: Send>(
         &self,
         label: &str,

@@ -1,8 +1,8 @@
 //! The files of a run directory change together, or none does.
 //!
-//! All new files are written under temporary names. Then a journal, `.ictd-commit`, says what is to be renamed
-//! and what to be removed; it appears at once, and from then on the directory counts as changed: whoever comes
-//! next does what is left of it. Before that it counts as unchanged, and what was left is swept away.
+//! All new files are written under temporary names. Then a journal, `.ictd-commit`, appears at once, with the files to rename
+//! and to remove. From then on the directory counts as changed: the next process completes the rest. Before that it counts as
+//! unchanged, and leftovers are removed.
 
 use super::info;
 use super::lock::RunLock;
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 pub const JOURNAL: &str = ".ictd-commit";
 
-/// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old` that
-/// are not among them; the caller must hold the directory. Returns the paths of the new files.
+/// Puts new files in place, staged ones first and `run.json` last, and removes the other files of `old`; the caller must hold
+/// the directory. Returns the paths of the new files.
 ///
-/// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
-/// a `run.json` lists, the old run's or the new one's: so `old` is [`info::files`] or nothing.
+/// If the process is killed, [`settle`] does the rest; it trusts the journal only about files that a `run.json` lists, the old
+/// run's or the new one's: so `old` is [`info::files`] or empty.
 pub fn commit(
     directory: &Path,
     mut new: Vec<(&str, &[u8])>,
@@ -42,12 +42,12 @@ pub fn commit(
     let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).map_err(refuse)?;
     journal.publish().map_err(refuse)?;
     staged.into_iter().for_each(|(_, file)| file.keep());
-    // The names are on the disk before one of them is changed.
+    // Flush the names to the disk before changing one of them.
     files::sync_folder(directory).and_then(|()| finish(directory, &ours)).map_err(refuse)?;
     Ok(written)
 }
 
-/// Does what the journal says, as far as it is not done. No other files are removed or replaced than `ours`.
+/// Completes the journal. Removes and replaces only files of `ours`.
 fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
     let journal = files::read_below(directory, JOURNAL, files::TEXT)?;
     for line in String::from_utf8_lossy(&journal).lines() {
@@ -80,12 +80,12 @@ fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
     files::remove(&directory.join(JOURNAL))
 }
 
-/// Brings to its end what a killed process left in a directory that is this process' alone.
-/// Errors: the system's; for a journal of somebody else. Then the journal stays, for the next process.
+/// Completes what a killed process left in a directory that this process holds. Returns the system's errors, and one for a
+/// journal of another program, which then remains for the next process.
 pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
-        // The journal may be anybody's. `run.json` is replaced last, so until then it lists the old run's files, and
-        // the one that waits the new run's.
+        // The journal is untrusted. `run.json` is replaced last, so until then it lists the old run's files, and the new one
+        // under its temporary name the new run's.
         let mut ours = info::files(directory, "").map_err(io::Error::other)?;
         ours.extend(info::files(directory, files::NEW).map_err(io::Error::other)?);
         finish(directory, &ours)?;
@@ -93,9 +93,8 @@ pub fn settle(directory: &Path) -> io::Result<()> {
     files::sweep(directory)
 }
 
-/// Brings to its end what a killed process left in a directory that is only to be read, unless a process is at
-/// work on it.
-/// Errors: [`Error::Write`]; [`Error::File`] if the directory cannot be claimed.
+/// Completes what a killed process left in a directory that is only read, unless a process works on it. Returns
+/// [`Error::Write`], or [`Error::File`] if the directory cannot be locked.
 pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
     if files::kind(&directory.join(JOURNAL)) == Kind::Nothing {
         return Ok(());

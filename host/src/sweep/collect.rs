@@ -25,21 +25,21 @@ pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "m
 
 #[derive(Debug, Serialize)]
 pub struct Collected {
-    /// How many runs the plan has.
+    /// The number of runs of the plan.
     pub runs: usize,
-    /// How many seeds all of them have.
+    /// The number of seeds of all runs.
     pub seeds: usize,
-    /// How many of these have finished.
+    /// The number of finished seeds.
     pub finished: usize,
-    /// How many of those diverged.
+    /// The number of diverged seeds.
     pub diverged: usize,
-    /// The seeds of each run that have not finished, as `--seeds` takes them.
+    /// The seeds of each run that have not finished, in the syntax of `--seeds`.
     pub missing: BTreeMap<String, String>,
-    /// The seeds of each run that diverged, as `--seeds` takes them.
+    /// The seeds of each run that diverged, in the syntax of `--seeds`.
     pub diverged_seeds: BTreeMap<String, String>,
 }
 
-/// Returns seeds as `--seeds` takes them, by their run's folder; nothing without any.
+/// Returns seeds in the syntax of `--seeds`, with their run's folder; `None` without seeds.
 fn named(folder: &str, seeds: BTreeSet<u64>) -> Option<(String, String)> {
     (!seeds.is_empty()).then(|| (folder.to_owned(), Seeds::List(seeds).to_string()))
 }
@@ -51,7 +51,7 @@ pub fn metrics(layers: usize) -> Vec<String> {
     of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
 }
 
-/// Returns how many layers of a run's parameters the log has.
+/// Returns the number of layers in a run's log.
 fn stored(recipe: &Recipe) -> usize {
     match (recipe.network, recipe.layer_sharing) {
         (NetworkKind::Rnn, _) => 0,
@@ -97,7 +97,7 @@ pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Puts the tables of what is below `out` into the records: as many seeds are in memory as there are threads.
+/// Records the tables of the runs below `out`, with as many seeds in memory as there are threads.
 ///
 /// # Errors
 /// [`Error::File`] for a damaged checkpoint, or one of another run; [`Error::Write`]; [`Error::Interrupted`].

@@ -1,5 +1,5 @@
-//! A metric at the end of the runs against the first numeric axis of the grid, from `summary.csv` and `config.toml`
-//! alone: a curve for each combination of the other axes, the median over seeds with the quartiles as its band.
+//! A metric at the end of the runs against the first numeric axis of the grid, drawn only from `summary.csv` and `config.toml`:
+//! a curve for each combination of the other axes, the median over seeds with the quartiles as its band.
 
 use super::collect::{STATISTICS, SUMMARY, metrics};
 use crate::error::Error;
@@ -11,15 +11,14 @@ use compute::settings::setting;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use std::path::Path;
 
-/// How many curves are shown: as many as there are colours.
+/// The largest number of curves: the number of colours.
 const CURVES: usize = 7;
-/// How many runs the terminal shows.
+/// The largest number of runs that the terminal shows.
 const ROWS: usize = 40;
 /// An axis without 0 is logarithmic if its ends have at least this ratio.
 const DECADE: f64 = 10.0;
 
-/// Returns one of the metrics of a log point, by its name in `sweep.csv`.
-/// Errors: what is expected.
+/// Returns one of the metrics of a log point, by its name in `sweep.csv`, or the expected names as an error.
 pub fn metric(name: &str) -> Result<String, String> {
     if metrics(capacity::LAYERS).iter().any(|metric| metric == name) {
         return Ok(name.to_owned());
@@ -46,7 +45,7 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let varied: Vec<usize> = (0..axes.len()).filter(is_varied).collect();
     let is_numeric = |axis: &&usize| rows.iter().all(|row| at(row, **axis).is_some());
     let Some(x) = varied.iter().find(is_numeric).copied() else { return Ok(Vec::new()) };
-    // In the plan's order.
+    // Keep the plan's order.
     let mut curves = Vec::<(String, Vec<(f64, [f64; 3])>)>::new();
     for row in &rows {
         let other = varied.iter().filter(|axis| **axis != x);

@@ -1,4 +1,4 @@
-//! The plan of a sweep: a TOML file that says which recipes and which seeds.
+//! The plan of a sweep: a TOML file with the recipes and the seeds.
 
 use crate::error::Error;
 use crate::files;
@@ -11,7 +11,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 const RUNS: usize = 10_000;
-/// The most seeds of all runs together.
+/// The largest number of seeds of all runs together.
 const SEEDS: usize = 1_000_000;
 
 /// Recipes, each to be trained with the same seeds.
@@ -21,13 +21,13 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// Every combination of the grid's values, the last axis the fastest.
     pub runs: Vec<PlannedRun>,
-    /// In ascending order.
+    /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// The folder of its recipe.
+    /// The folder of the run's recipe.
     pub folder: String,
     /// The value of each of the plan's axes.
     pub values: Vec<String>,
@@ -35,13 +35,13 @@ pub struct PlannedRun {
 }
 
 impl Plan {
-    /// Reads a plan; a number of seeds is counted from `first`.
+    /// Reads a plan; a number of seeds starts at `first`.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
     }
 
-    /// As [`Plan::read`], of the file's content.
+    /// Parses the content of a plan's file, as for [`Plan::read`].
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
         let mut plan = config::parse(text)?;
         let seeds = seeds(plan.remove("seeds"), first)?;
@@ -104,7 +104,7 @@ impl Plan {
         Ok(Plan { axes: grid.into_iter().map(|(key, _)| key).collect(), runs, seeds })
     }
 
-    /// Returns a run as `ictd train` would be told of it; its seeds begin at the returned one.
+    /// Returns a run as options of `ictd train`, with the first seed.
     pub fn train(&self, run: &PlannedRun) -> (u64, Train) {
         Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
     }
@@ -129,7 +129,7 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Takes a table of a plan, if it is there.
+/// Removes a table from a plan and returns it; empty if it is missing.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     match plan.remove(name) {
         None => Ok(Table::new()),
@@ -138,7 +138,7 @@ fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     }
 }
 
-/// Returns the value of a setting as it is typed.
+/// Returns the value of a setting as text, as typed.
 fn setting_text(key: &str, value: &Value) -> Result<String, String> {
     let Some(setting) = setting(key) else {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();

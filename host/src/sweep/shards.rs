@@ -1,14 +1,14 @@
-//! Shards: the part of a plan that one process does.
+//! Shards: the parts of a plan for separate processes.
 //!
-//! The seeds of a run train side by side in the lanes of a vector register, up to 16 for little more than the time of
-//! one. So a plan is divided into groups of up to 16 seeds of one run, in the plan's order; which group is which does not
-//! depend on the machine. Shard I of N takes the groups I, I + N, I + 2 N, ...; if there are fewer than N, they are
-//! halved until there are as many, or each has one seed.
+//! The seeds of a run train in parallel in the lanes of a vector register, up to 16 for little more than the time of one. So a
+//! plan is divided into groups of up to 16 seeds of one run, in the plan's order, independently of the machine. Shard I of N
+//! takes the groups I, I + N, I + 2 N, ...; if there are fewer than N groups, they are halved until there are N, or each has
+//! one seed.
 
 use super::plan::{Plan, PlannedRun};
 use std::str::FromStr;
 
-/// The most seeds of a group: the lanes of the widest register.
+/// The largest number of seeds of a group: the lanes of the widest register.
 const LANES: usize = 16;
 const SHARDS: usize = 10_000_000;
 
@@ -17,7 +17,7 @@ const SHARDS: usize = 10_000_000;
 pub struct Shard {
     /// A number from 1 to `of`.
     pub number: usize,
-    /// Into how many parts the plan is divided.
+    /// The number of parts of the plan.
     pub of: usize,
 }
 
@@ -37,11 +37,11 @@ impl FromStr for Shard {
     }
 }
 
-/// Seeds of one run, trained side by side.
+/// Seeds of one run that train in parallel.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     pub run: &'a PlannedRun,
-    /// In ascending order.
+    /// The seeds, in ascending order.
     pub seeds: &'a [u64],
 }
 

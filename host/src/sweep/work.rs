@@ -1,4 +1,4 @@
-//! The trainer at work on a plan: groups of seeds, each claimed and trained from its checkpoint to its end.
+//! Trains a plan: groups of seeds, each locked and trained from its checkpoint to its end.
 
 use super::plan::{Plan, PlannedRun};
 use super::shards::Group;
@@ -18,25 +18,25 @@ use std::time::Duration;
 /// The polling interval while another process holds a seed.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The ends that seeds came to.
+/// The outcomes of seeds.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// How many have finished, now or before.
+    /// The number of finished seeds, from now or before.
     pub finished: usize,
-    /// The seeds whose parameters are not finite: the run's folder, the seed, and the task by which they diverged.
+    /// The seeds whose parameters are not finite: the run's folder, the seed, and the tasks trained by then.
     pub diverged: Vec<(String, u64, u64)>,
-    /// Seeds that are claimed on other machines, with the holders of the claims.
+    /// Seeds that are locked on other machines, with the holders of the locks.
     pub in_use: Vec<String>,
-    /// Groups that could not be trained, and why.
+    /// Groups that could not be trained, with the reasons.
     pub failed: Vec<String>,
 }
 
-/// Trains groups, as many at once as there are threads; finished seeds are kept, begun ones are resumed. A run that
-/// cannot be read does not stop the others.
+/// Trains groups, one per thread at a time; finished seeds are kept, begun ones are resumed. A run that cannot be read does not
+/// stop the others.
 ///
-/// Seeds that another process of this machine trains come last: this one waits for it, so that they have finished in
-/// the end whatever becomes of it (an engine tries a shard again while a child of the worker that it killed may live).
-/// Seeds claimed on another machine are left, since nobody here can know.
+/// Seeds that another process of this machine trains come last: this process waits for it, so that they finish whether it does
+/// or not (an engine may retry a shard while a child of the killed worker still lives). Seeds locked on another machine are
+/// skipped, since their state is unknown here.
 ///
 /// # Errors
 /// [`Error::Paused`] after Ctrl-C; [`Error::Write`] for what cannot be written; [`Error::Core`].
@@ -71,17 +71,17 @@ struct Worker<'a> {
     plan: &'a Plan,
     session: &'a Session,
     bar: ProgressBar,
-    /// Threads of each group.
+    /// The number of threads of each group.
     threads: usize,
     /// The time between two checkpoints.
     every: Duration,
     found: Mutex<Found>,
 }
 
-/// Seeds of a run that this process trains or leaves.
+/// Seeds of a run, sorted by the process that trains them.
 #[derive(Default)]
 struct Sorted {
-    /// The claims of `ours`, released when they are dropped.
+    /// The locks of `ours`, released when they are dropped.
     claims: Vec<RunLock>,
     ours: Vec<u64>,
     begun: Vec<Checkpoint>,
@@ -90,7 +90,7 @@ struct Sorted {
 }
 
 impl<'a> Worker<'a> {
-    /// Trains groups, then those seeds of them that other processes of this machine held, until none is left.
+    /// Trains groups, then those of their seeds that other processes of this machine held, until none remains.
     fn train_and_wait(&self, mut left: Vec<(&'a PlannedRun, Vec<u64>)>) -> Result<(), Error> {
         let (threads, mut is_told) = (left.len(), false);
         loop {
@@ -113,8 +113,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Trains seeds of a run side by side and returns those that another process of this machine trains. A run that
-    /// cannot be read is noted.
+    /// Trains seeds of a run in parallel and returns those that another process of this machine trains. Records a run that
+    /// cannot be read.
     fn train_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         if progress::interrupted() {
             return Err(Error::Paused);
@@ -144,7 +144,7 @@ impl<'a> Worker<'a> {
         Ok(held)
     }
 
-    /// Finds out who trains a seed: nobody, if it has ended; this process, if it can claim the seed; or another one.
+    /// Determines who trains a seed: nobody, if it has ended; this process, if it can lock the seed; or another one.
     fn sort(
         &self,
         run: &PlannedRun,

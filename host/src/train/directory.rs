@@ -1,10 +1,10 @@
 //! A training run's directory, named after its recipe ([`folder_of`]). Its files, and those in the folder `seed_N/` of
 //! each seed, are listed in [`guide::run_directory`](crate::guide::run_directory).
 //!
-//! The recipe is a run's identity; seeds come to it in any order, from any number of processes at once: each
-//! claims the folders of its seeds, and the whole directory only while it writes what is said of all seeds. That
-//! depends on which seeds have finished, not on how they came: adding seeds, going on after an interruption and
-//! copying folders of seeds that were trained elsewhere are one thing.
+//! A recipe identifies a run; its seeds may be added in any order, by any number of processes at once: each process locks the
+//! folders of its seeds, and the whole directory only while it writes the files about all seeds. These depend only on which
+//! seeds have finished: adding seeds, continuing after an interruption and copying folders of seeds that were trained elsewhere
+//! have the same result.
 
 use super::options::{NetworkKind, Recipe, Train, folder_of, recipe_text};
 use super::seed_files::{self, PARAMETERS};
@@ -32,14 +32,14 @@ const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
-/// The files of a finished seed: first the records, the metrics alone for an RNN.
+/// The files of a finished seed: the records (only the metrics for an RNN), then the checkpoint.
 const OF_A_SEED: [&str; 6] =
     ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, CHECKPOINT];
 
-/// The time that another process may take to write the files about all seeds.
+/// The longest time to wait for another process that writes the files about all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the first seed and the options of a run, with its own tasks if it has them.
+/// Returns the first seed and the options of a run, with its own tasks, if any.
 pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
     let (first, there) = config::read_run::<Train>(path, "train")?;
     Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
@@ -48,19 +48,18 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 pub struct TrainDirectory {
     path: PathBuf,
     recipe: Recipe,
-    /// The recipe, as checkpoints name it.
+    /// The recipe, as stored in checkpoints.
     name: String,
 }
 
 impl TrainDirectory {
-    /// Returns the directory of a recipe below `out`, made ready for the seeds of some options.
+    /// Returns the directory of a recipe below `out`, prepared for the seeds of some options.
     pub fn create(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
     }
 
-    /// Returns a run's directory, wherever it is, made ready for the seeds of some options.
-    /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::File`] if another
-    /// process holds it.
+    /// Returns a run's directory at any path, prepared for the seeds of some options. Returns [`Error::File`], also if it is of
+    /// another recipe or if another process holds it; [`Error::Write`].
     pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
@@ -85,14 +84,14 @@ impl TrainDirectory {
         Ok(directory)
     }
 
-    /// Returns the directory of a recipe, wherever it is, to be read.
+    /// Returns the directory of a recipe at any path, for reading.
     pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
         let name = recipe_text(recipe)?;
         Ok(TrainDirectory { path, recipe: recipe.clone(), name })
     }
 
-    /// As [`TrainDirectory::create`], beside any number of processes that do the same on any machines: whoever
-    /// comes first says which seeds the run has, and the others need no claim.
+    /// Returns the directory like [`TrainDirectory::create`], concurrently with any number of processes on any machines: the
+    /// first one writes which seeds the run has, and the others need no lock.
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         let path = records::place(out, &folder_of(&options.recipe)?)?;
         patiently(Error::is_in_use, || {
@@ -109,7 +108,7 @@ impl TrainDirectory {
         })
     }
 
-    /// Claims the whole directory, as soon as another process has written what it says of all seeds.
+    /// Locks the whole directory, as soon as another process has written the files about all seeds.
     pub fn claim(&self) -> Result<RunDirectory, Error> {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
@@ -120,7 +119,7 @@ impl TrainDirectory {
         is_there.then(|| read_run(&self.path)).transpose()
     }
 
-    /// Says which seeds the run has.
+    /// Writes which seeds the run has.
     fn write_config(
         &self,
         _claimed: &RunDirectory,
@@ -140,7 +139,7 @@ impl TrainDirectory {
         &self.path
     }
 
-    /// Returns the recipe, as checkpoints name it.
+    /// Returns the recipe, as stored in checkpoints.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -150,9 +149,9 @@ impl TrainDirectory {
         self.path.join(format!("seed_{seed}"))
     }
 
-    /// Claims a seed for this process alone. What a killed one left half-written in its folder is removed.
-    /// Errors: [`Error::File`] if another process trains it, or one of another machine has and did not say that
-    /// it ended; [`Error::File`], [`Error::Write`].
+    /// Locks a seed for this process, and removes the incomplete files of a killed one. Returns [`Error::File`] if another
+    /// process trains the seed, or if one of another machine did and has not recorded its end; other [`Error::File`],
+    /// [`Error::Write`].
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = self.seed_path(seed);
         files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?;
@@ -178,7 +177,7 @@ impl TrainDirectory {
         Ok(Some(checkpoint))
     }
 
-    /// Returns true if a seed has been trained to its end.
+    /// Returns true if a seed's training is complete.
     pub fn has_ended(&self, found: &Checkpoint) -> bool {
         found.tasks_done >= self.recipe.tasks as u64
     }
@@ -190,14 +189,14 @@ impl TrainDirectory {
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// Copies the checkpoints of a shorter run of the same recipe that are further than those here.
-    /// Errors: [`Error::File`] for a damaged checkpoint, or while another process trains a seed; [`Error::Write`].
+    /// Copies the checkpoints of a shorter run of the same recipe that are later than those here. Returns [`Error::File`] for a
+    /// damaged checkpoint, or while another process trains a seed; [`Error::Write`].
     pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
         for seed in shorter.seeds()? {
             let (Some(mut found), _claim) = (shorter.load(seed)?, self.claim_seed(seed)?) else {
                 continue;
             };
-            // The end of a run is logged whenever it comes.
+            // The end of a run is logged even between two log points.
             let (last, every) = (found.tasks_done, self.recipe.log_every as u64);
             if last >= shorter.recipe.tasks as u64 && !last.is_multiple_of(every) {
                 found.run.points.pop();
@@ -209,8 +208,8 @@ impl TrainDirectory {
         Ok(())
     }
 
-    /// Returns true if a finished seed's records are there. Each appears after all were written, so that one of them
-    /// might be missing.
+    /// Returns true if a finished seed's records exist. They appear one by one after all were written, so one of them may be
+    /// missing.
     pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = self.seed_path(seed);
         let expected = match self.recipe.network {
@@ -220,7 +219,7 @@ impl TrainDirectory {
         expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
     }
 
-    /// Writes a finished seed's records, unless they are there.
+    /// Writes a finished seed's records, unless they exist.
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         if self.is_recorded(run.seed) {
             return Ok(());
@@ -228,8 +227,8 @@ impl TrainDirectory {
         write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
     }
 
-    /// Returns the summary of all seeds that have finished, whoever trained them.
-    /// Errors: [`Error::File`], also if another process holds the directory; [`Error::Write`].
+    /// Returns the summary of all finished seeds, from any process. Returns [`Error::File`], also if another process holds the
+    /// directory; [`Error::Write`].
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds =
@@ -270,7 +269,7 @@ fn is_there(path: &Path, wanted: Kind) -> Result<bool, Error> {
     files::is_there(path, wanted).map_err(|e| Error::file(path, e))
 }
 
-/// Tries again for a while, as long as another process is in the way.
+/// Tries again for a while, as long as another process holds the directory.
 fn patiently<T>(
     is_in_the_way: impl Fn(&Error) -> bool,
     attempt: impl Fn() -> Result<T, Error>,
@@ -290,7 +289,7 @@ fn patiently<T>(
     }
 }
 
-/// The summary of all seeds that have finished; while it lives the directory is this process' alone.
+/// The summary of all finished seeds; while it lives, this process holds the directory.
 pub struct Summary<'a> {
     directory: &'a TrainDirectory,
     claimed: RunDirectory,
@@ -298,15 +297,15 @@ pub struct Summary<'a> {
     pub runs: Vec<SeedRun>,
     /// The first seed of the run.
     pub seed: u64,
-    /// Its recipe, and all its seeds.
+    /// The run's recipe, with all its seeds.
     pub options: Train,
-    /// Its `config.toml`.
+    /// The run's `config.toml`.
     pub config: String,
 }
 
 impl Summary<'_> {
-    /// Writes files of the whole run, of which it then says that it is finished, with the digest of every
-    /// file that it wrote; without `info` that was said before.
+    /// Writes the files about the whole run and marks it as finished, with the digest of every file written; without `info` it
+    /// was marked before.
     pub fn write(
         &self,
         info: Option<RunManifest>,
@@ -332,7 +331,7 @@ impl Summary<'_> {
         };
         let written = complete(&mut info);
         if written.is_err() {
-            // If that cannot be written either, the file says `running`.
+            // If that cannot be written either, the file keeps `running`.
             let _ = info.write(path, Some(&info::outcome(&written)));
         }
         written

@@ -22,12 +22,12 @@ pub struct Train {
     #[serde(flatten)]
     pub recipe: Recipe,
     pub seeds: Seeds,
-    /// The way the run is watched.
+    /// How the run is watched.
     #[serde(skip)]
     pub watch: Watching,
 }
 
-/// The options that watch a run and change nothing of it.
+/// The options for watching a run, which do not affect its results.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Watching {
     /// Seconds between two checkpoints
@@ -101,17 +101,17 @@ impl Default for Train {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// This many seeds from the first on.
+    /// This many seeds, starting at the first.
     Count(usize),
     /// The listed seeds.
     List(BTreeSet<u64>),
 }
 
 impl Seeds {
-    /// The most seeds of a run.
+    /// The largest number of seeds of a run.
     const MOST: usize = 100_000;
 
-    /// Returns the first of some seeds, and the shortest way to say which they are.
+    /// Returns the first of some seeds, and the shortest text for all of them.
     pub fn of(seeds: &BTreeSet<u64>) -> (u64, Self) {
         let (Some(first), Some(last)) = (seeds.first(), seeds.last()) else {
             return (0, Seeds::Count(0));
@@ -186,7 +186,7 @@ impl Serialize for Seeds {
 
 impl<'a> Deserialize<'a> for Train {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        // Each part refuses keys that it does not know, which serde does not do for parts of one table.
+        // Each part rejects unknown keys, which serde does not do for parts of one table.
         let mut recipe = toml::Table::deserialize(deserializer)?;
         let seeds = match recipe.remove("seeds") {
             Some(toml::Value::String(text)) => text.parse(),
@@ -206,7 +206,7 @@ impl From<Recipe> for Train {
 }
 
 impl Train {
-    /// Refuses a recipe that cannot be trained, and seeds that are too large; a number of seeds begins at `first`.
+    /// Rejects a recipe that cannot be trained, and seeds that are too large; a number of seeds starts at `first`.
     pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
         match self.seeds {
@@ -218,7 +218,7 @@ impl Train {
         }
     }
 
-    /// Returns the seeds to train; a number of them begins at `first`.
+    /// Returns the seeds to train; a number of seeds starts at `first`.
     pub fn seed_set(&self, first: u64) -> BTreeSet<u64> {
         match &self.seeds {
             Seeds::Count(count) => (first..).take(*count).collect(),
@@ -226,14 +226,14 @@ impl Train {
         }
     }
 
-    /// Returns the same recipe with given seeds, and the first of them: equal for equal sets.
+    /// Returns these options with other seeds, and the first of them: equal for equal sets.
     pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
         let (first, seeds) = Seeds::of(seeds);
         (first, Train { seeds, ..self.clone() })
     }
 }
 
-/// Returns the folder of a recipe: in a few words what it is, then the first 8 hexadecimal digits of its digest.
+/// Returns the folder of a recipe: a short description, then the first 8 hexadecimal digits of its digest.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let network = match (recipe.network, recipe.attention) {
         (NetworkKind::Rnn, _) => "rnn-",
@@ -247,7 +247,7 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, &digest[..8]))
 }
 
-/// Returns a recipe's settings, as checkpoints name it.
+/// Returns a recipe's settings, as stored in checkpoints.
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
 }

@@ -1,4 +1,4 @@
-//! The trainer at work for a command: with progress, checkpoints and interruption.
+//! Trains for a command: with progress, checkpoints and interruption.
 
 use super::directory::TrainDirectory;
 use super::options::{Recipe, Train};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub struct Trained {
     /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
-    /// Wall-clock seconds of this process; what an earlier one did is not in them.
+    /// Wall-clock seconds of this process, without those of earlier ones.
     pub seconds: f64,
     /// CPU seconds of all threads of this process.
     pub cpu_seconds: f64,
@@ -22,11 +22,11 @@ pub struct Trained {
     pub info: Option<RunManifest>,
 }
 
-/// Writes what seeds leave in their run's directory, and moves a bar.
+/// Writes the files of seeds to their run's directory, and moves a bar.
 pub struct Files<'a> {
     pub directory: &'a TrainDirectory,
     pub bar: &'a ProgressBar,
-    /// Between two checkpoints.
+    /// The time between two checkpoints.
     pub every: Duration,
 }
 
@@ -51,8 +51,8 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from their checkpoints, if any, on `threads` threads.
-    /// Errors: [`Error::Paused`] after Ctrl-C; those of the files and of the core.
+    /// Trains seeds from their checkpoints, if any, on `threads` threads. Returns [`Error::Paused`] after Ctrl-C, and the
+    /// errors of the files and of the core.
     pub fn train(
         &self,
         recipe: &Recipe,
@@ -74,15 +74,15 @@ impl Files<'_> {
     }
 }
 
-/// Seeds that are claimed, hence files that are open, at once.
+/// The largest number of seeds that are locked at once: each keeps a file open.
 const SEEDS_AT_ONCE: usize = 512;
 
-/// Trains every seed, the first of them `seed` unless the options have their own. Seeds that have finished in the
-/// directory are not trained again, those that have begun go on, and all leave their files there as they finish.
+/// Trains every seed, starting at `seed` unless the options list them. Skips seeds that have finished in the directory, resumes
+/// those that have begun, and writes each seed's files there as it finishes.
 ///
 /// # Errors
-/// As [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::File`] if another process trains one of the
-/// seeds; errors of the files and of the core.
+/// Returns the errors of [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::File`] if another process trains one of the
+/// seeds; and the errors of the files and of the core.
 pub fn train(
     options: &Train,
     seed: u64,
@@ -105,7 +105,7 @@ pub fn train(
     bar.finish_and_clear();
     let path = directory.path();
     if let (Some(info), Err(_)) = (&info, &outcome) {
-        // On a full disk, what went wrong first is what the user should read.
+        // On a full disk, the first error is the one to report.
         let _ =
             directory.claim().and_then(|_claimed| info.write(path, Some(&info::outcome(&outcome))));
     }

@@ -1,4 +1,4 @@
-//! The files that a finished seed leaves in its folder ([`super::directory`]), for people and for other tools.
+//! The files of a finished seed in its folder ([`super::directory`]), for people and for other tools.
 
 use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe, TaskSpec};
 use crate::error::Error;
@@ -70,7 +70,7 @@ pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
             ("cartpole", false)
         }
     };
-    // The authors' word.
+    // The authors' word for it.
     let mode = match recipe.layer_sharing {
         LayerSharing::Autoregressive => "auto",
         LayerSharing::Sequential => "sequential",

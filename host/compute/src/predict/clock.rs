@@ -55,7 +55,7 @@ impl Clock {
         }
         let Some(last) = self.last.replace(time) else { return true };
         let step = time - last;
-        // After a row that was too early the next one is compared with those before that.
+        // After a row that was too early, compare the next one with the rows before it.
         let latest = self.latest.map_or(last, |latest| latest.max(last));
         self.latest = Some(latest.max(time));
         let ahead = if time > latest { time - latest } else { step };

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::files::{self, limits::COMPARED};
 use std::path::Path;
 
-/// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte; none if they are equal
+/// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte; `None` if they are equal
 /// byte for byte.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| files::read(path, COMPARED).map_err(|e| Error::file(path, e));
@@ -17,7 +17,7 @@ pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
         "csv" | "json" | "toml" => in_lines(&kind, &bytes_a, &bytes_b),
         _ => None,
     };
-    // Files that differ in form alone, or that are damaged, are compared as bytes.
+    // Files that differ only in form, or that are damaged, are compared as bytes.
     Ok(Some(place.unwrap_or_else(|| in_bytes(&bytes_a, &bytes_b))))
 }
 

@@ -1,4 +1,4 @@
-//! The results of `ictd predict`: errors, the best settings, what to take, and a figure.
+//! The results of `ictd predict`: errors, the best settings, a recommendation, and a figure.
 
 use super::columns::Columns;
 use crate::error::Error;
@@ -10,13 +10,13 @@ use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Nothing is recommended from fewer horizons of judged rows than this.
+/// Nothing is recommended from fewer horizons of scored rows than this.
 const HORIZONS: f64 = 24.0;
 /// An estimator without settings is preferred to one whose error is smaller by less than this factor.
 const NEARLY: f64 = 1.03;
-/// The most places without an improvement over the mean that are named.
+/// The largest number of places without an improvement over the mean that are named.
 const PLACES: usize = 4;
-/// The most panels that are drawn.
+/// The largest number of panels.
 const PANELS: usize = 12;
 
 /// One row of `shown.csv`: what the figure shows.
@@ -34,7 +34,7 @@ struct ShownRow {
     surprise: f32,
 }
 
-/// Puts the last rows of each task into the records.
+/// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
     let of_task = |task: &SignalForecast| -> Vec<_> {
         let rows = task.shown.iter().filter_map(|shown| {
@@ -58,8 +58,7 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
     records.put_csv("shown.csv", &tasks.iter().flat_map(of_task).collect::<Vec<_>>())
 }
 
-/// Returns an error as the table shows it. An estimator that diverged has none, and nobody has one if the returns never
-/// changed.
+/// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
 fn shown(error: Option<f64>) -> String {
     error.map_or("—".to_owned(), |x| number(x, 3))
 }
@@ -68,10 +67,10 @@ fn size(error: Option<f64>) -> f64 {
     error.unwrap_or(f64::INFINITY)
 }
 
-/// What `ictd predict` has measured: `tasks`, one for each column and discount, those of a column side by side.
+/// The results of `ictd predict`: `tasks`, one for each column and discount, grouped by column.
 pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
-    /// Tasks of each column.
+    /// The number of tasks of each column.
     tasks_per_column: usize,
     candidates: &'a [Candidate],
     /// The names of the estimators, each once.
@@ -80,7 +79,7 @@ pub(super) struct Found<'a> {
     errors: Vec<Vec<Option<f64>>>,
     /// The scores of the tasks whose returns change.
     scores: Vec<&'a ForecastScore>,
-    /// The geometric means over those tasks of the candidates' errors.
+    /// The geometric means of the candidates' errors over these tasks.
     means: Vec<Option<f64>>,
 }
 
@@ -91,7 +90,7 @@ impl<'a> Found<'a> {
         names.dedup();
         let errors: Vec<Vec<_>> =
             tasks.iter().map(|task| task.judged.normalised_errors()).collect();
-        // A signal whose returns never changed says nothing about anyone.
+        // A signal with constant returns does not distinguish estimators.
         let is_telling = |task: &SignalForecast| {
             task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column
         };
@@ -114,7 +113,7 @@ impl<'a> Found<'a> {
         self.tasks.chunks(self.tasks_per_column).zip(errors)
     }
 
-    /// Returns the candidate of a name with the least error, and that error.
+    /// Returns the candidate of a name with the smallest error, and that error.
     fn best(&self, name: &str, errors: &[Option<f64>]) -> Option<(&'a Candidate, Option<f64>)> {
         let errors = errors.iter().copied();
         let of_name = self.candidates.iter().zip(errors).filter(|(c, _)| c.name == name);
@@ -233,8 +232,8 @@ impl<'a> Found<'a> {
         table(&lines)
     }
 
-    /// Returns what to take: the candidate with the least mean error, or one without settings that is nearly as good or
-    /// cannot be told from it. Otherwise the reason why there is nothing to take.
+    /// Returns a recommendation: the candidate with the smallest mean error, or one without settings whose error is nearly as
+    /// small or not distinguishable. Otherwise returns the reason why there is none.
     fn recommended(&self) -> Result<Advice<'a>, String> {
         let mut places: Vec<_> = (0..self.candidates.len()).collect();
         places.sort_by(|a, b| size(self.means[*a]).total_cmp(&size(self.means[*b])));
@@ -281,7 +280,7 @@ impl<'a> Found<'a> {
         worse.map(|(task, _)| task).collect()
     }
 
-    /// Returns what to take, and where that and the universal model are no better than the mean, in words.
+    /// Returns the recommendation in words, and where it and the universal model are no better than the mean.
     fn recommendation(&self) -> String {
         let advice = self.recommended();
         let mut text = match &advice {
@@ -311,12 +310,12 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What to take.
+/// A recommendation.
 struct Advice<'a> {
     candidate: &'a Candidate,
-    /// The 90 % interval of its mean error over that of the mean.
+    /// The 90 % interval of the candidate's mean error over that of the mean.
     over_mean: [f64; 2],
-    /// The best candidate without settings, unless that is taken: the share of its error, and the interval of that.
+    /// The best candidate without settings, unless it is recommended: its relative error, and the interval of that.
     over_simple: Option<(&'a Candidate, f64, [f64; 2])>,
 }
 
@@ -346,17 +345,17 @@ fn ends([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low, 2), number(high, 2))
 }
 
-/// Returns true for a candidate whose settings were chosen after the fact.
+/// Returns true for a candidate whose settings were chosen in hindsight.
 fn chosen(candidate: &Candidate) -> bool {
     matches!(candidate.name.as_str(), "td" | "lstd")
 }
 
-/// Returns the share of returns that were in the predictor's band.
+/// Returns the share of returns inside the predictor's band.
 fn coverage(judged: &ForecastScore) -> Option<f64> {
     (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64)
 }
 
-/// Returns the value of a column that never changed.
+/// Returns the value of a column that never changes.
 fn constant(judged: &ForecastScore) -> Option<f64> {
     judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
@@ -377,7 +376,7 @@ pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         let edges = |r: &ShownRow| (mean(r.predictor_low), mean(r.predictor_high));
         let predictor = curve("predictor, 90 % band", &|r| mean(r.predictor), false);
         let predictor = Curve { band: rows.iter().map(edges).collect(), ..predictor };
-        // Between two marks is nothing, so that no line joins them.
+        // A gap between two marks, so that no line joins them.
         let surprising = rows.iter().filter(|r| r.surprise > ALARM);
         let marks = surprising.flat_map(|r| [r.value, f64::NAN].map(|y| (r.row as f64, y))).unzip();
         let (marked, values): (Vec<f64>, Vec<f64>) = marks;
@@ -389,7 +388,7 @@ pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         let (start, horizon) = (x.first().copied().unwrap_or(0.0), 1.0 / (1.0 - gamma));
         let label = format!("horizon, {} rows", number(horizon, 0));
         Panel::Curves(Curves {
-            // An underscore would lower what follows it, and pictures are text without control characters.
+            // An underscore would lower the next character, and figures contain no control characters.
             title: format!("{}, gamma = {gamma}", printable(signal).replace('_', " ")),
             x: Axis::linear("row"),
             y: Axis::linear("value, and mean of the values ahead"),
