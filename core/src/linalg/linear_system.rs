@@ -81,11 +81,11 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
     Some(())
 }
 
-/// Returns argmin_x ||A x - b|| over the leading `rows` and `columns` of A (entries beyond are ignored, and 0 in x), by
-/// Householder QR.
+/// Returns argmin_x ||A x - b|| by Householder QR. Only the leading `rows` and `columns` of A count: other entries of
+/// A and b are ignored, and those of x are 0.
 ///
 /// # Errors
-/// [`Error::CapacityExceeded`] if there are not so many, [`Error::NonFinite`] if A or b holds NaN or an
+/// [`Error::CapacityExceeded`] if A has fewer rows or columns, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut a: SMatrix<R, M, N>,

@@ -32,8 +32,8 @@ fn settings() -> TrainerSettings {
     }
 }
 
-/// Trains on three tasks, with the batch-TD reference beside: the loss after each, then the checkpoints
-/// of every lane.
+/// Trains on three tasks together with the batch-TD reference, and digests the loss after each task and then the
+/// checkpoint of each lane.
 fn train<S, N, E>(
     run: &mut DigestRun<S>,
     settings: TrainerSettings,
