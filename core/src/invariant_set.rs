@@ -1,11 +1,11 @@
 //! The invariant set of TD pretraining: ten parameters per layer; three of them are those of Theorem 2.
 //!
-//! For an orthogonal map g of the features let S_g = diag(g, g, 1), and S_g = diag(g, g, 1, 1) if there is a memory
-//! row. The matrices that commute with every S_g are P and Q of the form
+//! Let g be an orthogonal map of the features. It acts on a token as S_g = diag(g, g, 1), and on a token with a
+//! memory row as diag(g, g, 1, 1). The matrices that commute with every S_g are P and Q of the form
 //!
 //! ```text
 //! [ x1 I  x2 I   0  ]
-//! [ x3 I  x4 I   0  ]      with two heads, a (2, 2) block in place of x5: 8 parameters per matrix
+//! [ x3 I  x4 I   0  ]      (with two heads, x5 is a (2, 2) block: 8 numbers a matrix)
 //! [  0     0    x5  ]
 //! ```
 //!
@@ -25,16 +25,16 @@
 //! | step | holds for |
 //! |---|---|
 //! | TF_L(S_g Z; P, Q) = TF_L(Z; S_g^T P S_g, S_g^T Q S_g): scores are products with S_g^T Q S_g, columns are moved by S_g, and no g touches the last row | every orthogonal g |
-//! | the update of a trajectory moved by g is S_g Delta(S_g^T theta S_g) S_g^T | every orthogonal g: the map of the parameters is then orthogonal, too |
-//! | cube: the distribution of tasks does not change | only signed permutations |
-//! | the mean of S_g X S_g^T over the group is X's [`commuting_part`] | signed permutations (signs cancel all entries except the blocks' diagonals, permutations average each diagonal), and any group that contains them or is as rich: the symmetries of a triangle are (d = 2), only its rotations are not |
+//! | the update of a trajectory moved by g is S_g Delta(S_g^T theta S_g) S_g^T | every orthogonal g: then the map of the parameters is orthogonal, too |
+//! | cube: the distribution of tasks does not change | signed permutations alone |
+//! | the mean of S_g X S_g^T over the group is X's [`commuting_part`] | signed permutations (their signs cancel the entries off the blocks' diagonals, their permutations average each diagonal), and so for every group that contains them or is as rich: for d = 2 the symmetries of a triangle are, its rotations alone are not |
 //! | theta of the set and features in another orthonormal basis give the same values | every orthogonal g |
 //! | plain TD keeps the set, and commutes with S_g | every orthogonal g: it is linear in the update |
-//! | Adam keeps the set: entry by entry the same odd function, so that equal entries stay equal and zeros stay zeros, second moments included | the set alone matters, as its matrices are ties and zeros |
-//! | Adam commutes with S_g: from theta_0 of a distribution that no g changes it keeps such distributions, of samples too, so that the mean over seeds of trained parameters is in the set | signed permutations alone: a rotation mixes the entries whose squares it takes |
+//! | Adam keeps the set: it applies the same odd function to each entry, so that equal entries stay equal and zeros stay zeros, and so do second moments | this needs no map: equal entries and zeros define the set's matrices |
+//! | Adam commutes with S_g: if no g changes the distribution of theta_0, no g changes that of the trained parameters, whose mean over seeds is then in the set | signed permutations alone: a rotation mixes the entries whose squares Adam takes |
 //!
-//! Adam keeps the set in exact numbers. In rounded ones an entry that should be 0 makes a full step, of the
-//! rounding's sign, once its gradient exceeds epsilon: a departure of rounding's size grows to the step size.
+//! Adam keeps the set in exact arithmetic. With rounding, an entry that should be 0 makes a full step in the direction
+//! of the rounding error once its gradient exceeds epsilon, so a departure as small as a rounding error grows to the step size.
 //!
 //! # Theorem 2
 //!
@@ -52,7 +52,7 @@ use crate::scalar::{Real, Scalar as _};
 use crate::training::{Network, Parameters, Targets, Windows, td_update};
 use nalgebra::{SMatrix, SVector};
 
-/// Returns all signed permutations g, (D, D), 2^d d! of them; the first is the identity. Meant for d <= 3 (8 and 48).
+/// Returns all 2^d d! signed permutations g, (D, D); the first is the identity. They are meant for d <= 3 (8 and 48).
 pub fn signed_permutations<R: Real, const D: usize>()
 -> impl Iterator<Item = SMatrix<R, D, D>> + Clone {
     const {

@@ -5,6 +5,7 @@ use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
+use core::hint::black_box;
 
 const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
@@ -47,6 +48,8 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     fn fields_len(&self) -> usize {
         let mut bytes = 0;
         self.sums.show(&mut |field| {
+            // A host's compiler would else run the loops itself, for seconds with 64 features.
+            bytes = if cfg!(target_os = "none") { bytes } else { black_box(bytes) };
             bytes += if matches!(field, ShownField::Number(_)) { R::BYTES } else { 8 };
         });
         bytes

@@ -82,8 +82,8 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
     Some(())
 }
 
-/// Returns argmin_x ||A x - b|| over the leading `rows` and `columns` of A (entries beyond are ignored, and 0 in x), by
-/// Householder QR.
+/// Returns argmin_x ||A x - b|| by Householder QR. Only the leading `rows` and `columns` of A count: other entries of
+/// A and b are ignored, and those of x are 0.
 ///
 /// # Errors
 /// [`Error::CapacityExceeded`] for more rows or columns than M and N, [`Error::NonFinite`] if A or b holds NaN or an

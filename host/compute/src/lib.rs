@@ -33,7 +33,6 @@ pub mod cells;
 pub mod checkpoint;
 pub mod construction;
 pub mod control;
-pub mod digest;
 pub mod estimator;
 pub mod explained;
 pub mod group;

@@ -32,8 +32,8 @@ fn settings() -> TrainerSettings {
     }
 }
 
-/// Trains a network and the batch-TD reference on three tasks, and adds the loss after each task and the checkpoint of every
-/// lane to the digest.
+/// Trains on three tasks together with the batch-TD reference, and digests the loss after each task and then the
+/// checkpoint of each lane.
 fn train<S, N, E>(
     run: &mut DigestRun<S>,
     settings: TrainerSettings,
