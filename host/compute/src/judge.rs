@@ -33,7 +33,7 @@ const SOFTMAX_QUERIES: usize = 6;
 pub const DRAWS: usize = 5;
 pub const JUDGED: usize = 800;
 /// The most log points that are judged again, and the contexts of each draw that they are judged in.
-const POINTS: usize = 40;
+const POINTS: usize = 20;
 const OF_LOG: usize = 20;
 /// Contexts in which it is asked how linear a function is, and features of random queries in each.
 const LINEAR: usize = 5;
