@@ -33,7 +33,7 @@ const SOFTMAX_QUERIES: usize = 6;
 pub const DRAWS: usize = 5;
 pub const JUDGED: usize = 800;
 /// The largest number of log points that are evaluated, and the number of contexts per draw for them.
-const POINTS: usize = 40;
+const POINTS: usize = 20;
 const OF_LOG: usize = 20;
 /// The number of contexts that measure linearity, and of random queries in each.
 const LINEAR: usize = 5;

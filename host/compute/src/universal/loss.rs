@@ -90,8 +90,8 @@ impl<const D: usize> ScoredContext<D> {
 /// A loss and its derivatives with respect to the parameters.
 type LossGradient = Dual<{ UniversalParameters::COUNT }>;
 
-/// Errors above this count by their logarithm.
-const LARGE: f64 = 10.0;
+/// Errors above this count by their logarithm, so that a few contexts do not dominate.
+const LARGE: f64 = 4.0;
 
 /// A term of the loss.
 trait LossTerm: Send + Sync {
@@ -144,8 +144,6 @@ impl<const D: usize> ContextGroup<D> {
         let mut sum = Dual::constant(0.0);
         for case in &self.cases {
             let (error, large) = (case.read(parameters), Dual::constant(LARGE));
-            let above = (error - Dual::constant(EXPLODES)).max(Dual::constant(0.0));
-            let error = error + Dual::constant(3.0) * above;
             sum += if error.value > LARGE { large + large * (error / large).ln() } else { error };
         }
         sum * Dual::constant(self.factor)
@@ -174,7 +172,7 @@ const LOGARITHM: f64 = 0.3;
 const MARGIN: f64 = 0.02;
 /// The margin for representable values in short contexts, where the gates cannot detect them yet.
 const UNSURE: f64 = 0.2;
-const PENALTY: f64 = 40.0;
+const PENALTY: f64 = 10.0;
 const KNEE: f64 = 0.2;
 /// The LSTDs that a group is compared with: any lambda and ridge or, if each state has a feature, lambda 0 and a ridge of 3
 /// transitions, and lower errors do not reduce the loss. (The best ridge in hindsight depends on whether a cycle is
@@ -183,23 +181,21 @@ const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
 const LSTD_0_ONE: Range<usize> = 2..3;
 /// The smallest reference; smaller errors are rounding.
 const LEAST: f64 = 1e-5;
-/// Errors of single contexts above this count four times.
-const EXPLODES: f64 = 2.0;
 
 /// Lengths of training contexts.
 const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 10_000];
-/// Discounts of training tasks, from the shortest horizon to the longest.
-const DISCOUNTS: [f64; 5] = [0.0, 0.5, 0.9, 0.98, 0.995];
+/// Discounts of training tasks, from the shortest horizon to the longest, each with its weight.
+const DISCOUNTS: [(f64, f64); 5] = [(0.0, 0.2), (0.5, 0.4), (0.9, 1.0), (0.98, 1.0), (0.995, 0.4)];
 /// Numbers of features, and tasks in a group; fewer of the longest contexts.
-const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10), (32, 1)];
+const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10), (32, 2)];
 /// Numbers of features and tasks if each state has a feature.
 const TABULAR_TASKS: [(usize, usize); 6] = [(2, 20), (3, 30), (4, 30), (7, 30), (10, 15), (16, 8)];
 /// The families of the search, each with its weight.
 const SHARES: [(Family, f64); 8] = [
-    (Family::Boyan, 4.0),
+    (Family::Boyan, 3.0),
     (Family::BoyanRepresentable, 1.0),
-    (Family::Mdp, 1.5),
-    (Family::MdpRepresentable, 0.5),
+    (Family::Mdp, 2.0),
+    (Family::MdpRepresentable, 1.0),
     (Family::Walk, 0.8),
     (Family::Cycle, 0.2),
     (Family::Rare, 0.3),
@@ -216,17 +212,19 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Draws one in `share` of the tasks, and the signals.
+    /// Draws tasks and signals: `share` times the numbers [`TASKS`] and [`SIGNALS`], rounded up.
     ///
     /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
-    pub fn new(target: Target, share: usize, seed: u64) -> Result<Self, Error> {
+    pub fn new(target: Target, share: f64, seed: u64) -> Result<Self, Error> {
+        let times = |count: usize| (count as f64 * share).ceil() as usize;
         let mut rng = Rng::stream(seed, RngStream::Tasks);
         let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
-        for gamma in DISCOUNTS {
-            for (family, weight) in SHARES {
+        for (gamma, of_gamma) in DISCOUNTS {
+            for (family, of_family) in SHARES {
                 for (d, tasks) in if family.is_tabular() { TABULAR_TASKS } else { TASKS } {
-                    let tasks = tasks.div_ceil(share);
+                    let tasks = times(tasks);
+                    let weight = of_family * of_gamma;
                     let spec = TaskGroupSpec { family, weight, d, gamma, tasks, target };
                     match d {
                         1..=4 => add_task_groups::<4>(spec, &mut rng, &mut groups)?,
@@ -243,7 +241,7 @@ impl Loss {
         for group in &mut groups {
             *group.weight_mut() *= (1.0 - OF_SIGNALS) / sum;
         }
-        let (signals, samples) = SIGNALS;
+        let (signals, samples) = (times(SIGNALS.0), SIGNALS.1);
         for _ in 0..signals {
             let mut signal = vec![0.0; samples];
             random_signal(&mut signal, &mut rng);

@@ -6,11 +6,11 @@ use ictd_core::scalar::Real;
 use ictd_core::universal::UniversalParameters;
 use serde::{Deserialize, Serialize};
 
-/// A stage of the search, with its own contexts.
+/// A stage of the search, on fresh tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// One task in `share` is used.
-    pub share: usize,
+    /// The number of tasks relative to that of [`super::Loss::new`].
+    pub share: f64,
     /// Adds half of this times the squared distance from the start to the loss: without it, the first steps end where gates
     /// saturate and their gradients vanish.
     pub pull: f64,
@@ -18,12 +18,12 @@ pub struct Stage {
     pub evaluations: usize,
 }
 
-/// The stages, from few tasks to all.
+/// The stages, from few tasks to many.
 pub const STAGES: [Stage; 4] = [
-    Stage { share: 10, pull: 3e-3, evaluations: 100 },
-    Stage { share: 5, pull: 3e-4, evaluations: 120 },
-    Stage { share: 2, pull: 3e-5, evaluations: 120 },
-    Stage { share: 1, pull: 3e-5, evaluations: 80 },
+    Stage { share: 0.5, pull: 3e-3, evaluations: 60 },
+    Stage { share: 2.0, pull: 1e-4, evaluations: 80 },
+    Stage { share: 2.0, pull: 1e-5, evaluations: 200 },
+    Stage { share: 4.0, pull: 1e-5, evaluations: 80 },
 ];
 /// A stage ends when twenty steps in a row have gained less than this share of the loss.
 const TOLERANCE: f64 = 1e-4;

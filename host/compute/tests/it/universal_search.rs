@@ -11,7 +11,7 @@ fn on_a_large_stack(f: impl FnOnce() + Send + 'static) {
 #[test]
 fn the_gradient_is_that_of_the_loss() {
     on_a_large_stack(|| {
-        let loss = Loss::new(Target::Value, 60, 0).unwrap();
+        let loss = Loss::new(Target::Value, 1.0 / 60.0, 0).unwrap();
         // Away from the start every parameter has an effect.
         let at: Vec<f64> =
             start().iter().enumerate().map(|(i, x)| x + 0.05 * (7 * i % 5) as f64 - 0.1).collect();
