@@ -154,25 +154,6 @@ impl<const D: usize, S: Scalar> SignalFeatures<D, S> {
         &self.level
     }
 
-    /// How many there are.
-    pub(crate) const NUMBERS: usize = D + 5;
-
-    pub(crate) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        let SignalFeatures {
-            level: SlowAverage { average, has_average },
-            fast,
-            slowest,
-            lags,
-            has_lags,
-        } = self;
-        lags.iter_mut().chain([average, fast, slowest]).for_each(&mut *visit);
-        for seen in [has_average, has_lags] {
-            let mut number = if *seen { S::ONE } else { S::ZERO };
-            visit(&mut number);
-            *seen = number != S::ZERO;
-        }
-    }
-
     /// Says that the next value does not follow the last one: the lags are forgotten, the averages stay.
     pub fn end_episode(&mut self) {
         self.has_lags = false;

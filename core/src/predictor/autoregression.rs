@@ -1,12 +1,10 @@
-//! An autoregression of four samples, by recursive least squares, and what it says of any horizon.
+//! An autoregression with two averages, by recursive least squares, and what it says of any horizon.
 
 use super::State;
+use super::features::{FAST, LAGS, M, SLOW};
+use super::larger;
 use crate::scalar::Scalar;
 
-/// The samples that the next one is predicted from.
-const LAGS: usize = 4;
-/// Their weights, and the constant's.
-pub(super) const M: usize = LAGS + 1;
 /// The factor by which the weight of past samples shrinks with each sample.
 const RETENTION: f32 = 0.998;
 /// The inverse begins as INVERSE times the identity, and its trace does not grow beyond the limit.
@@ -14,100 +12,63 @@ const INVERSE: f32 = 10.0;
 const LIMIT: f32 = 1e5;
 /// The unit is the deviation of so many samples.
 const UNIT: f32 = 8.0;
-/// A sample of more units than this makes a larger unit, of which it is so many.
+/// An error or a feature of more units than this makes a larger unit, of which it is so many.
 const MOST_UNITS: f32 = 256.0;
 const UNITS: f32 = 64.0;
+/// The weights that say that the last value stays.
+pub(super) const LAST: [f32; M] = [1.0, 0.0, 0.0, 0.0, 0.0];
 
-/// x_{t+1} = w_0 x_t + ... + w_3 x_{t-3} + w_4, in units of the deviation of the first samples, or larger ones.
+/// x_{t+1} = w_0 x_t + w_1 x_{t-1} + w_2 x_{t-2} + w_3 f_t + w_4 a_t, with a fast and a slow average, all as distances from the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Autoregression {
-    inverse: [[f32; M]; M],
+    /// In squared units: the rows of the lower triangle.
+    inverse: [f32; M * (M + 1) / 2],
     weights: [f32; M],
-    /// The samples, the latest first: in units once there is one.
-    lags: [f32; LAGS],
-    /// 0 until it is known.
+    /// The deviation of the first samples, or more; 0 until it is known.
     unit: f32,
-    center: f32,
     count: f32,
     variance: f32,
-    /// The extremes of all samples, in units.
-    lowest: f32,
-    highest: f32,
 }
 
 impl Autoregression {
-    pub(super) const NEW: Self = Autoregression {
-        inverse: IDENTITY,
-        weights: [1.0, 0.0, 0.0, 0.0, 0.0],
-        lags: [0.0; LAGS],
-        unit: 0.0,
-        center: 0.0,
-        count: 0.0,
-        variance: 0.0,
-        lowest: 0.0,
-        highest: 0.0,
-    };
+    pub(super) const NEW: Self =
+        Autoregression { inverse: IDENTITY, weights: LAST, unit: 0.0, count: 0.0, variance: 0.0 };
 
-    /// Takes a value of a signal with this slow average, and learns from it if it was measured.
-    pub(super) fn observe(&mut self, value: f32, average: f32, measured: bool) {
+    /// Learns that after these features the signal lay at a distance from the mean.
+    pub(super) fn learn(&mut self, phi: &[f32; M], distance: f32) {
         if self.unit == 0.0 {
             self.count += 1.0;
-            if self.count >= UNIT && self.variance > 0.0 {
-                (self.unit, self.center) = (Scalar::sqrt(self.variance), average);
-                self.lags = self.lags.map(|lag| (lag - average) / self.unit);
-            }
-            let deviation = value - average;
-            self.variance += (deviation * deviation - self.variance) / self.count;
-            if self.unit == 0.0 {
-                self.push(value);
+            if self.count > UNIT && self.variance > 0.0 {
+                self.unit = Scalar::sqrt(self.variance);
+            } else {
+                self.variance += (distance * distance - self.variance) / self.count;
                 return;
             }
         }
-        let mut x = (value - self.center) / self.unit;
-        if x.abs() > MOST_UNITS {
-            let grows = x.abs() / UNITS;
-            x /= grows;
-            self.grow(grows);
+        let largest = phi.iter().fold(distance.abs(), |most, x| larger(most, x.abs()));
+        if largest > MOST_UNITS * self.unit {
+            let grows = largest / (UNITS * self.unit);
+            self.unit *= grows;
+            self.inverse.iter_mut().for_each(|entry| *entry *= grows * grows);
         }
-        if measured {
-            self.learn(x);
-        }
-        (self.lowest, self.highest) = (self.lowest.min(x), self.highest.max(x));
-        self.push(x);
-    }
-
-    /// Measures in a larger unit.
-    fn grow(&mut self, by: f32) {
-        self.unit *= by;
-        self.lags = self.lags.map(|lag| lag / by);
-        self.weights[LAGS] /= by;
-        (self.lowest, self.highest) = (self.lowest / by, self.highest / by);
-        for (i, row) in self.inverse.iter_mut().enumerate() {
-            for (j, entry) in row.iter_mut().enumerate() {
-                *entry *= if i < LAGS { by } else { 1.0 };
-                *entry *= if j < LAGS { by } else { 1.0 };
+        let per_unit = 1.0 / self.unit;
+        let features = phi.map(|x| x * per_unit);
+        let mut inverse = [[0.0; M]; M];
+        let mut entries = self.inverse.iter();
+        for i in 0..M {
+            for (j, entry) in (0..M).take(i + 1).zip(&mut entries) {
+                (inverse[i][j], inverse[j][i]) = (*entry, *entry);
             }
         }
-    }
-
-    fn push(&mut self, x: f32) {
-        let [a, b, c, _] = self.lags;
-        self.lags = [x, a, b, c];
-    }
-
-    /// A step of recursive least squares.
-    fn learn(&mut self, x: f32) {
-        let [a, b, c, d] = self.lags;
-        let features = [a, b, c, d, 1.0];
         let mut gain = [0.0; M];
-        let (mut scale, mut error, mut trace) = (0.0, x, 0.0);
+        let (mut scale, mut error, mut trace) = (0.0, distance * per_unit, 0.0);
         for i in 0..M {
             for j in 0..M {
-                gain[i] += self.inverse[i][j] * features[j];
+                gain[i] += inverse[i][j] * features[j];
             }
             scale += gain[i] * features[i];
             error -= self.weights[i] * features[i];
-            trace += self.inverse[i][i];
+            trace += inverse[i][i];
         }
         let retention = if trace < LIMIT { RETENTION } else { 1.0 };
         scale += retention;
@@ -117,72 +78,67 @@ impl Autoregression {
             return;
         }
         let (step, grows) = (1.0 / scale, 1.0 / retention);
+        let mut entries = self.inverse.iter_mut();
         for i in 0..M {
-            self.weights[i] += gain[i] * (error * step);
-            for j in i..M {
-                let entry = (self.inverse[i][j] - gain[i] * (gain[j] * step)) * grows;
-                (self.inverse[i][j], self.inverse[j][i]) = (entry, entry);
+            let of_i = gain[i] * step;
+            self.weights[i] += of_i * error;
+            for (gain, entry) in gain.iter().take(i + 1).zip(&mut entries) {
+                *entry = (*entry - of_i * gain) * grows;
             }
         }
     }
 
-    /// Returns the weights of the lags, and a constant, that say (1 - gamma) sum_k gamma^k x_{t+1+k} in units: the last value
-    /// alone, if the discounted recursion is not stable.
+    /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:
+    /// those of the last value, if the discounted recursion is not stable.
     pub(super) fn of_discount(&self, gamma: f32) -> [f32; M] {
-        let mut known = [0.0; M];
-        let (mut recursion, mut power, mut rest) = ([0.0; LAGS], 1.0, 1.0);
-        for (a, weight) in recursion.iter_mut().zip(self.weights) {
+        let [of_lags @ .., of_fast, of_slow] = self.weights;
+        // Of each later value, so much goes into an average, which decays.
+        let (fast, slow) = (gamma * (1.0 - FAST), gamma * (1.0 - SLOW));
+        let (into_fast, into_slow) = (gamma * FAST * of_fast, gamma * SLOW * of_slow);
+        let (total_fast, total_slow) = (1.0 / (1.0 - fast), 1.0 / (1.0 - slow));
+        // 1 - sum_i c_i y^i = (1 - sum_i a_i y^i) (1 - fast y) (1 - slow y) - into_fast y (1 - slow y) - into_slow y (1 - fast y)
+        // with the discounted lags a_i is the recursion of the values alone.
+        let (sum, product) = (fast + slow, fast * slow);
+        let mut recursion = [0.0; M];
+        recursion[0] = sum + into_fast + into_slow;
+        recursion[1] = -(product + into_fast * slow + into_slow * fast);
+        let (mut power, mut rest) = (1.0, 1.0 - into_fast * total_fast - into_slow * total_slow);
+        for i in 0..LAGS {
             power *= gamma;
-            *a = weight * power;
-            rest -= *a;
+            let a = of_lags[i] * power;
+            rest -= a;
+            recursion[i] += a;
+            recursion[i + 1] -= a * sum;
+            recursion[i + 2] += a * product;
         }
         if !is_stable(recursion) {
-            return [1.0, 0.0, 0.0, 0.0, 0.0];
+            return LAST;
         }
-        // The sum over the future of what the known samples contribute to it.
+        // The sum over the future of what the known values and averages contribute to it.
+        let scale = (1.0 - gamma) / rest;
+        let mut known = [0.0; M];
         let mut carried = 0.0;
-        let weights = self.weights.iter().rev().skip(1);
-        for (known, weight) in known.iter_mut().rev().skip(1).zip(weights) {
-            carried = weight + gamma * carried;
-            *known = (1.0 - gamma) * carried / rest;
+        for i in (0..LAGS).rev() {
+            carried = of_lags[i] + gamma * carried;
+            known[i] = scale * carried;
         }
-        known[LAGS] = self.weights[LAGS] / rest;
+        known[LAGS] = scale * of_fast * total_fast;
+        known[LAGS + 1] = scale * of_slow * total_slow;
         known
-    }
-
-    /// Returns what such weights say, in the signal's unit, within the extremes of the signal; the last value before a unit is
-    /// known.
-    pub(super) fn read(&self, weights: &[f32; M]) -> f32 {
-        let [a, b, c, d] = self.lags;
-        if self.unit == 0.0 {
-            return a;
-        }
-        let [p, q, r, s, constant] = weights;
-        let x = constant + p * a + q * b + r * c + s * d;
-        self.center + self.unit * x.max(self.lowest).min(self.highest)
-    }
-
-    /// Moves the origin of the values.
-    pub(super) fn shift(&mut self, by: f32) {
-        if self.unit == 0.0 {
-            self.lags.iter_mut().for_each(|lag| *lag -= by);
-        } else {
-            self.center -= by;
-        }
     }
 }
 
-const IDENTITY: [[f32; M]; M] = {
-    let (mut inverse, mut i) = ([[0.0; M]; M], 0);
+const IDENTITY: [f32; M * (M + 1) / 2] = {
+    let (mut inverse, mut i) = ([0.0; M * (M + 1) / 2], 0);
     while i < M {
-        inverse[i][i] = INVERSE;
+        inverse[i * (i + 3) / 2] = INVERSE;
         i += 1;
     }
     inverse
 };
 
 /// Returns true if the recursion x_t = sum_i a_i x_{t-1-i} dies out: every reflection coefficient is below 1 in size.
-fn is_stable(mut a: [f32; LAGS]) -> bool {
+fn is_stable(mut a: [f32; M]) -> bool {
     let mut rest = a.as_mut_slice();
     while let Some((k, before)) = rest.split_last_mut() {
         if !(k.abs() < 1.0) {
@@ -205,10 +161,8 @@ fn is_stable(mut a: [f32; LAGS]) -> bool {
 
 impl State for Autoregression {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Autoregression { inverse, weights, lags, unit, center, .. } = self;
-        inverse.iter_mut().flatten().chain(weights).chain(lags).for_each(&mut *visit);
-        [unit, center].into_iter().for_each(&mut *visit);
-        let Autoregression { count, variance, lowest, highest, .. } = self;
-        [count, variance, lowest, highest].into_iter().for_each(visit);
+        let Autoregression { inverse, weights, unit, count, variance } = self;
+        inverse.iter_mut().chain(weights).for_each(&mut *visit);
+        [unit, count, variance].into_iter().for_each(visit);
     }
 }

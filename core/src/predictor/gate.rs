@@ -1,6 +1,6 @@
 //! The gate that every sample passes before anything is learned from it.
 
-use super::State;
+use super::{State, larger, smaller};
 
 /// A sample further from the slow average than this many times the recent range is held back.
 const WIDTH: f32 = 8.0;
@@ -70,9 +70,9 @@ impl Gate {
         let far = distance.abs();
         self.events *= 1.0 - 1.0 / EVENT_MEMORY;
         if far <= width {
-            self.held = (self.held - 0.5).max(0.0);
-            let shrinks = seen.min(MEMORY);
-            self.range = far.max(self.range * (shrinks / (shrinks + 2.0)));
+            self.held = larger(self.held - 0.5, 0.0);
+            let shrinks = smaller(seen, MEMORY);
+            self.range = larger(far, self.range * (shrinks / (shrinks + 2.0)));
             self.in_event = 0.0;
             return SampleStatus::Taken;
         }
@@ -87,7 +87,7 @@ impl Gate {
         if !row && self.events < EVENTS {
             return SampleStatus::HeldBack;
         }
-        (self.held, self.in_event, self.range) = (0.0, 0.0, self.range.max(far));
+        (self.held, self.in_event, self.range) = (0.0, 0.0, larger(self.range, far));
         if row && together { SampleStatus::Moved } else { SampleStatus::Taken }
     }
 }

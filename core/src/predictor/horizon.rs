@@ -10,9 +10,9 @@
 //! - **The band.** z_t = gamma z_{t-1} + delta_t adds up the same errors backwards, and so has the same variance as what
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
-use super::State;
-use super::autoregression::M;
-use super::td::D;
+use super::autoregression::LAST;
+use super::features::{D, M};
+use super::{State, larger, smaller};
 use crate::scalar::Scalar;
 
 /// The experts: TD's read, the autoregression, the last value.
@@ -29,7 +29,7 @@ const STEP: f32 = 0.35;
 const PAD: f32 = 0.05;
 /// The prior weight of the long-run mean against the experts, in horizons of samples, and what keeps S regular.
 const DOUBT: f32 = 0.05;
-const RIDGE: f32 = 1e-3;
+const RIDGE: f32 = 1e-6;
 /// Widens the band for estimation error: its variance is multiplied by 1 + WIDER * horizon / (the band's memory).
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
@@ -51,59 +51,41 @@ pub(super) struct Moment {
     pub(super) retention: f32,
 }
 
-/// A horizon.
+/// One prediction, and how much each expert is believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Horizon {
-    /// In samples.
+pub(super) struct Belief {
+    /// The horizon in samples.
     pub(super) length: f32,
-    /// The weights of TD's value function, and the largest size of its values.
+    /// The weights of TD's value function.
     pub(super) td: [f32; D],
-    pub(super) bound: f32,
     /// The weights of the autoregression's read.
     pub(super) autoregression: [f32; M],
     /// The long-run mean of the signal: B.
     mean: f32,
-    /// The experts' u, and B and P, of the sample before.
+    /// The experts' u, and P, of the sample before.
     differences: [f32; K],
-    mean_before: f32,
     pub(super) predicted: f32,
     traces: [f32; K],
     covariances: [f32; K],
-    squares: [[f32; K]; K],
+    /// The rows of S, each up to its diagonal.
+    squares: [f32; K * (K + 1) / 2],
     /// How much of each expert is believed: w.
     shares: [f32; K],
-    /// The latest delta, and z.
-    delta: f32,
-    error: f32,
-    /// sum z^2, and what it would be if each delta^2 were 1.
-    spread: f32,
-    unit_spread: f32,
-    unit_error: f32,
-    /// The quantiles of z over its standard deviation.
-    quantiles: [f32; 2],
 }
 
-impl Horizon {
+impl Belief {
     pub(super) const fn new(length: f32) -> Self {
-        Horizon {
+        Belief {
             length,
             td: [0.0; D],
-            bound: 0.0,
-            autoregression: [1.0, 0.0, 0.0, 0.0, 0.0],
+            autoregression: LAST,
             mean: 0.0,
             differences: [0.0; K],
-            mean_before: 0.0,
             predicted: 0.0,
             traces: [0.0; K],
             covariances: [0.0; K],
-            squares: [[0.0; K]; K],
+            squares: [0.0; K * (K + 1) / 2],
             shares: [0.0; K],
-            delta: 0.0,
-            error: 0.0,
-            spread: 0.0,
-            unit_spread: 0.0,
-            unit_error: 0.0,
-            quantiles: [-NORMAL, NORMAL],
         }
     }
 
@@ -112,20 +94,23 @@ impl Horizon {
         1.0 - 1.0 / self.length
     }
 
-    /// Takes a value, the experts' values after it, and whether the shares are to be computed again; returns the prediction.
-    pub(super) fn observe(&mut self, moment: Moment, experts: [f32; K], refresh: bool) -> f32 {
+    /// Takes a value, the experts' values after it, and whether the shares are to be computed again. Returns the prediction and
+    /// delta, the error of the one before.
+    pub(super) fn observe(&mut self, moment: Moment, experts: [f32; K], refresh: bool) -> [f32; 2] {
         let (x, gamma, retention) = (moment.value, self.gamma(), moment.retention);
-        let share = 1.0 - gamma;
-        let memory = MEAN_SAMPLES.max(MEAN_HORIZONS * self.length);
-        self.mean += (x - self.mean) / moment.taken.clamp(1.0, memory);
+        let reward = (1.0 - gamma) * x;
+        let memory = larger(MEAN_SAMPLES, MEAN_HORIZONS * self.length);
+        let mean_before = self.mean;
+        self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
         let u = experts.map(|value| value - self.mean);
         if moment.follows {
-            let delta = share * x + gamma * self.mean - self.mean_before;
+            let delta = reward + gamma * self.mean - mean_before;
+            let mut entries = self.squares.iter_mut();
             for k in 0..K {
                 let before = self.differences[k];
                 self.traces[k] = gamma * self.traces[k] + before;
                 self.covariances[k] = retention * self.covariances[k] + delta * self.traces[k];
-                for (sum, other) in self.squares[k].iter_mut().zip(self.differences).take(k + 1) {
+                for (other, sum) in self.differences.iter().take(k + 1).zip(&mut entries) {
                     *sum = retention * *sum + before * other;
                 }
             }
@@ -139,41 +124,9 @@ impl Horizon {
         for k in 0..K {
             prediction += self.shares[k] * u[k];
         }
-        self.delta = share * x + gamma * prediction - self.predicted;
-        (self.differences, self.mean_before, self.predicted) = (u, self.mean, prediction);
-        prediction
-    }
-
-    /// Takes the error of the prediction before, unless the signal has just begun, and returns the distances of the band's ends
-    /// from the prediction, `pad` apart from it at least.
-    pub(super) fn band(&mut self, begun: bool, pad: f32) -> [f32; 2] {
-        let gamma = self.gamma();
-        // The share of the band's memory that goes with each sample. Other, longer horizons do not lengthen it.
-        let forgets = 1.0 / BAND_SAMPLES.max(BAND_HORIZONS * self.length);
-        if begun {
-            let remembers = 1.0 - forgets;
-            self.error = gamma * self.error + self.delta;
-            self.unit_error = gamma * gamma * self.unit_error + (1.0 - gamma) * (1.0 + gamma);
-            self.spread = remembers * self.spread + self.error * self.error;
-            self.unit_spread = remembers * self.unit_spread + self.unit_error;
-        }
-        // Not a number before anything was learned.
-        let deviation = Scalar::sqrt(self.spread / self.unit_spread);
-        let deviation = if deviation > 0.0 { deviation } else { 0.0 };
-        let [low, high] = &mut self.quantiles;
-        if begun && deviation > 0.0 {
-            let (z, step) = (self.error, STEP / (self.length + 2.0));
-            // The prediction stays in its band.
-            let beyond = if z < *low * deviation { BEYOND - 1.0 } else { BEYOND };
-            *low = (*low + step * beyond).min(0.0);
-            let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
-            *high = (*high - step * beyond).max(0.0);
-        }
-        // Wider by the root of 1 + a, of which these are the first terms: a is at most a half.
-        let a = WIDER * forgets * self.length;
-        let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
-        let pad = pad + PAD * deviation;
-        [*low * wider - pad, *high * wider + pad]
+        let delta = reward + gamma * prediction - self.predicted;
+        (self.differences, self.predicted) = (u, prediction);
+        [prediction, delta]
     }
 
     /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: in one coordinate and one pair of
@@ -181,12 +134,13 @@ impl Horizon {
     fn believe(&mut self, u: [f32; K]) {
         let doubt = DOUBT * self.length;
         let mut s = [[0.0; K]; K];
+        let mut entries = self.squares.iter();
         for k in 0..K {
-            for l in 0..=k {
-                let entry = self.squares[k][l] + doubt * u[k] * u[l];
+            for (l, square) in (0..K).take(k + 1).zip(&mut entries) {
+                let ridge = if k == l { RIDGE * square } else { 0.0 };
+                let entry = square + ridge + doubt * u[k] * u[l];
                 (s[k][l], s[l][k]) = (entry, entry);
             }
-            s[k][k] += RIDGE * self.squares[k][k];
         }
         let (c, w) = (&self.covariances, &mut self.shares);
         let gradient = |w: &[f32; K], k: usize| {
@@ -200,7 +154,7 @@ impl Horizon {
             let rest = 1.0 - w.iter().sum::<f32>() + w[k];
             if s[k][k] > 0.0 {
                 let best = w[k] + gradient(w, k) / s[k][k];
-                w[k] = best.min(rest).max(0.0);
+                w[k] = larger(smaller(best, rest), 0.0);
             }
         }
         for k in 0..K {
@@ -208,7 +162,7 @@ impl Horizon {
                 let curvature = s[k][k] + s[l][l] - 2.0 * s[k][l];
                 if curvature > 1e-6 * (s[k][k] + s[l][l]) {
                     let step = (gradient(w, k) - gradient(w, l)) / curvature;
-                    let step = step.max(-w[k]).min(w[l]);
+                    let step = smaller(larger(step, -w[k]), w[l]);
                     (w[k], w[l]) = (w[k] + step, w[l] - step);
                 }
             }
@@ -218,22 +172,64 @@ impl Horizon {
     /// Moves the origin of the values.
     pub(super) fn shift(&mut self, by: f32) {
         self.mean -= by;
-        self.mean_before -= by;
         self.predicted -= by;
     }
 }
 
-impl State for Horizon {
+/// The band around the predictions of a horizon.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Band {
+    /// The sum of the latest deltas: z, and the mean of its squares.
+    error: f32,
+    square: f32,
+    /// The quantiles of z over its standard deviation.
+    quantiles: [f32; 2],
+}
+
+impl Band {
+    pub(super) const NEW: Self = Band { error: 0.0, square: 0.0, quantiles: [-NORMAL, NORMAL] };
+
+    /// Takes the error delta of a horizon's prediction, the n-th, and returns the distances of the band's ends from the next
+    /// prediction, `pad` apart from it at least.
+    pub(super) fn observe(&mut self, length: f32, delta: f32, n: f32, pad: f32) -> [f32; 2] {
+        // Other, longer horizons do not lengthen the band's memory.
+        let memory = larger(BAND_SAMPLES, BAND_HORIZONS * length);
+        let z = (1.0 - 1.0 / length) * self.error + delta;
+        self.error = z;
+        self.square += (z * z - self.square) / smaller(n, memory);
+        let deviation = Scalar::sqrt(self.square);
+        let [low, high] = &mut self.quantiles;
+        if deviation > 0.0 {
+            let step = STEP / (length + 2.0);
+            // The prediction stays in its band.
+            let beyond = if z < *low * deviation { BEYOND - 1.0 } else { BEYOND };
+            *low = smaller(*low + step * beyond, 0.0);
+            let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
+            *high = larger(*high - step * beyond, 0.0);
+        }
+        // Wider by the root of 1 + a, of which these are the first terms: a is at most a half.
+        let a = WIDER * length / memory;
+        let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
+        let pad = pad + PAD * deviation;
+        [*low * wider - pad, *high * wider + pad]
+    }
+}
+
+impl State for Belief {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Horizon { td, autoregression, differences, traces, covariances, shares, .. } = self;
+        let Belief { td, autoregression, differences, traces, covariances, shares, .. } = self;
         td.iter_mut().chain(autoregression).for_each(&mut *visit);
         for of_experts in [differences, traces, covariances, shares] {
             of_experts.iter_mut().for_each(&mut *visit);
         }
-        let Horizon { squares, quantiles, bound, mean, mean_before, predicted, .. } = self;
-        squares.iter_mut().flatten().chain(quantiles).for_each(&mut *visit);
-        [bound, mean, mean_before, predicted].into_iter().for_each(&mut *visit);
-        let Horizon { delta, error, spread, unit_spread, unit_error, .. } = self;
-        [delta, error, spread, unit_spread, unit_error].into_iter().for_each(visit);
+        let Belief { squares, mean, predicted, .. } = self;
+        squares.iter_mut().chain([mean, predicted]).for_each(visit);
+    }
+}
+
+impl State for Band {
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
+        let Band { error, square, quantiles } = self;
+        quantiles.iter_mut().chain([error, square]).for_each(visit);
     }
 }

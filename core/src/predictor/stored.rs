@@ -1,18 +1,18 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::autoregression::Autoregression;
+use super::features::Features;
 use super::gate::Gate;
-use super::horizon::Horizon;
+use super::horizon::{Band, Belief};
 use super::surprise::Surprise;
 use super::td::Td;
 use super::{Predictor, State, check, checked_limits};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
-use crate::signal::SignalFeatures;
 
 const MAGIC: &str = "ICTP";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
@@ -26,12 +26,14 @@ macro_rules! each_number {
         $borrow!($self.td).numbers($visit);
         $borrow!($self.autoregression).numbers($visit);
         $borrow!($self.surprise).numbers($visit);
-        for horizon in &$($mut)? $self.horizons {
-            $borrow!(*horizon).numbers($visit);
+        for belief in &$($mut)? $self.horizons {
+            $borrow!(*belief).numbers($visit);
+        }
+        for band in &$($mut)? $self.bands {
+            $borrow!(*band).numbers($visit);
         }
         $borrow!($self.next).numbers($visit);
         $visit($borrow!($self.second));
-        $visit($borrow!($self.value));
         $visit($borrow!($self.seen));
         $visit($borrow!($self.taken));
         $visit($borrow!($self.missing));
@@ -51,11 +53,12 @@ macro_rules! copied {
 impl<const H: usize, S: Real> Predictor<H, S> {
     /// How many bytes the stored predictor takes.
     pub const SIZE: usize = {
-        let horizon = size_of::<Horizon>() - size_of::<f32>();
+        let belief = size_of::<Belief>() - size_of::<f32>();
         let once = size_of::<Gate>() + size_of::<Td>() + size_of::<Autoregression>();
-        let parts = once + size_of::<Surprise>() + (H + 1) * horizon;
-        let own = 4 * (H + SignalFeatures::<4>::NUMBERS + 6) + 3 * S::BYTES;
-        HEADER + parts + own + CHECKSUM
+        let parts = once + size_of::<Features>() + size_of::<Surprise>();
+        let of_horizons = H * size_of::<Band>() + (H + 1) * belief;
+        let own = 4 * (H + 5) + 3 * S::BYTES;
+        HEADER + parts + of_horizons + own + CHECKSUM
     };
 
     fn kind() -> [u8; KIND] {
@@ -69,7 +72,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
-    /// | 4 | 1 | format version: 1 |
+    /// | 4 | 1 | format version: 2 |
     /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
     /// | 6 | 2 | H, the horizons |
     /// | 8 | 4 | how many bytes there are in all |

@@ -1,11 +1,11 @@
 //! How surprising the last samples were, as a depth: -ln of a tail probability.
 
-use super::State;
+use super::{State, larger, smaller};
 use crate::scalar::{Real, Scalar};
 
 /// How much the newest error counts among the recent ones, in their mean and in their mean square.
-const RECENT_MEAN: f32 = 0.05;
-const RECENT_SQUARE: f32 = 0.15;
+const RECENT_MEAN: f32 = 0.03;
+const RECENT_SQUARE: f32 = 0.1;
 /// The memory, in samples, of what is usual: of the tails, short and long, and of the levels. The smaller depth of both counts.
 const SHORT: f32 = 500.0;
 const LONG: f32 = 8000.0;
@@ -54,13 +54,13 @@ impl Tail {
         if count == 0.0 {
             self.start = y;
         }
-        let rate = 1.0 / (count + 1.0).min(memory);
-        let (beyond, step) = (y - self.start, (8.0 * rate).min(0.3) * self.excess);
+        let rate = 1.0 / smaller(count + 1.0, memory);
+        let (beyond, step) = (y - self.start, smaller(8.0 * rate, 0.3) * self.excess);
         if beyond > 0.0 {
             let depth = TAIL_DEPTH + DEEPER * beyond / self.excess;
             self.start += (1.0 - TAIL) * step;
-            self.excess +=
-                (2.0 * rate / TAIL).min(0.2) * (beyond.min(LARGEST * self.excess) - self.excess);
+            self.excess += smaller(2.0 / TAIL * rate, 0.2)
+                * (smaller(beyond, LARGEST * self.excess) - self.excess);
             depth
         } else {
             self.start -= TAIL * step;
@@ -86,7 +86,7 @@ impl Thresholds {
         let (mut found, mut from, mut says) = (None, TAIL_DEPTH, TAIL_DEPTH);
         let mut share = TAIL;
         for (threshold, least) in self.0.iter_mut().zip([1.3, 2.3, 3.3]) {
-            let to = threshold.max(from + 0.05);
+            let to = larger(*threshold, from + 0.05);
             if found.is_none() && depth <= to {
                 found = Some(if depth > from {
                     says + TAIL_DEPTH * (depth - from) / (to - from)
@@ -100,7 +100,7 @@ impl Thresholds {
             } else {
                 *threshold -= share * RISES;
             }
-            *threshold = threshold.max(least * TAIL_DEPTH);
+            *threshold = larger(*threshold, least * TAIL_DEPTH);
         }
         found.unwrap_or(says + (depth - from))
     }
@@ -168,8 +168,8 @@ impl Surprise {
     /// Takes a sample, and returns how surprising it and those before it were, as a depth.
     pub(super) fn observe(&mut self, seen: Observed) -> f32 {
         let (count, rate) = (self.count, 1.0 / (self.count + 1.0));
-        self.count = (count + 1.0).min(super::MOST);
-        let slow = rate.max(1.0 / SHORT);
+        self.count = smaller(count + 1.0, super::MOST);
+        let slow = larger(rate, 1.0 / SHORT);
         let mut error = seen.value - seen.expected;
         let largest = LARGEST_ERROR * LARGEST_ERROR * self.usual;
         if count > 20.0 && self.usual > TINY && error * error > largest {
@@ -177,15 +177,15 @@ impl Surprise {
         }
         let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
-        self.square += RECENT_SQUARE.max(rate) * (square - self.square);
+        self.square += larger(RECENT_SQUARE, rate) * (square - self.square);
         let largest = if count > 20.0 { 100.0 * self.usual + f32::MIN_POSITIVE } else { f32::MAX };
-        self.usual += slow * (square.min(largest) - self.usual);
+        self.usual += slow * (smaller(square, largest) - self.usual);
         // What lies below may be rounding.
         let rounding = 1e-7 * seen.size;
         let floor = 1e-8 * self.usual + rounding * rounding + f32::MIN_POSITIVE;
         let size = Real::ln(self.square + floor);
         // The 1e-6 bounds ln(mean^2) from below, relative to the mean square.
-        let mean = Real::ln(self.mean * self.mean / (self.square + floor) + 1e-6) + size;
+        let mean = Real::ln(self.mean * self.mean + 1e-6 * (self.square + floor));
         let distance = seen.value - self.level;
         if !seen.held_back {
             self.level += slow * distance;
@@ -196,14 +196,14 @@ impl Surprise {
         let mut deepest = [0.0_f32; 2];
         for (tails, y) in self.tails.iter_mut().zip([mean, size, -size, level, -level]) {
             for ((tail, memory), deepest) in tails.iter_mut().zip([SHORT, LONG]).zip(&mut deepest) {
-                *deepest = deepest.max(tail.observe(y, count, memory));
+                *deepest = larger(*deepest, tail.observe(y, count, memory));
             }
         }
         let mut depth = f32::MAX;
         for ((tail, memory), y) in self.deepest.iter_mut().zip([SHORT, LONG]).zip(deepest) {
-            depth = depth.min(tail.observe(y, count + 10.0, memory));
+            depth = smaller(depth, tail.observe(y, count + 10.0, memory));
         }
-        let depth = depth.max(0.0).max(self.run(seen, slow));
+        let depth = larger(larger(depth, 0.0), self.run(seen, slow));
         self.thresholds.observe(depth)
     }
 
@@ -213,23 +213,25 @@ impl Surprise {
         if seen.held_back {
             self.run = 0.0;
         } else if change <= UNCHANGED * self.change {
-            self.run = (self.run + 1.0).min(super::MOST);
+            self.run = smaller(self.run + 1.0, super::MOST);
         } else {
             self.run = 0.0;
-            let usual = if self.change > 0.0 { change.min(10.0 * self.change) } else { change };
-            self.change += slow.max(0.02) * (usual - self.change);
+            let usual =
+                if self.change > 0.0 { smaller(change, 10.0 * self.change) } else { change };
+            self.change += larger(slow, 0.02) * (usual - self.change);
         }
-        self.run_tail.excess = self.run_tail.excess.max(RUN_EXCESS);
-        let depth =
-            self.run_tail.observe(Real::ln(self.run.max(RUN) / RUN), self.count - 1.0, LONG);
+        self.run_tail.excess = larger(self.run_tail.excess, RUN_EXCESS);
+        // The logarithm of a usual run counts as 0.
+        let length = if self.run > RUN { Real::ln(self.run / RUN) } else { 0.0 };
+        let depth = self.run_tail.observe(length, self.count - 1.0, LONG);
         if self.run > RUN && self.count > 100.0 { depth } else { 0.0 }
     }
 
     /// Returns the largest depth of the last 25 to 50 samples before this one, of this depth.
     pub(super) fn recent(&mut self, depth: f32) -> f32 {
-        let recent = self.before.max(self.block);
+        let recent = larger(self.before, self.block);
         self.in_block += 1.0;
-        self.block = self.block.max(depth);
+        self.block = larger(self.block, depth);
         if self.in_block >= RECENT {
             (self.before, self.block, self.in_block) = (self.block, 0.0, 0.0);
         }
@@ -244,7 +246,7 @@ impl Surprise {
 
 /// Returns the share of less surprising samples, in [0, 1), from a depth.
 pub(super) fn share(depth: f32) -> f32 {
-    (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * depth.min(24.0))).min(CERTAIN)
+    smaller(1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * smaller(depth, 24.0)), CERTAIN)
 }
 
 impl State for Surprise {
