@@ -92,28 +92,12 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
     };
     for (name, array, expected) in [
         ("p", array(&[5, 4], vec![0.2; 20]), "`p`: float64 of shape (5, 4); expected (m, m)"),
-        (
-            "p",
-            array(&[5, 5], vec![0.3; 25]),
-            "`p`: of task 0; expected probabilities that sum to 1",
-        ),
-        (
-            "reward",
-            array(&[4], vec![0.0; 4]),
-            "`reward`: float64 of shape (4,); expected (5,) or (3, 5)",
-        ),
+        ("p", array(&[5, 5], vec![0.3; 25]), "`p`: of task 0; expected probabilities that sum"),
+        ("reward", array(&[4], vec![0.0; 4]), "`reward`: float64 of shape (4,); expected (5,)"),
         ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 1; expected finite numbers"),
-        (
-            "p0",
-            array(&[5], vec![0.2; 5]),
-            "`p0`: of task 0; expected 0 for states that end an episode",
-        ),
+        ("p0", array(&[5], vec![0.2; 5]), "`p0`: of task 0; expected 0 for states that end"),
         ("terminal", array(&[5], vec![0.5; 5]), "`terminal`: 0.5 at 0; expected 0 or 1"),
-        (
-            "gamma",
-            array(&[2], vec![0.5, 0.6]),
-            "`gamma`: float64 of shape (2,); expected one discount",
-        ),
+        ("gamma", array(&[2], vec![0.5, 0.6]), "`gamma`: float64 of shape (2,); expected one"),
         ("gamma", array(&[], vec![1.0]), "`gamma`: 1; expected a number in [0, 1)"),
         ("rewards", array(&[5], vec![0.0; 5]), "did you mean `reward`?"),
     ] {

@@ -237,16 +237,8 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
         (&x, "--dim 9", "--dim 9: expected one of 1, 2"),
         (&x, "--model nothing", "nothing: "),
-        (
-            &x,
-            "--gamma 0.99",
-            "column `x`: 0 gaps leave at most 200 rows without one, and no prediction can be judged; expected at least 739",
-        ),
-        (
-            "x\n1\n",
-            "",
-            "column `x`: 0 gaps leave at most 1 rows without one, and no prediction can be judged; expected at least 117",
-        ),
+        (&x, "--gamma 0.99", "no prediction can be judged; expected at least 739"),
+        ("x\n1\n", "", "column `x`: 0 gaps leave at most 1 rows without one, and no prediction"),
         ("x\n", "", "row 1 (line 2): no rows below the header"),
         ("1\n2\n", "", "header: `1` is a number"),
         ("2024-01-01,-0.0518\n2024-01-02,1\n", "", "header: `2024-01-01` is a number or a date"),
@@ -256,11 +248,7 @@ fn what_cannot_be_predicted_is_one_line() {
         ("day\nMonday\n", "", "no column of numbers"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
-        (
-            &gaps,
-            "--skip-gaps",
-            "29 gaps leave at most 6 rows without one, and no prediction can be judged",
-        ),
+        (&gaps, "--skip-gaps", "29 gaps leave at most 6 rows without one, and no prediction"),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");

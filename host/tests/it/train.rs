@@ -112,10 +112,7 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
     for (arguments, named) in [
         ("--dim 33", "--dim: 33: expected an integer from 1 to 32"),
         ("--context-length 1025", "--context-length: 1025: expected an integer from 1 to 1024"),
-        (
-            "--context-length 1000 --attention softmax",
-            "--context-length: 1000: expected 1 to 64 here",
-        ),
+        ("--context-length 1000 --attention softmax", "--context-length: 1000: expected 1 to 64"),
         ("--gamma 1", "--gamma: 1: expected a number in [0, 1)"),
         ("--layers 0", "--layers: 0: expected an integer from 1 to "),
         ("--network rnn --layer-sharing sequential", "--layer-sharing: sequential: "),
