@@ -57,6 +57,7 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
         };
         let argument = Arg::new(setting.name)
             .long(setting.name)
+            .aliases(setting.aliases)
             .help(setting.help)
             .value_name(value_name)
             .value_parser(SettingText(setting.values.words()));

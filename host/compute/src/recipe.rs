@@ -3,7 +3,7 @@
 use crate::capacity;
 use crate::options::NumberRange;
 use crate::own_tasks::OwnTasks;
-use crate::settings::{SETTINGS, SettingValue, setting};
+use crate::settings::{SETTINGS, SettingSpec, SettingValue, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
@@ -224,7 +224,14 @@ impl Recipe {
         mut self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, InvalidSetting> {
+        let mut given = Vec::new();
         for (name, text) in settings {
+            if let Some(SettingSpec { name, .. }) = setting(name) {
+                if given.contains(name) {
+                    return invalid(name, "there twice; expected each setting once".into());
+                }
+                given.push(*name);
+            }
             self.set(name, text)?;
         }
         Ok(self)

@@ -101,7 +101,9 @@ pub fn insert_text(
 }
 
 fn is_named(argument: &Arg, name: &str) -> bool {
-    argument.get_long() == Some(name) || argument.is_positional() && argument.get_id() == name
+    argument.get_long() == Some(name)
+        || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+        || argument.is_positional() && argument.get_id() == name
 }
 
 fn is_repeatable(argument: &Arg) -> bool {

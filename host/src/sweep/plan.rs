@@ -131,11 +131,21 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
 
 /// Removes a table from a plan and returns it; empty if it is missing.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
-    match plan.remove(name) {
-        None => Ok(Table::new()),
-        Some(Value::Table(table)) => Ok(table),
-        Some(_) => Err(format!("{name}: expected a table")),
+    let typed = match plan.remove(name) {
+        None => Table::new(),
+        Some(Value::Table(table)) => table,
+        Some(_) => return Err(format!("{name}: expected a table")),
+    };
+    let mut table = Table::new();
+    for (key, value) in typed {
+        // An older name is replaced, so that a setting with two names is noticed.
+        let key = setting(&key).map_or(key, |setting| setting.name.to_owned());
+        if table.contains_key(&key) {
+            return Err(format!("{name}: {key}: there twice; expected each setting once"));
+        }
+        table.insert(key, value);
     }
+    Ok(table)
 }
 
 /// Returns the value of a setting as text, as typed.

@@ -35,8 +35,10 @@ fn each_setting_reads_what_it_prints_and_names_itself_in_errors() {
             Values::Real(_) => vec!["0.5"],
         };
         for text in texts {
-            recipe.set(setting.name, text).unwrap();
-            assert_eq!((setting.get)(&recipe).unwrap().to_string(), text, "{}", setting.name);
+            for name in [&setting.name].into_iter().chain(setting.aliases) {
+                recipe.set(name, text).unwrap();
+                assert_eq!((setting.get)(&recipe).unwrap().to_string(), text, "{name}");
+            }
         }
     }
 }
