@@ -21,7 +21,7 @@ use compute::predict::{Clock, OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
 use compute::rows::Rows;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
@@ -115,6 +115,10 @@ pub struct Predict {
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
+    /// A number that stands for a missing value, such as -999
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = options::real(..))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<f64>,
     /// In each column skip cells that are no finite number; begin anew after them, and where rows are missing by their time
     #[arg(long)]
     pub skip_gaps: bool,
@@ -142,8 +146,9 @@ pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
 impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
-        let mut table = SignalTable::open(file, self.skip_gaps)?;
-        let mut columns = Columns::new(self, &table, file)?;
+        let mut table = SignalTable::open(file)?;
+        (table.refuses_gaps, table.missing) = (!self.skip_gaps, self.missing);
+        let columns = Columns::new(self, &table, file)?;
         let gammas = self.gammas();
         // Before they are made, which takes longer than to count them.
         let too_many = |streams: usize, waiting: usize| match streams * NUMBERS_OF_TASK + waiting {
@@ -158,7 +163,6 @@ impl Predict {
         too_many(gammas.len() * columns.names.len(), 0)?;
         let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
         let mut rows = table.read(&columns.places, block)?;
-        rows = columns.without_counters(rows);
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
@@ -169,6 +173,7 @@ impl Predict {
         let streams: Vec<_> =
             places.flat_map(|place| gammas.iter().map(move |gamma| (place, *gamma))).collect();
         let (mut all, mut waiting) = (Vec::<Series>::new(), 0);
+        let mut numbers = HashMap::<String, usize>::new();
         let mut stream = records.stream("predictions.csv")?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
@@ -182,13 +187,17 @@ impl Predict {
             }
             rows_read += rows.len() as u64;
             let is_end = rows.is_empty();
+            if is_end {
+                for series in &mut all {
+                    series.take(&rows, self, session, &mut stream)?;
+                }
+                break;
+            }
             for (name, of_series) in rows.by_series() {
-                if !is_end && !all.iter().any(|series| series.name == name) {
-                    let mut series = Series {
-                        name: name.clone(),
-                        clock: Clock::new(&of_series.times),
-                        tasks: Vec::new(),
-                    };
+                let at = *numbers.entry(name.clone()).or_insert(all.len());
+                if at == all.len() {
+                    let clock = Clock::new(&of_series.times, columns.is_of_day());
+                    let mut series = Series { name: name.clone(), clock, tasks: Vec::new() };
                     for (place, gamma) in streams.iter().copied() {
                         let signal = cell(&named(&columns.names[place], &name));
                         let make = || SignalForecast::new(&signal, place, gamma, &settings);
@@ -203,15 +212,9 @@ impl Predict {
                     }
                     all.push(series);
                 }
-                // An empty block is the end of each.
-                for series in all.iter_mut().filter(|series| is_end || series.name == name) {
-                    series.take(&of_series, self, session, &mut stream)?;
-                }
+                all[at].take(&of_series, self, session, &mut stream)?;
             }
             bar.set_position(table.bytes_read());
-            if is_end {
-                break;
-            }
             rows = table.read(&columns.places, block)?;
         }
         bar.finish_and_clear();

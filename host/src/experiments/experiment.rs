@@ -42,9 +42,11 @@ pub enum Runner {
 }
 
 impl Experiment {
-    /// It trains, so that a scale changes it.
-    pub fn trains(&self) -> bool {
-        matches!(self.run, Runner::Spec(_))
+    /// Returns the part of a scale that changes its run: seeds if it is data, tasks if it trains, too.
+    pub fn effective(&self, scale: &TrainingBudget) -> TrainingBudget {
+        let Runner::Spec(spec) = &self.run else { return TrainingBudget::default() };
+        let tasks = scale.tasks.filter(|_| !spec.runs.is_empty());
+        TrainingBudget { tasks, ..scale.clone() }
     }
 
     /// Runs it.
@@ -53,8 +55,8 @@ impl Experiment {
         match &self.run {
             Runner::Fixed(run) => run(session),
             Runner::Spec(table) => {
-                let options =
-                    ExperimentOptions { scale: scale.clone(), settings: table.defaults() };
+                let scale = self.effective(scale);
+                let options = ExperimentOptions { scale, settings: table.defaults() };
                 self.run_table(table, &options, session)
             }
             Runner::ByCommand => Err(Error::Usage(format!(
@@ -96,6 +98,22 @@ impl Experiment {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// Refuses options that would change none of the experiments.
+///
+/// # Errors
+/// [`Error::Option`].
+pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
+    let options: [(_, fn(&TrainingBudget) -> Option<usize>); 2] =
+        [("--seeds", |scale| scale.seeds), ("--tasks", |scale| scale.tasks)];
+    for (option, of) in options {
+        if of(scale).is_some() && chosen.iter().all(|e| of(&e.effective(scale)).is_none()) {
+            let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
+            return Err(Error::option(option, format!("it changes nothing of {ids}: remove it")));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a user's file that lies in the folder which a run replaces.

@@ -5,6 +5,9 @@ const LONG: f64 = 1.5;
 /// At least this share of the steps is near the usual one, or there is none.
 const REGULAR: f64 = 0.9;
 
+/// The seconds of a day.
+const DAY: f64 = 86_400.0;
+
 /// Rows of a kind: how many there are, and the number of the first.
 pub type Count = Option<(u64, u64)>;
 
@@ -13,6 +16,9 @@ pub type Count = Option<(u64, u64)>;
 pub struct Clock {
     /// The usual step, if steps are regular.
     step: Option<f64>,
+    /// Times are those of a day: after midnight they begin again.
+    is_of_day: bool,
+    midnights: f64,
     last: Option<f64>,
     latest: Option<f64>,
     /// Rows that are earlier than the row before.
@@ -33,8 +39,8 @@ fn count(rows: &mut Count, row: u64) {
 }
 
 impl Clock {
-    /// Finds the usual step, the median, in the first times of a series.
-    pub fn new(times: &[f64]) -> Self {
+    /// Finds the usual step, the median, in the first times of a series, which are those of a day alone if said so.
+    pub fn new(times: &[f64], is_of_day: bool) -> Self {
         let mut steps: Vec<f64> = times.windows(2).map(|t| t[1] - t[0]).collect();
         steps.retain(|step| *step > 0.0);
         steps.sort_by(f64::total_cmp);
@@ -44,7 +50,7 @@ impl Clock {
             let usual = steps.iter().filter(|step| is_usual(**step, *median)).count();
             usual as f64 >= REGULAR * steps.len() as f64
         });
-        Clock { step, ..Clock::default() }
+        Clock { step, is_of_day, ..Clock::default() }
     }
 
     /// Returns whether a row of this time follows the row before, without a gap between them.
@@ -53,6 +59,9 @@ impl Clock {
             count(&mut self.unreadable, row);
             return self.last.take().is_none();
         }
+        let is_new_day = |last: f64| self.is_of_day && time + self.midnights < last - DAY / 2.0;
+        self.midnights += if self.last.is_some_and(is_new_day) { DAY } else { 0.0 };
+        let time = time + self.midnights;
         let Some(last) = self.last.replace(time) else { return true };
         let step = time - last;
         // After a row that was too early the next one is compared with those before that.
