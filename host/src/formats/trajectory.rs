@@ -235,7 +235,7 @@ fn column(
 }
 
 /// Returns the numbers of an array, none of which is rounded.
-fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
+pub(super) fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
     match array.inexact() {
         Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
         None => Ok(array.to_f64()),
