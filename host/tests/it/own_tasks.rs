@@ -110,6 +110,16 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         ),
         ("terminal", array(&[5], vec![0.5; 5]), "`terminal`: 0.5 at 0; expected 0 or 1"),
         (
+            "terminal",
+            array(&[5], vec![1.0; 5]),
+            "`terminal`: of task 0; expected a state that ends no",
+        ),
+        (
+            "reward",
+            Array { shape: vec![5], data: Data::I64(vec![(1 << 53) + 1; 5]) },
+            "`reward`: the integer 9007199254740993; expected integers up to 2^53",
+        ),
+        (
             "gamma",
             array(&[2], vec![0.5, 0.6]),
             "`gamma`: float64 of shape (2,); expected one discount",
