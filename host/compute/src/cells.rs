@@ -254,13 +254,13 @@ impl Holds {
         }
         let x: Vec<f64> = cells.iter().map_while(|cell| plain(cell)).collect();
         if x.len() == cells.len() {
-            if PARTS.contains(&name.as_str()) && x.iter().all(|x| x.fract() == 0.0) {
-                return Holds::PartOfDate;
-            }
             let step = if x.len() > 2 { x[1] - x[0] } else { 0.0 };
             let is_step = |two: &[f64]| (two[1] - two[0] - step).abs() <= COUNTING * step.abs();
             if step != 0.0 && x.windows(2).all(is_step) {
                 return Holds::Counts(format!("it changes by {step} in every row"));
+            }
+            if PARTS.contains(&name.as_str()) && x.iter().all(|x| x.fract() == 0.0) {
+                return Holds::PartOfDate;
             }
             let rises = is_first && x.len() >= FEW && x.windows(2).all(|two| two[0] < two[1]);
             if rises && Clock::new(&x, false).is_regular() {

@@ -346,8 +346,10 @@ impl RowReader {
         };
         if record.len() != self.names.len() {
             let reason = format!("{} cells", record.len());
-            let (names, line) = (self.names.len(), self.skipped + 1);
-            let expected = format!("{names}, one for each name in the header (line {line})");
+            let is_first = self.row == 1;
+            let line =
+                is_first.then(|| format!(" (line {})", self.skipped + 1)).unwrap_or_default();
+            let expected = format!("{}, as in the header{line}", self.names.len());
             return Err(Problem::new(place(), reason, expected));
         }
         for &(column, gaps) in &layout.numbers {

@@ -63,11 +63,12 @@ const BLOCK: usize = 8192;
 /// The report has the fraction of scored rows whose outcome fell inside the predictor's band, and
 /// the rows whose surprise was above 0.999: about one in 1,000 of a clean signal.
 ///
-/// The CSV has a header line and the separator `,`, `;` or tab; above it, empty lines and those that begin with #
-/// are skipped.
+/// The CSV has a header line and the separator `,`, `;`, tab or `|`; above it, empty lines and those that begin with # are
+/// skipped.
 ///
-/// Columns that are no signals are left out, and named: words, dates and times, and what changes by the same step in every
-/// row. With a column of times, rows that are out of order, or missing, are named.
+/// Columns that are no signals are left out, and named: words, dates and times, parts of dates, and what changes by the same
+/// step in every row. With a column of times, rows that are out of order, or missing, are named. A value far from all others,
+/// such as -999, is named, too: --missing says that it stands for a missing one.
 ///
 /// Writes predictions.csv (row, signal, gamma, return, one column for each estimator,
 /// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known) and a figure of
