@@ -247,7 +247,10 @@ fn a_header_that_is_none_is_refused_with_what_it_may_be() {
             "the first number is in line 3: expected the header line right above it",
         ),
         ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
-        ("Export of sensor 7\n\nx,y\n1,2\n", "2 cells; expected 1, as in the header (line 1)"),
+        (
+            "Export of sensor 7\n\nx,y\n1,2\n",
+            "the first number is in line 4: expected the header line right above it",
+        ),
         ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
         ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
         ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),

@@ -60,13 +60,16 @@ impl Columns {
             if is_chosen { asked.contains(name) } else { is_number && is_free }
         };
         let mut signals: Vec<usize> = (0..names.len()).filter(is_signal).collect();
-        let counts = |at: usize| matches!(holds[at], Holds::Counts(_)) && series != Some(at);
         // What counts the rows is their time if nothing else is, and a signal only if nothing else is.
-        let time = time.or_else(|| (!signals.is_empty() && counts(0)).then_some(0));
+        let counts = matches!(holds[0], Holds::Counts(_)) && series != Some(0);
+        let time = time.or_else(|| (!signals.is_empty() && counts).then_some(0));
         if signals.is_empty() {
-            let is_left =
-                |at: &usize| counts(*at) && !unasked.contains(&names[*at]) && time != Some(*at);
-            signals = (0..names.len()).filter(|at| is_left(at) && !names[*at].is_empty()).collect();
+            let is_left = |at: &usize| {
+                let (name, is_free) = (&names[*at], ![series, time].contains(&Some(*at)));
+                let is_number = matches!(holds[*at], Holds::Counts(_) | Holds::PartOfDate);
+                is_number && is_free && !name.is_empty() && !unasked.contains(name)
+            };
+            signals = (0..names.len()).filter(is_left).collect();
         }
         if signals.is_empty() {
             let words: Vec<usize> =
@@ -91,7 +94,7 @@ impl Columns {
         for at in &signals {
             table.column(&names[*at])?;
         }
-        let (mut left_out, mut notes) = (Vec::new(), String::new());
+        let mut left_out = Vec::new();
         let signal: HashSet<usize> = signals.iter().copied().collect();
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || series == Some(at) || signal.contains(&at) {
@@ -112,17 +115,10 @@ impl Columns {
             };
             left_out.push((name.clone(), reason));
         }
-        for at in signals.iter().filter(|_| options.missing.is_none()) {
-            let x: Vec<f64> = table.first_cells(*at).into_iter().filter_map(cells::plain).collect();
-            if let Some((value, count)) = cells::sentinel(&x) {
-                let name = &names[*at];
-                notes.push_str(&format!(
-                    "`{name}` is {value} in {count} of the first {} rows, far from all others: if this stands for a missing \
-                     value, add --missing {value} --skip-gaps\n",
-                    x.len()
-                ));
-            }
-        }
+        let notes = match options.missing {
+            None => signals.iter().filter_map(|at| sentinel(table, *at)).collect(),
+            Some(_) => String::new(),
+        };
         let form = |at: usize| match holds[at] {
             Holds::Times(form) => (at, form),
             _ => (at, TimeForm::Number),
@@ -175,6 +171,17 @@ fn is_date(table: &SignalTable, at: usize, holds: &Holds) -> bool {
 fn is_shared(table: &SignalTable, at: usize) -> bool {
     let cells = table.first_cells(at);
     2 * cells.windows(2).filter(|two| two[0] == two[1]).count() > cells.len()
+}
+
+/// Names a value of a column that may stand for missing ones.
+fn sentinel(table: &SignalTable, at: usize) -> Option<String> {
+    let x: Vec<f64> = table.first_cells(at).into_iter().filter_map(cells::plain).collect();
+    let (value, count) = cells::sentinel(&x)?;
+    let (name, rows) = (&table.names()[at], x.len());
+    Some(format!(
+        "`{name}` is {value} in {count} of the first {rows} rows, far from all others: if this stands for a missing value, add \
+         --missing {value} --skip-gaps\n"
+    ))
 }
 
 /// Returns whether words come again and again, as the names of several series do.
