@@ -139,6 +139,10 @@ struct Units<R, const D: usize> {
     features: [R; D],
     /// 1 / sqrt(sum r^2).
     reward: R,
+    /// The number of features that have a unit.
+    seen: R,
+    /// The size of their products with rewards of those that have none: 0, unless their squares underflowed.
+    lost: R,
 }
 
 /// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
@@ -147,14 +151,22 @@ const fn least_root<R>() -> f64 {
     if size_of::<R>() == 4 { 6e-20 } else { 1e-150 }
 }
 
+/// The largest product of a feature and a reward that may be 0 because both were forgotten.
+const fn least_product<R>() -> f64 {
+    if size_of::<R>() == 4 { 1e-34 } else { 1e-290 }
+}
+
 /// Rescales the sums so that each feature and the reward have sum of squares 1; `roots` are the current sqrt(F_ii).
 #[cfg_attr(target_os = "none", inline(never))]
 fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]) -> Units<R, D> {
     let half = R::from_f64(0.5);
-    let mut features = [R::ZERO; D];
+    let (mut features, mut seen, mut lost) = ([R::ZERO; D], R::ZERO, R::ZERO);
     for i in 0..D {
-        if roots[i] > R::from_f64(least_root::<R>()) {
+        if roots[i] > R::from_f64(least_root::<R>()) && sums.squared_rewards != R::ZERO {
             features[i] = R::ONE / roots[i];
+            seen += R::ONE;
+        } else {
+            lost += sums.systems[2].b[i].abs();
         }
     }
     let reward = R::ONE / sums.squared_rewards.sqrt();
@@ -175,7 +187,7 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
             system.squares[j] *= features[j] * features[j];
         }
     }
-    Units { features, reward }
+    Units { features, reward, seen, lost }
 }
 
 /// Solves (A + R) w = b with R = ridge ((1 - mix) I + mix F), in the sums' own units; the system is overwritten.
@@ -202,9 +214,8 @@ fn solve_in_place<R: Real, const D: usize>(
             a[j][i] += of_ridge;
             a[i][j] += of_ridge;
         }
-        // A feature that was never seen gets the weight 0.
-        let seen = second_moments[j][j] > R::ZERO;
-        a[j][j] += if seen { diagonal + ridge * mix } else { R::ONE };
+        // (A feature that was never seen gets the weight 0.)
+        a[j][j] += diagonal + ridge * mix;
     }
     eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
     Ok(*b)
@@ -332,17 +343,13 @@ impl<R: Real> UniversalParameters<R> {
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
         let mut out = GatedSolution { weights: zeros(), roots, linearity: R::from_f64(0.5) };
-        let mut d = R::ZERO;
-        for root in roots {
-            if root > R::ZERO {
-                d += one;
-            }
-        }
-        // (What is not finite makes weights that are not, below.)
-        if d == R::ZERO || sums.squared_rewards == R::ZERO {
-            return Ok(out);
-        }
         let units = change_units(sums, &roots);
+        let d = units.seen;
+        let is_lost = units.lost > R::from_f64(least_product::<R>());
+        // (What is not finite makes weights that are not, below.)
+        if d == R::ZERO || is_lost {
+            return if is_lost { Err(NON_FINITE) } else { Ok(out) };
+        }
         let tabular = if d > one && is_diagonal(&sums.second_moments) { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
         let first = self.solve_first(sums, &quantities)?;

@@ -1,42 +1,55 @@
-//! Cells of a table: numbers, marks and times, and why a text is none of them.
+//! Cells of a table: numbers, marks and times, and the reason why a text is not one of them.
 
-use std::fmt::Write as _;
+use crate::predict::Clock;
 use toml_datetime::{Datetime, Offset};
 
 /// The largest number of characters of a cell in a message.
 const SHOWN: usize = 40;
-/// Below this one double precision holds every integer.
+/// Below this number, double precision represents every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
-/// Texts that stand for a missing number.
-const MISSING: [&str; 9] = ["", "na", "n/a", "#n/a", "null", "none", "nan", "-", "?"];
-/// Numbers in these ranges are taken for times: seconds, and milliseconds, since 1970 (2001 to 2096).
-const EPOCHS: [std::ops::Range<f64>; 2] = [1e9..4e9, 1e12..4e12];
+/// Words for a missing number; texts without letters or digits such as `-`, `?`, `.`, and `\N`, `<NA>`, `#DIV/0!` are others.
+const MISSING: [&str; 8] = ["na", "n/a", "null", "none", "nan", "nat", "inf", "infinity"];
+/// Numbers in this range are times in seconds since 1970 (2001 to 2096), or in thousandths of seconds, and so on.
+const EPOCH: std::ops::Range<f64> = 1e9..4e9;
 /// Names of columns that hold a time.
-const TIMES: [&str; 8] =
-    ["time", "timestamp", "timestamps", "datetime", "date", "date_time", "epoch", "unix"];
+const TIMES: [&str; 9] =
+    ["time", "timestamp", "timestamps", "datetime", "date", "date_time", "epoch", "unix", "_time"];
+/// Names of columns of integers that hold a part of a date.
+const PARTS: [&str; 7] = ["year", "month", "day", "weekday", "hour", "minute", "second"];
+/// Steps that differ by less than this share are equal up to rounding.
+const COUNTING: f64 = 1e-6;
+/// With fewer rows, steps that differ are not interpreted.
+const FEW: usize = 24;
+/// A value that denotes missing ones is this many times farther away than the others are from each other.
+const FAR: f64 = 3.0;
 
 /// Returns the finite number in a cell.
 ///
 /// # Errors
-/// The cell as messages show it, with the likely cause.
-pub(crate) fn number(cell: &[u8]) -> Result<f64, String> {
-    let text = std::str::from_utf8(cell).unwrap_or_default().trim();
-    match text.parse::<f64>().ok().filter(|x| x.is_finite()) {
-        Some(x) if x.abs() < LARGEST_INTEGER || text.contains(['.', 'e', 'E']) => Ok(x),
-        Some(_) => Err(format!("`{}`, an integer of 2^53 or more", shown(cell))),
-        None if cell.trim_ascii().is_empty() => Err("empty".to_owned()),
-        None if cell.contains(&b'\n') => Err("a line break (an open quote?)".to_owned()),
-        None => {
-            let mut reason = format!("`{}`", shown(cell));
-            // Nobody writes a number of more characters, and the causes are looked for in each beginning.
-            let cause = if text.len() <= SHOWN { cause(text) } else { None };
-            if let Some(cause) = cause {
-                // A String does not refuse.
-                let _ = write!(reason, ", {cause}");
-            }
-            Err(reason)
+/// Returns the cell as messages show it, with the likely cause.
+pub fn number(cell: &[u8]) -> Result<f64, String> {
+    plain(cell).ok_or_else(|| {
+        let text = std::str::from_utf8(cell).unwrap_or_default().trim();
+        if cell.trim_ascii().is_empty() {
+            return "empty".to_owned();
         }
-    }
+        if cell.contains(&b'\n') {
+            return "a line break (an open quote?)".to_owned();
+        }
+        // No number has more characters, and the search for a cause tries each beginning.
+        let cause = if text.len() <= SHOWN { cause(text) } else { None };
+        cause.map_or_else(
+            || format!("`{}`", shown(cell)),
+            |cause| format!("`{}`, {cause}", shown(cell)),
+        )
+    })
+}
+
+/// Returns the finite number in a cell; `None` also for an integer that double precision may round.
+pub fn plain(cell: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(cell).ok()?.trim();
+    let is_exact = |x: &f64| x.abs() < LARGEST_INTEGER || text.contains(['.', 'e', 'E']);
+    text.parse().ok().filter(|x: &f64| x.is_finite() && is_exact(x))
 }
 
 /// Returns why a text that is not a number may have been meant as one.
@@ -50,17 +63,28 @@ fn cause(text: &str) -> Option<&'static str> {
     // As many write one million: 1 000 000.
     let is_spaced = groups.peek().is_none() || groups.all(of_three);
     let is_grouped = |rest: &str| rest.len() == 3 && rest.bytes().all(|b| b.is_ascii_digit());
-    if time(text.as_bytes()).is_some() {
+    let front = number_in_front(text).len();
+    // 1,234.5 has thousands, 1.234,5 a decimal comma.
+    let has_point_last = text.rfind('.') > text.rfind(',');
+    if is_number(text) {
+        Some("an integer of 2^53 or more")
+    } else if TimeForm::of(text.as_bytes()).is_some() {
         Some("a date or a time")
+    } else if text.to_lowercase().starts_with("0x") {
+        Some("a hexadecimal number (write a decimal one)")
+    } else if text.contains('\u{2212}') {
+        Some("a minus sign that is no hyphen (write -)")
     } else if text.split_whitespace().all(is_number) && !is_spaced {
         Some("numbers with blanks between them (the separator is `,`, `;` or a tab)")
     } else if first.len() <= 3 && is_number(first) && is_grouped(rest) {
         Some("a decimal comma or a separator of thousands (write a point, or leave it out)")
-    } else if is_number(&text.replace('.', "").replacen(',', ".", 1)) {
+    } else if !has_point_last && is_number(&text.replace('.', "").replacen(',', ".", 1)) {
         Some("a decimal comma (write a point)")
     } else if !first.is_empty() && is_number(&bare) {
         Some("a separator of thousands (leave it out)")
-    } else if text.starts_with(is_sign) && is_number(number_in_front(text)) {
+    } else if text[front..].trim().starts_with(|c: char| !is_sign(c) && !":/".contains(c))
+        && front > 0
+    {
         Some("a number with a unit (leave the unit out)")
     } else if text.len() > 1 && is_number(text.trim_start_matches(|c| !is_sign(c))) {
         Some("a unit with a number (leave the unit out)")
@@ -76,21 +100,192 @@ fn number_in_front(text: &str) -> &str {
     &text[..found.unwrap_or(0)]
 }
 
-/// Returns the seconds since 1970 of a date, a time of a date, or a time of day, in ISO 8601 or with `/` in the date.
-pub fn time(cell: &[u8]) -> Option<f64> {
-    let text = std::str::from_utf8(cell).ok()?.trim().replace('/', "-");
-    let Datetime { date, time, offset } = text.parse().ok()?;
-    let days = date.map_or(0, |date| days(date.year.into(), date.month.into(), date.day.into()));
-    let minutes = match offset {
-        Some(Offset::Custom { minutes }) => f64::from(minutes),
-        _ => 0.0,
+/// The notation of the times in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeForm {
+    /// ISO 8601, also with `/` or `.`, without a day, or without seconds.
+    Iso,
+    /// A day, a month and a year.
+    DayFirst,
+    /// A month, a day and a year.
+    MonthFirst,
+    /// 20240301.
+    Compact,
+    /// A time of day without a date.
+    OfDay,
+    /// A number, in any unit.
+    Number,
+}
+
+impl TimeForm {
+    /// Returns the seconds since 1970 or since midnight, or the number.
+    pub fn read(self, cell: &[u8]) -> Option<f64> {
+        let text = std::str::from_utf8(cell).ok()?.trim();
+        if self == TimeForm::Number {
+            return text.parse().ok().filter(|x: &f64| x.is_finite());
+        }
+        let text = text.to_uppercase();
+        let text = text.trim_end_matches(" UTC").trim_end_matches(" GMT");
+        let halves = [(" AM", 0.0), (" PM", 43_200.0)];
+        let half = halves.iter().find_map(|(name, more)| Some((text.strip_suffix(name)?, *more)));
+        let (text, half) = half.map_or((text, None), |(text, more)| (text, Some(more)));
+        let (date, clock) = match text.split_once([' ', 'T', ',']) {
+            _ if self == TimeForm::OfDay => ("", text),
+            Some((date, clock)) => (date, clock.trim_start()),
+            None => (text, ""),
+        };
+        let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
+        let date = match (self, &parts[..]) {
+            (TimeForm::OfDay, _) => String::new(),
+            (TimeForm::Iso, [y, m]) if y.len() == 4 => format!("{y}-{m:0>2}-01"),
+            (TimeForm::Iso, [y, m, d]) if y.len() == 4 => format!("{y}-{m:0>2}-{d:0>2}"),
+            // With points the day is first.
+            (TimeForm::MonthFirst, _) if date.contains('.') => return None,
+            (TimeForm::DayFirst, [d, m, y]) | (TimeForm::MonthFirst, [m, d, y]) if y.len() == 4 => {
+                format!("{y}-{m:0>2}-{d:0>2}")
+            }
+            (TimeForm::Compact, [all]) if all.len() == 8 && all.is_ascii() => {
+                format!("{}-{}-{}", &all[..4], &all[4..6], &all[6..])
+            }
+            _ => return None,
+        };
+        let zone = clock.len().saturating_sub(5);
+        let clock = match clock.as_bytes().get(zone) {
+            // +0100, as `strftime` writes a zone.
+            Some(b'+' | b'-') if zone > 2 => [&clock[..zone + 3], ":", &clock[zone + 3..]].concat(),
+            _ if clock.as_bytes().get(1) == Some(&b':') => format!("0{clock}"),
+            _ => clock.to_owned(),
+        };
+        let separator = if date.is_empty() || clock.is_empty() { "" } else { "T" };
+        let Datetime { date, time, offset } = [&date, separator, &clock].concat().parse().ok()?;
+        let days = date.map_or(0, |d| days(d.year.into(), d.month.into(), d.day.into()));
+        let minutes = match offset {
+            Some(Offset::Custom { minutes }) => f64::from(minutes),
+            _ => 0.0,
+        };
+        let seconds = time.map_or(0.0, |time| {
+            // 12:30 AM is half past midnight.
+            let hour = if half.is_some() { time.hour % 12 } else { time.hour };
+            let whole = 3600.0 * f64::from(hour) + 60.0 * f64::from(time.minute);
+            let nanoseconds = f64::from(time.nanosecond.unwrap_or(0));
+            whole + f64::from(time.second.unwrap_or(0)) + 1e-9 * nanoseconds
+        });
+        Some(86_400.0 * days as f64 + seconds + half.unwrap_or(0.0) - 60.0 * minutes)
+    }
+
+    /// Returns the form of a text, if it is a date or a time of day. One text does not determine whether the day or the month
+    /// is first.
+    pub fn of(cell: &[u8]) -> Option<Self> {
+        let forms = [TimeForm::Iso, TimeForm::DayFirst, TimeForm::MonthFirst, TimeForm::OfDay];
+        forms.into_iter().find(|form| form.read(cell).is_some())
+    }
+
+    /// Returns the form that makes all of these dates or times of day. If the order of day and month is ambiguous, it is the
+    /// one with the smaller time span; `None` if both spans are equal.
+    fn of_all(cells: &[&[u8]]) -> Option<Self> {
+        let form = TimeForm::of(cells.first()?)?;
+        let span = |form: TimeForm| {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for cell in cells {
+                let time = form.read(cell)?;
+                (low, high) = (low.min(time), high.max(time));
+            }
+            Some(high - low)
+        };
+        if matches!(form, TimeForm::Iso | TimeForm::OfDay) {
+            return span(form).map(|_| form);
+        }
+        match [TimeForm::DayFirst, TimeForm::MonthFirst].map(span) {
+            [Some(day), Some(month)] if day == month => None,
+            [Some(day), month] if month.is_none_or(|month| day < month) => Some(TimeForm::DayFirst),
+            [_, month] => month.map(|_| TimeForm::MonthFirst),
+        }
+    }
+}
+
+/// The content of a column, by its first rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Holds {
+    /// Numbers, or gaps between them.
+    Numbers,
+    /// Times.
+    Times(TimeForm),
+    /// Numbers that count the rows, or rise with them, with the reason.
+    Counts(String),
+    /// Numbers that are a part of a date.
+    PartOfDate,
+    /// Neither, for the reason given.
+    Words(String),
+}
+
+impl Holds {
+    /// Returns the content of a column with this name and these cells in its first rows.
+    pub fn of(name: &str, is_first: bool, cells: &[&[u8]]) -> Self {
+        let there: Vec<&[u8]> = cells.iter().copied().filter(|cell| !is_missing(cell)).collect();
+        let Some(first) = there.first() else {
+            return Holds::Words("no number in the first rows".to_owned());
+        };
+        let name = name.to_lowercase();
+        let is_named = TIMES.contains(&name.as_str());
+        let all = |form: TimeForm| there.iter().all(|cell| form.read(cell).is_some());
+        let form = match TimeForm::Number.read(first) {
+            None => TimeForm::of_all(&there),
+            Some(_) if is_named || is_first => {
+                Some(TimeForm::Compact).filter(|form| there.len() > 1 && all(*form))
+            }
+            Some(_) => None,
+        };
+        let is_epoch = |x: f64| (0..4).any(|k| EPOCH.contains(&(x / 1e3_f64.powi(k))));
+        let looks_like_time = || {
+            let x: Vec<f64> = there.iter().filter_map(|cell| TimeForm::Number.read(cell)).collect();
+            let falls = x.windows(2).filter(|two| two[0] > two[1]).count();
+            is_named || is_first && 10 * falls < x.len() && x.iter().all(|x| is_epoch(*x))
+        };
+        let form = form.or_else(|| Some(TimeForm::Number).filter(|_| looks_like_time()));
+        if let Some(form) = form.filter(|form| all(*form)) {
+            return Holds::Times(form);
+        }
+        if 2 * there.iter().filter(|cell| plain(cell).is_some()).count() < there.len() {
+            let word = there.iter().find_map(|cell| number(cell).err()).unwrap_or_default();
+            return Holds::Words(match TimeForm::DayFirst.read(first) {
+                Some(_) => format!("the first rows do not tell day and month apart: {word}"),
+                None => format!("no numbers (a cell is {word})"),
+            });
+        }
+        let x: Vec<f64> = cells.iter().map_while(|cell| plain(cell)).collect();
+        if x.len() == cells.len() {
+            let step = if x.len() > 2 { x[1] - x[0] } else { 0.0 };
+            let is_step = |two: &[f64]| (two[1] - two[0] - step).abs() <= COUNTING * step.abs();
+            if step != 0.0 && x.windows(2).all(is_step) {
+                return Holds::Counts(format!("it changes by {step} in every row"));
+            }
+            if PARTS.contains(&name.as_str()) && x.iter().all(|x| x.fract() == 0.0) {
+                return Holds::PartOfDate;
+            }
+            let rises = is_first && x.len() >= FEW && x.windows(2).all(|two| two[0] < two[1]);
+            if rises && Clock::new(&x, false).is_regular() {
+                return Holds::Counts(
+                    "it rises in every row, by steps that are regular".to_owned(),
+                );
+            }
+        }
+        Holds::Numbers
+    }
+}
+
+/// Returns a number that may denote missing values, such as -999, and its count: it is far from all others and appears more
+/// than once.
+pub fn sentinel(x: &[f64]) -> Option<(f64, usize)> {
+    let mut sorted: Vec<f64> = x.iter().copied().filter(|x| x.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let is_far = |value: f64| {
+        let count = sorted.iter().filter(|x| **x == value).count();
+        let mut others = sorted.iter().filter(|x| **x != value);
+        let (low, high) = (*others.next()?, *others.next_back()?);
+        let distance = (low - value).abs().min((high - value).abs());
+        (count > 1 && high > low && distance > FAR * (high - low)).then_some((value, count))
     };
-    let seconds = time.map_or(0.0, |time| {
-        let whole = 3600.0 * f64::from(time.hour) + 60.0 * f64::from(time.minute);
-        let nanoseconds = f64::from(time.nanosecond.unwrap_or(0));
-        whole + f64::from(time.second.unwrap_or(0)) + 1e-9 * nanoseconds
-    });
-    Some(86_400.0 * days as f64 + seconds - 60.0 * minutes)
+    [sorted.first(), sorted.last()].into_iter().flatten().find_map(|x| is_far(*x))
 }
 
 /// Returns the days from 1970-01-01 to a date of the Gregorian calendar (H. Hinnant, `days_from_civil`).
@@ -105,15 +300,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
         - 719_468
 }
 
-/// Returns whether a column of this name with this first cell holds times: dates, or numbers that are called so or, in the
-/// first column, look like seconds or milliseconds since 1970.
-pub fn is_time(name: &str, is_first: bool, cell: &[u8]) -> bool {
-    let Ok(x) = number(cell) else { return time(cell).is_some() };
-    let is_epoch = || x.fract() == 0.0 && EPOCHS.iter().any(|range| range.contains(&x));
-    TIMES.contains(&name.to_lowercase().as_str()) || is_first && is_epoch()
-}
-
-/// Reads a mark: 0 or 1, also as other tools write them: 1.0, True.
+/// Parses a mark: 0 or 1, also as other tools write them: 1.0, True.
 pub(crate) fn mark(cell: &[u8]) -> Result<bool, String> {
     let cell = cell.trim_ascii();
     if cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false") {
@@ -126,18 +313,13 @@ pub(crate) fn mark(cell: &[u8]) -> Result<bool, String> {
     }
 }
 
-/// Says why a cell is neither a number nor one of the texts that stand for a missing one.
-///
-/// # Errors
-/// As of a number.
-pub fn number_or_gap(cell: &[u8]) -> Result<(), String> {
+/// Returns true if a cell denotes a missing number: it is empty, has no letter or digit, is a word for it, or a spreadsheet's
+/// error.
+pub fn is_missing(cell: &[u8]) -> bool {
     let text = String::from_utf8_lossy(cell).trim().to_lowercase();
-    match number(cell) {
-        Err(reason) if !MISSING.contains(&text.as_str()) && text.parse::<f64>().is_err() => {
-            Err(reason)
-        }
-        _ => Ok(()),
-    }
+    let word = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    let is_error = text.starts_with('#') && text.ends_with(['!', '?']);
+    word.is_empty() || is_error || text == "\\n" || MISSING.contains(&word)
 }
 
 /// Returns a cell for messages.

@@ -117,6 +117,9 @@ impl TaskArrays {
         }
         for number in 0..self.count() {
             let reason = format!("of task {number}");
+            if self.terminal[number * m..][..m].iter().all(|ends| *ends) {
+                return refuse("terminal", reason, "a state that ends no episode");
+            }
             match self.task::<f64, OWN>(number) {
                 Ok(_) => {}
                 Err(Error::OutOfRange { parameter: "p_0", expected }) => {

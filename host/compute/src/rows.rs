@@ -1,20 +1,23 @@
-//! Rows of numbers in a CSV file, one after another: the file need not fit the memory.
+//! Reads rows of numbers from a CSV file, one after another: the file need not fit in memory.
 //!
-//! The first line has the columns' names; separators are `,`, `;` or tabs. Empty lines, and those that begin with `#`, are
-//! skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each other. A row may be marked
-//! as the last of its episode.
+//! The first line has the columns' names; separators are `,`, `;`, tabs or `|`. Empty lines, those that begin with `#`, and
+//! a spreadsheet's `sep=;` are skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each
+//! other. A row may be marked as the last of its episode.
 
-use crate::cells::{excerpt, mark, number, shown, time};
+use crate::cells::{TimeForm, excerpt, mark, number, shown};
 use crate::estimator::EpisodeEnd;
 use csv::ByteRecord;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes at the front of a file in which its header line is looked for.
+/// The number of bytes at the front of a file that are searched for its header line.
 const FRONT: u64 = 1 << 16;
-/// The most bytes of a row, quoted line breaks included.
+/// The numbers of rows and of bytes that are read ahead to determine the content of the columns.
+const AHEAD: usize = 8192;
+const BYTES_AHEAD: usize = 1 << 20;
+/// The largest size in bytes of a row, quoted line breaks included.
 pub const LONGEST_ROW: usize = 1 << 20;
 /// The largest size in bytes of a column's name, which may appear in each row of a result.
 pub const LONGEST_NAME: usize = 200;
@@ -61,8 +64,10 @@ pub struct Layout {
     pub numbers: Vec<(usize, Gaps)>,
     /// Columns without a name, which must be empty.
     pub empty: Vec<usize>,
-    /// The column of a row's time.
-    pub time: Option<usize>,
+    /// The columns of a row's time, whose sum it is: a date, and a time of day.
+    pub time: Vec<(usize, TimeForm)>,
+    /// A number that denotes a gap.
+    pub missing: Option<f64>,
     /// The column that says which series a row belongs to.
     pub series: Option<usize>,
     /// The column that marks a transition to a terminal state.
@@ -108,14 +113,7 @@ impl Rows {
         &self.numbers[i * self.width..(i + 1) * self.width]
     }
 
-    /// Returns the same rows with some of the columns alone.
-    pub fn of_columns(self, places: &[usize]) -> Rows {
-        let numbers = (0..self.len()).flat_map(|i| places.iter().map(move |at| (i, *at)));
-        let numbers = numbers.map(|(i, at)| self.row(i)[at]).collect();
-        Rows { numbers, width: places.len(), ..self }
-    }
-
-    /// Returns the rows of each series, in the order in which the series begin.
+    /// Returns the rows of each series, in the order of their first rows.
     pub fn by_series(self) -> Vec<(String, Rows)> {
         if self.series.is_empty() {
             return vec![(String::new(), self)];
@@ -143,17 +141,24 @@ pub struct RowReader {
     reader: csv::Reader<Limited>,
     left: Arc<AtomicUsize>,
     names: Vec<String>,
-    record: ByteRecord,
-    /// The record is the first row, which was read to see what the columns hold.
-    is_first: bool,
+    /// The first rows, which were read to determine the content of the columns.
+    ahead: VecDeque<Record>,
     row: u64,
-    /// The lines above the header, whether lines end with CR LF, and the line of the record.
+    /// The lines above the header, the last comment among them, and whether lines end with CR LF.
     skipped: u64,
+    comment: Option<String>,
     has_returns: bool,
+    /// A record that is to be read after the empty lines before it.
+    pending: Option<Record>,
+}
+
+/// A row as stored in the file.
+#[derive(Default)]
+struct Record {
+    cells: ByteRecord,
     line: u64,
-    /// The empty lines before the record that are not read yet; then it is not read either.
+    /// The empty lines before it that are not read yet.
     empty_lines: u64,
-    has_record: bool,
 }
 
 /// A source that limits the number of bytes for each row.
@@ -189,9 +194,12 @@ impl RowReader {
                 "CSV: unpack it",
             ));
         }
-        let (skipped, begin) = lines_above(&front);
+        let (skipped, begin, named) = lines_above(&front);
+        let above = String::from_utf8_lossy(&front[..begin]);
+        let comment =
+            above.lines().rev().find(|line| line.starts_with('#')).map(|line| excerpt(line.trim()));
         front.drain(..begin);
-        let separator = separator(&front);
+        let separator = named.unwrap_or_else(|| separator(&front));
         let has_returns = front.split(|b| *b == b'\n').next().is_some_and(|l| l.ends_with(b"\r"));
         let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
         let source = Box::new(Cursor::new(front).chain(source).chain(END));
@@ -216,39 +224,47 @@ impl RowReader {
             let expected = format!("one of at most {LONGEST_NAME}");
             return Err(Problem::new(place, format!("a name of {reason} bytes"), expected));
         }
-        let record = ByteRecord::new();
+        let ahead = VecDeque::new();
         let mut rows = RowReader {
             reader,
             left,
             names,
-            record,
-            is_first: false,
+            ahead,
             row: 0,
             skipped,
+            comment,
             has_returns,
-            line: 0,
-            empty_lines: 0,
-            has_record: false,
+            pending: None,
         };
-        rows.is_first = rows.next()?;
+        let mut bytes = 0;
+        while rows.ahead.len() < AHEAD && bytes < BYTES_AHEAD {
+            let mut record = Record::default();
+            if !rows.next(&mut record)? {
+                break;
+            }
+            bytes += record.cells.as_slice().len();
+            rows.ahead.push_back(record);
+        }
         // Between the header and its first row nothing is missing.
-        rows.empty_lines = 0;
+        if let Some(first) = rows.ahead.front_mut() {
+            first.empty_lines = 0;
+        }
         Ok(rows)
     }
 
-    fn next(&mut self) -> Result<bool, Problem> {
+    fn next(&mut self, record: &mut Record) -> Result<bool, Problem> {
         self.left.store(LONGEST_ROW, Ordering::Relaxed);
         let before = self.reader.position().line();
-        let is_there = self.reader.read_byte_record(&mut self.record).map_err(unreadable)?;
-        if !is_there || self.record.as_slice() == END.trim_ascii() {
+        let is_there = self.reader.read_byte_record(&mut record.cells).map_err(unreadable)?;
+        if !is_there || record.cells.as_slice() == END.trim_ascii() {
             return Ok(false);
         }
-        closed(&self.record)?;
-        let inside = self.record.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
+        closed(&record.cells)?;
+        let inside = record.cells.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
         let after = self.reader.position().line();
         // Of CR LF the reader has counted the second only with the next record.
-        self.line = self.skipped + after - inside - u64::from(!self.has_returns);
-        self.empty_lines = (after - before).saturating_sub(inside + 1);
+        record.line = self.skipped + after - inside - u64::from(!self.has_returns);
+        record.empty_lines = (after - before).saturating_sub(inside + 1);
         Ok(true)
     }
 
@@ -257,14 +273,14 @@ impl RowReader {
         &self.names
     }
 
-    /// Returns the cells of the first row, before it is read; none of a table without rows.
-    pub fn first_row(&self) -> Option<&ByteRecord> {
-        self.is_first.then_some(&self.record)
+    /// Returns the cells of the first rows with the lines that they begin on, before they are read.
+    pub fn first_rows(&self) -> impl Iterator<Item = (u64, &ByteRecord)> + Clone {
+        self.ahead.iter().map(|record| (record.line, &record.cells))
     }
 
-    /// Returns the line that the last row that was found begins on.
-    pub fn line(&self) -> u64 {
-        self.line
+    /// Returns the last comment above the header.
+    pub fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
     }
 
     /// Returns the bytes read so far.
@@ -277,80 +293,96 @@ impl RowReader {
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
         let width = layout.numbers.len();
         let mut rows = Rows { width, ..Rows::default() };
+        let mut record = Record::default();
         while rows.len() < most {
-            // An empty line that was found is read before the record that follows it.
-            let mut is_read = std::mem::take(&mut self.is_first) || self.has_record;
-            if !is_read {
-                is_read = self.next()?;
-            }
-            if !is_read {
-                break;
+            match self.pending.take().or_else(|| self.ahead.pop_front()) {
+                Some(found) => record = found,
+                None if self.next(&mut record)? => {}
+                None => break,
             }
             self.row += 1;
-            self.has_record = self.empty_lines > 0;
-            match self.empty_lines {
-                0 => self.read_row(layout, &mut rows)?,
-                _ => self.read_empty_line(layout, &mut rows)?,
+            // An empty line that was found is read before the record that follows it.
+            if record.empty_lines > 0 {
+                self.read_empty_line(&record, layout, &mut rows)?;
+                record.empty_lines -= 1;
+                self.pending = Some(std::mem::take(&mut record));
+            } else {
+                self.read_row(&record, layout, &mut rows)?;
             }
         }
         Ok(rows)
     }
 
     /// Reads an empty line: a row of gaps.
-    fn read_empty_line(&mut self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
-        let line = self.line - self.empty_lines;
+    fn read_empty_line(
+        &self,
+        record: &Record,
+        layout: &Layout,
+        rows: &mut Rows,
+    ) -> Result<(), Problem> {
+        let line = record.line - record.empty_lines;
         if layout.numbers.iter().any(|(_, gaps)| *gaps != Gaps::Any) {
             let place = format!("row {} (line {line})", self.row);
             return Err(Problem::new(place, "an empty line", layout.expected));
         }
         rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
-        rows.times.extend(layout.time.map(|_| f64::NAN));
+        rows.times.extend((!layout.time.is_empty()).then_some(f64::NAN));
         // An empty line belongs to the series that is interrupted, the last one.
         let series = layout.series.map(|_| rows.series.last().cloned().unwrap_or_default());
         rows.series.extend(series);
         rows.marks.push(EpisodeEnd::Continues);
         rows.lines.push(line);
         rows.row_numbers.push(self.row);
-        self.empty_lines -= 1;
         Ok(())
     }
 
-    fn read_row(&self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
-        let line = self.line;
+    fn read_row(&self, record: &Record, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
+        let Record { line, cells: record, .. } = record;
         let place = || format!("row {} (line {line})", self.row);
         let refuse = |column: usize, reason: String, expected: &str| {
             let name = excerpt(&self.names[column]);
             Problem::new(format!("{}, column `{name}`", place()), reason, expected)
         };
-        if self.record.len() != self.names.len() {
-            let reason = format!("{} cells", self.record.len());
-            let expected = format!("{}, as in the header", self.names.len());
+        if record.len() != self.names.len() {
+            let reason = format!("{} cells", record.len());
+            let is_first = self.row == 1;
+            let line =
+                is_first.then(|| format!(" (line {})", self.skipped + 1)).unwrap_or_default();
+            let expected = format!("{}, as in the header{line}", self.names.len());
             return Err(Problem::new(place(), reason, expected));
         }
         for &(column, gaps) in &layout.numbers {
-            let cell = &self.record[column];
+            let cell = &record[column];
             rows.numbers.push(match number(cell) {
-                Ok(x) => x,
+                Ok(x) if layout.missing != Some(x) => x,
+                Ok(_) if gaps == Gaps::Any => f64::NAN,
+                Ok(x) => {
+                    return Err(refuse(
+                        column,
+                        format!("`{x}`, which is missing"),
+                        layout.expected,
+                    ));
+                }
                 Err(_) if gaps == Gaps::Any && !cell.contains(&b'\n') => f64::NAN,
                 Err(_) if gaps == Gaps::Empty && cell.trim_ascii().is_empty() => f64::NAN,
                 Err(reason) => return Err(refuse(column, reason, layout.expected)),
             });
         }
         for &column in &layout.empty {
-            let cell = &self.record[column];
+            let cell = &record[column];
             if !cell.trim_ascii().is_empty() {
                 let reason = format!("`{}` without a column's name", shown(cell));
                 return Err(refuse(column, reason, "a name in the header, or an empty cell"));
             }
         }
-        if let Some(column) = layout.time {
-            let cell = &self.record[column];
-            rows.times.push(number(cell).ok().or_else(|| time(cell)).unwrap_or(f64::NAN));
+        if !layout.time.is_empty() {
+            let times = layout.time.iter().map(|(at, form)| form.read(&record[*at]));
+            rows.times.push(times.sum::<Option<f64>>().unwrap_or(f64::NAN));
         }
-        rows.series.extend(layout.series.map(|column| shown(&self.record[column])));
+        rows.series.extend(layout.series.map(|column| shown(&record[column])));
         let marked = |column: Option<usize>| match column {
             Some(column) => {
-                mark(&self.record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
+                mark(&record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
             }
             None => Ok(false),
         };
@@ -359,7 +391,7 @@ impl RowReader {
             (false, true) => EpisodeEnd::End,
             (false, false) => EpisodeEnd::Continues,
         });
-        rows.lines.push(line);
+        rows.lines.push(*line);
         rows.row_numbers.push(self.row);
         Ok(())
     }
@@ -381,24 +413,30 @@ fn unreadable(error: csv::Error) -> Problem {
     }
 }
 
-/// Returns how many lines stand above the header, empty ones and comments, and how many bytes those are.
-fn lines_above(front: &[u8]) -> (u64, usize) {
-    let above = front
-        .split_inclusive(|&b| b == b'\n')
-        .take_while(|line| line.trim_ascii().is_empty() || line.starts_with(b"#"));
-    above.fold((0, 0), |(lines, bytes), line| (lines + 1, bytes + line.len()))
+/// Returns the numbers of lines, empty ones and comments, and of bytes above the header, and the separator in a spreadsheet's
+/// first line.
+fn lines_above(front: &[u8]) -> (u64, usize, Option<u8>) {
+    let mut found = (0, 0, None);
+    for line in front.split_inclusive(|&b| b == b'\n') {
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        match text.strip_prefix(b"sep=") {
+            Some(&[separator, b'\r' | b'\n', ..]) if found.2.is_none() => found.2 = Some(separator),
+            _ if text.trim_ascii().is_empty() || text.starts_with(b"#") => {}
+            _ => break,
+        }
+        found = (found.0 + 1, found.1 + line.len(), found.2);
+    }
+    found
 }
 
-/// Returns the separator that the header uses outside of quotes.
+/// Returns the separator that the header uses outside of quotes: a semicolon, a tab, a comma, or `|`.
 fn separator(front: &[u8]) -> u8 {
     let header = front.split(|&b| b == b'\n').next().unwrap_or_default();
     let mut is_quoted = false;
-    let mut found = b',';
-    for &byte in header {
-        is_quoted ^= byte == b'"';
-        if !is_quoted && (byte == b';' || byte == b'\t' && found == b',') {
-            found = byte;
-        }
-    }
-    found
+    let mut bare: Vec<u8> = header.to_vec();
+    bare.retain(|byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted
+    });
+    *b";\t,|".iter().find(|byte| bare.contains(byte)).unwrap_or(&b',')
 }

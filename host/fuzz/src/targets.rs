@@ -1,6 +1,6 @@
 //! The readers of files, each on any bytes: none may panic, and what is accepted must hold what its type promises.
 
-use compute::cells;
+use compute::cells::{self, Holds, TimeForm};
 use compute::predict::Clock;
 use compute::rows::{Gaps, Layout, RowReader};
 use ictd::cli::{command, config_file};
@@ -197,13 +197,20 @@ pub fn csv(bytes: &[u8]) {
 fn signals(bytes: &[u8]) {
     let Ok(mut reader) = RowReader::open(Box::new(Cursor::new(bytes.to_vec()))) else { return };
     let count = reader.names().len();
-    let cells: Vec<_> = reader.first_row().into_iter().flatten().map(<[u8]>::to_vec).collect();
-    for (name, cell) in reader.names().iter().zip(&cells) {
-        let _ = (cells::is_time(name, true, cell), cells::number_or_gap(cell));
+    let mut time = Vec::new();
+    for (at, name) in reader.names().iter().enumerate() {
+        let cells: Vec<_> = reader.first_rows().filter_map(|(_, cells)| cells.get(at)).collect();
+        if let Holds::Times(form) = Holds::of(name, at == 0, &cells) {
+            time.push((at, form));
+        }
+        let numbers: Vec<f64> = cells.into_iter().filter_map(cells::plain).collect();
+        assert!(cells::sentinel(&numbers).is_none_or(|(value, _)| numbers.contains(&value)));
     }
+    let is_of_day = matches!(time[..], [(_, TimeForm::OfDay)]);
     let layout = Layout {
         numbers: (0..count.min(2)).map(|at| (at, Gaps::Any)).collect(),
-        time: (count > 2).then_some(2),
+        time,
+        missing: Some(0.0),
         series: (count > 3).then_some(3),
         ..Layout::default()
     };
@@ -216,7 +223,7 @@ fn signals(bytes: &[u8]) {
             assert!(name.is_empty() || count > 3);
             assert_eq!(rows.numbers.len(), rows.len() * rows.width);
             assert!(rows.times.is_empty() || rows.times.len() == rows.len());
-            let mut clock = Clock::new(&rows.times);
+            let mut clock = Clock::new(&rows.times, is_of_day);
             for (row, time) in rows.row_numbers.iter().zip(&rows.times) {
                 clock.follows(*row, *time);
             }

@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyString};
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
 /// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
@@ -39,7 +39,10 @@ pub(crate) fn numbers(name: &str, given: &Bound<'_, PyAny>, may_miss: bool) -> P
     }
     let py = given.py();
     let no_numbers = |e: PyErr| refused(name, format!("{}; expected numbers", e.value(py)));
-    if let Ok(array) = given.cast_exact::<PyArrayDyn<f64>>() {
+    // (A field of a record lies at any distance from the next one, which the crate's strides cannot say.)
+    if let Ok(array) = given.cast_exact::<PyArrayDyn<f64>>()
+        && array.is_contiguous()
+    {
         return taken(array).map_err(no_numbers);
     }
     let numpy = py.import("numpy")?;
@@ -53,11 +56,13 @@ pub(crate) fn numbers(name: &str, given: &Bound<'_, PyAny>, may_miss: bool) -> P
         'M' | 'm' => Some("dates or times"),
         'U' | 'S' | 'T' => Some("text"),
         'O' => {
-            let is_text = |x: &Bound<'_, PyAny>| {
-                x.is_instance_of::<PyString>() || x.is_instance_of::<PyBytes>()
+            let what = |x: Bound<'_, PyAny>| {
+                let is_text = x.is_instance_of::<PyString>() || x.is_instance_of::<PyBytes>();
+                let size = |x: f64| x.abs() >= LARGEST_INTEGER;
+                let is_large = x.is_instance_of::<PyInt>() && x.extract().map_or(true, size);
+                if is_text { Some("text") } else { is_large.then_some("integers of 2^53 or more") }
             };
-            let mut all = array.getattr("flat")?.try_iter()?;
-            all.any(|x| x.is_ok_and(|x| is_text(&x))).then_some("text")
+            array.getattr("flat")?.try_iter()?.flatten().find_map(what)
         }
         _ => Some("records"),
     };

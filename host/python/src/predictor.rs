@@ -230,7 +230,7 @@ impl Predictor {
             _ => return Err(refused("dtype", format!("{dtype:?}; expected float64 or float32"))),
         };
         let predictor = predictor.map_err(|_| {
-            refused("limits", format!("{limits:?}; expected (low, high), low < high"))
+            refused("limits", format!("({low}, {high}); expected (low, high), low < high"))
         })?;
         Ok(Predictor { horizons, signals, predictors: Mutex::new(vec![predictor; signals]) })
     }

@@ -119,7 +119,17 @@ def test_lists_other_dtypes_and_layouts_are_taken():
     model = ictd.Model.universal()
     expected = model.values(phi, reward).tolist()
     assert model.values(phi.tolist(), reward.tolist()).tolist() == expected
-    assert model.values(np.asfortranarray(phi), reward).tolist() == expected
+    fields = np.zeros(len(phi), dtype=[("mark", "u1"), ("phi", "f8", phi.shape[1])])
+    fields["phi"] = phi
+    spread = np.zeros((2 * len(phi), 3 * phi.shape[1]))
+    spread[::2, ::3] = phi
+    fixed = phi.copy()
+    fixed.flags.writeable = False
+    layouts = [np.asfortranarray(phi), fields["phi"], spread[::2, ::3], phi[::-1].copy()[::-1], fixed, phi.astype(">f8")]
+    for layout in layouts:
+        assert model.values(layout, reward).tolist() == expected
+    half = phi.astype(np.float16)
+    assert model.values(half, reward).tolist() == model.values(half.astype(float), reward).tolist()
     single = phi.astype(np.float32)
     assert model.values(single, reward).tolist() == model.values(single.astype(float), reward).tolist()
 
@@ -253,6 +263,7 @@ REFUSED += [
         (np.array([["1.5"] * 4] * 3, dtype=object), "text"),
         (np.ma.masked_array(PHI, PHI == 1), "masked entries"),
         (np.full((3, 4), 2**53 + 1), "less than 2\\^53"),
+        ([[2**70 + 1] * 4] * 3, "integers of 2\\^53 or more"),
         (np.ones(3), "reshape"),
         ([[1.0], [1.0, 2.0]], "expected numbers"),
     ]

@@ -21,17 +21,17 @@ use compute::predict::{Clock, OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
 use compute::rows::Rows;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The largest discount: some hundred thousand rows wait for what follows them.
+/// The largest discount: some hundred thousand rows wait for their returns.
 const LARGEST_GAMMA: f64 = 0.9999;
 const LONGEST: f64 = 10_000.0;
 const LONGEST_PERIOD: usize = 100_000;
 /// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 20_000;
-/// Streams that are computed side by side before their predictions are written.
+/// The number of streams that are computed before their predictions are written.
 const STREAMS: usize = 64;
 /// The number of cells that are read at a time, and bounds of the number of their rows.
 const CELLS: usize = 1 << 20;
@@ -64,9 +64,10 @@ const BLOCK: usize = 8192;
 /// rows whose surprise was above 0.999: about one in 1,000 rows of a clean signal.
 ///
 /// A CSV file has a header line; empty lines, and lines that begin with #, may come before it. The
-/// separator is `,`, `;` or a tab. Columns that are not signals are left out and named: words,
-/// dates and times, and numbers that change by the same step in every row. If there is a column of
-/// times, rows that are out of order or missing are reported.
+/// separator is `,`, `;`, `|` or a tab. Columns that are not signals are left out and named: words,
+/// dates and times, parts of dates, and numbers that change by the same step in every row. If there
+/// is a column of times, rows that are out of order or missing are reported. A value far from all
+/// others, such as -999, is reported, too: with --missing it counts as a missing value.
 ///
 /// The command writes predictions.csv (row, signal, gamma, return, one column for each estimator,
 /// predictor_low, predictor_high, surprise; in f32, with an empty cell where nothing is known) and
@@ -115,6 +116,10 @@ pub struct Predict {
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
+    /// A number that stands for a missing value, such as -999
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = options::real(..))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<f64>,
     /// Skip cells that are not finite numbers, in each column by itself; begin anew after them, and where rows are
     /// missing by their time
     #[arg(long)]
@@ -141,10 +146,11 @@ pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
 impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
-        let mut table = SignalTable::open(file, self.skip_gaps)?;
-        let mut columns = Columns::new(self, &table, file)?;
+        let mut table = SignalTable::open(file)?;
+        (table.refuses_gaps, table.missing) = (!self.skip_gaps, self.missing);
+        let columns = Columns::new(self, &table, file)?;
         let gammas = self.gammas();
-        // Before they are made, which takes longer than to count them.
+        // Check before they are built, which takes longer than counting them.
         let too_many = |streams: usize, waiting: usize| match streams * NUMBERS_OF_TASK + waiting {
             numbers if numbers > MOST_NUMBERS => {
                 let reason = format!(
@@ -157,7 +163,6 @@ impl Predict {
         too_many(gammas.len() * columns.names.len(), 0)?;
         let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
         let mut rows = table.read(&columns.places, block)?;
-        rows = columns.without_counters(rows);
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
@@ -168,6 +173,7 @@ impl Predict {
         let streams: Vec<_> =
             places.flat_map(|place| gammas.iter().map(move |gamma| (place, *gamma))).collect();
         let (mut all, mut waiting) = (Vec::<Series>::new(), 0);
+        let mut numbers = HashMap::<String, usize>::new();
         let mut stream = records.stream("predictions.csv")?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
@@ -181,13 +187,17 @@ impl Predict {
             }
             rows_read += rows.len() as u64;
             let is_end = rows.is_empty();
+            if is_end {
+                for series in &mut all {
+                    series.take(&rows, self, session, &mut stream)?;
+                }
+                break;
+            }
             for (name, of_series) in rows.by_series() {
-                if !is_end && !all.iter().any(|series| series.name == name) {
-                    let mut series = Series {
-                        name: name.clone(),
-                        clock: Clock::new(&of_series.times),
-                        tasks: Vec::new(),
-                    };
+                let at = *numbers.entry(name.clone()).or_insert(all.len());
+                if at == all.len() {
+                    let clock = Clock::new(&of_series.times, columns.is_of_day());
+                    let mut series = Series { name: name.clone(), clock, tasks: Vec::new() };
                     for (place, gamma) in streams.iter().copied() {
                         let signal = cell(&named(&columns.names[place], &name));
                         let make = || SignalForecast::new(&signal, place, gamma, &settings);
@@ -202,15 +212,9 @@ impl Predict {
                     }
                     all.push(series);
                 }
-                // An empty block is the end of each.
-                for series in all.iter_mut().filter(|series| is_end || series.name == name) {
-                    series.take(&of_series, self, session, &mut stream)?;
-                }
+                all[at].take(&of_series, self, session, &mut stream)?;
             }
             bar.set_position(table.bytes_read());
-            if is_end {
-                break;
-            }
             rows = table.read(&columns.places, block)?;
         }
         bar.finish_and_clear();
@@ -326,7 +330,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
 }
 
-/// Refuses a stream without a prediction that can be scored.
+/// Rejects a stream without a prediction that can be scored.
 fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, gaps, horizon) = (task.judged.longest, task.judged.gaps, task.returns.horizon);
@@ -355,7 +359,7 @@ impl Predict {
         model_file::check_seed(&self.model, session.seed)?;
         let open = |source: &PathBuf| {
             let path = model_file::seed_of_run(source, session.seed)?;
-            // Each discount makes it anew.
+            // Each discount replaces it.
             let estimator = model_file::streaming(&path, self.dim, 0.0, None)?;
             Ok((source.display().to_string(), estimator))
         };
@@ -363,7 +367,7 @@ impl Predict {
     }
 }
 
-/// Returns a name as a cell that no spreadsheet takes for a formula.
+/// Returns a name as a cell that no spreadsheet interprets as a formula.
 fn cell(name: &str) -> String {
     if name.starts_with(['=', '+', '-', '@']) { format!("'{name}") } else { name.to_owned() }
 }

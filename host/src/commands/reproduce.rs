@@ -1,6 +1,7 @@
 //! `ictd reproduce`.
 
 use crate::error::Error;
+use crate::experiments::experiment::refuse_unused;
 use crate::experiments::{self, Catalogue, Experiment, learning::TrainingBudget};
 use crate::formats::error::one_of;
 use crate::page;
@@ -36,7 +37,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     let chosen = choose(&options.ids)?;
     let mut report = Report::new("reproduce");
     report.results.insert("seed".into(), json!(session.seed));
-    check_scale(&options.scale, &chosen)?;
+    refuse_unused(&options.scale, &chosen)?;
     for entry in chosen {
         let part = entry.run(&options.scale, session)?;
         report.results.insert(entry.id.into(), part.to_value());
@@ -47,17 +48,6 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     report.brief = options.check;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
-}
-
-/// Refuses options that would be ignored.
-fn check_scale(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
-    if chosen.iter().any(|e| e.trains()) {
-        return Ok(());
-    }
-    let given = [("--seeds", scale.seeds.is_some()), ("--tasks", scale.tasks.is_some())];
-    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
-    let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
-    Err(Error::option(option, format!("it needs an experiment that trains, unlike {ids}")))
 }
 
 /// Returns the experiments of these names, each once, in the paper's order.

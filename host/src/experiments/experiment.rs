@@ -42,9 +42,11 @@ pub enum Runner {
 }
 
 impl Experiment {
-    /// It trains, so that a scale changes it.
-    pub fn trains(&self) -> bool {
-        matches!(self.run, Runner::Spec(_))
+    /// Returns the part of a scale that affects the experiment: seeds if it is data, and tasks if it trains.
+    pub fn effective(&self, scale: &TrainingBudget) -> TrainingBudget {
+        let Runner::Spec(spec) = &self.run else { return TrainingBudget::default() };
+        let tasks = scale.tasks.filter(|_| !spec.runs.is_empty());
+        TrainingBudget { tasks, ..scale.clone() }
     }
 
     /// Runs the experiment. Returns the errors of [`run`], and [`Error::Usage`] for one that only its command runs.
@@ -52,8 +54,8 @@ impl Experiment {
         match &self.run {
             Runner::Fixed(run) => run(session),
             Runner::Spec(table) => {
-                let options =
-                    ExperimentOptions { scale: scale.clone(), settings: table.defaults() };
+                let scale = self.effective(scale);
+                let options = ExperimentOptions { scale, settings: table.defaults() };
                 self.run_table(table, &options, session)
             }
             Runner::ByCommand => Err(Error::Usage(format!(
@@ -94,7 +96,23 @@ impl Experiment {
     }
 }
 
-/// Refuses a user's file that lies in the folder which a run replaces.
+/// Rejects options that would affect none of the experiments.
+///
+/// # Errors
+/// [`Error::Option`].
+pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
+    let options: [(_, fn(&TrainingBudget) -> Option<usize>); 2] =
+        [("--seeds", |scale| scale.seeds), ("--tasks", |scale| scale.tasks)];
+    for (option, of) in options {
+        if of(scale).is_some() && chosen.iter().all(|e| of(&e.effective(scale)).is_none()) {
+            let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
+            return Err(Error::option(option, format!("it changes nothing of {ids}: remove it")));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a user's file inside the folder that a run replaces.
 ///
 /// # Errors
 /// [`Error::File`] for such a file.

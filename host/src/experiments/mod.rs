@@ -83,6 +83,7 @@ impl ExperimentCommand {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let found = tables().find(|(entry, _)| entry.id == self.id);
         let run = |(entry, table): (&Experiment, &ExperimentSpec)| {
+            experiment::refuse_unused(&self.options.scale, &[entry])?;
             entry.run_table(table, &self.options, session)
         };
         found.map_or(Ok(Report::default()), run)

@@ -94,9 +94,17 @@ impl Array {
             Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")
         };
         let (header, data) = split(bytes).ok_or_else(|| malformed("no .npy header"))?;
-        let header = Header::parse(header).ok_or_else(|| malformed("an unreadable .npy header"))?;
+        let header = Header::parse(header).ok_or_else(|| {
+            let is_of_records = header.contains("'descr': [");
+            let expected = "one number for each element, not records";
+            if is_of_records {
+                Problem::array(name, "a structured dtype", expected)
+            } else {
+                malformed("an unreadable .npy header")
+            }
+        })?;
         let size = size_of(&header.descr).ok_or_else(|| {
-            let expected = "a floating-point (float32, float64), integer or boolean dtype";
+            let expected = "a floating-point (float16, float32, float64), integer or boolean dtype";
             Problem::array(name, format!("dtype `{}`", excerpt(&header.descr)), expected)
         })?;
         let needed = header.shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
@@ -203,14 +211,25 @@ impl Header {
 /// Returns the size in bytes of an element, from NumPy's string for its type; `None` for a type that is not supported.
 fn size_of(descr: &str) -> Option<usize> {
     match descr.as_bytes() {
-        [b'<' | b'>', b'f', size @ (b'4' | b'8')]
-        | [b'<' | b'>', b'i' | b'u', size @ (b'2' | b'4' | b'8')]
+        [b'<' | b'>', b'f' | b'i' | b'u', size @ (b'2' | b'4' | b'8')]
         | [b'|', b'i' | b'u' | b'b', size @ b'1'] => Some(usize::from(size - b'0')),
         _ => None,
     }
 }
 
-/// Returns the elements; none if an unsigned integer does not fit.
+/// Returns the number that half precision stores.
+fn half(bits: u16) -> f32 {
+    let [exponent, fraction] = [bits >> 10 & 31, bits & 1023].map(f32::from);
+    let size = match exponent {
+        0.0 => fraction * 2f32.powi(-24),
+        31.0 if fraction == 0.0 => f32::INFINITY,
+        31.0 => f32::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent as i32 - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
+}
+
+/// Returns the elements; `None` if an unsigned integer does not fit.
 fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
     // The element's bytes, little-endian, in the low end of a word.
     let words = bytes.chunks_exact(size).map(|chunk| {
@@ -223,6 +242,7 @@ fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
     });
     let unused_bits = 64 - 8 * size as u32;
     Some(match (&descr[1..2], size) {
+        ("f", 2) => Data::F32(words.map(|w| half(w as u16)).collect()),
         ("f", 4) => Data::F32(words.map(|w| f32::from_bits(w as u32)).collect()),
         ("f", _) => Data::F64(words.map(f64::from_bits).collect()),
         // Shifted up and back, the sign bit fills the unused ones.

@@ -6,8 +6,9 @@ use super::error::excerpt;
 use super::transition_table::column_problem;
 use crate::error::{Error, Problem};
 use crate::files;
-use compute::cells;
+use compute::cells::{self, Holds, TimeForm};
 use compute::rows::{Gaps, Layout, RowReader, Rows};
+use csv::ByteRecord;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,20 +20,12 @@ pub const STDIN: &str = "-";
 pub struct SignalTable {
     file: PathBuf,
     rows: RowReader,
-    skip_gaps: bool,
-    /// The place of each name; none of a name that stands there twice.
+    /// Whether a cell that is not a finite number is an error.
+    pub refuses_gaps: bool,
+    /// A number that denotes a missing one.
+    pub missing: Option<f64>,
+    /// The place of each name; `None` for a name that appears twice.
     places: HashMap<String, Option<usize>>,
-}
-
-/// What a column holds, by its first row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holds {
-    /// Numbers, or gaps between them.
-    Numbers,
-    /// Times.
-    Times,
-    /// Neither, for the reason given.
-    Words(String),
 }
 
 /// The places of the columns that are read.
@@ -40,18 +33,18 @@ pub enum Holds {
 pub struct Places {
     /// The signals.
     pub signals: Vec<usize>,
-    /// The rows' times.
-    pub time: Option<usize>,
+    /// The rows' times: a column, or one of dates and one of times of the day.
+    pub time: Vec<(usize, TimeForm)>,
     /// The name of each row's series.
     pub series: Option<usize>,
 }
 
 impl SignalTable {
-    /// Opens a file, or standard input. Without `skip_gaps` a gap is an error.
+    /// Opens a file, or standard input; gaps are errors unless `refuses_gaps` is unset.
     ///
     /// # Errors
     /// [`Problem::Io`]; [`Problem::Unusable`] without a header or a row.
-    pub fn open(file: &Path, skip_gaps: bool) -> Result<Self, Error> {
+    pub fn open(file: &Path) -> Result<Self, Error> {
         let open = || -> Result<Self, Problem> {
             let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
                 true => Box::new(std::io::stdin()),
@@ -64,13 +57,16 @@ impl SignalTable {
                 return Err(Problem::unusable("header", "no names", expected));
             }
             let is_value = |name: &&String| {
-                name.parse::<f64>().is_ok() || cells::time(name.as_bytes()).is_some()
+                name.parse::<f64>().is_ok() || TimeForm::of(name.as_bytes()).is_some()
             };
             if let Some(name) = rows.names().iter().find(is_value) {
-                let reason = format!("`{}` is a number or a date", excerpt(name));
+                let comment = rows.comment().map_or(String::new(), |comment| {
+                    format!(" (without its #, is `{}` the header?)", excerpt(comment))
+                });
+                let reason = format!("`{}` is a number or a date{comment}", excerpt(name));
                 return Err(Problem::unusable("header", reason, expected));
             }
-            if rows.first_row().is_none() {
+            if rows.first_rows().next().is_none() {
                 let reason = "no rows below the header";
                 return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
             }
@@ -78,23 +74,33 @@ impl SignalTable {
             for (at, name) in rows.names().iter().enumerate() {
                 places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
             }
-            Ok(SignalTable { file: file.to_owned(), rows, skip_gaps, places })
+            let file = file.to_owned();
+            Ok(SignalTable { file, rows, refuses_gaps: true, missing: None, places })
         };
         open().map_err(|problem| problem.in_file(file))
     }
 
-    /// Returns the columns that have names, with their places and what they hold.
-    pub fn columns(&self) -> impl Iterator<Item = (&str, usize, Holds)> {
-        let cells = self.rows.first_row().into_iter().flatten();
-        let named = self.rows.names().iter().zip(cells).enumerate();
-        let holds = |at, name, cell| match cells::number_or_gap(cell) {
-            _ if cells::is_time(name, at == 0, cell) => Holds::Times,
-            Ok(()) => Holds::Numbers,
-            Err(reason) => Holds::Words(reason),
-        };
-        let columns =
-            named.map(move |(at, (name, cell))| (name.as_str(), at, holds(at, name, cell)));
-        columns.filter(|(name, ..)| !name.is_empty())
+    /// Returns the names of the columns, empty for those that have none.
+    pub fn names(&self) -> &[String] {
+        self.rows.names()
+    }
+
+    /// Returns the cells of a column in the first rows.
+    pub fn first_cells(&self, at: usize) -> Vec<&[u8]> {
+        self.rows.first_rows().filter_map(|(_, cells)| cells.get(at)).collect()
+    }
+
+    /// Returns the content of a column, by its first rows.
+    pub fn holds(&self, at: usize) -> Holds {
+        Holds::of(&self.names()[at], at == 0, &self.first_cells(at))
+    }
+
+    /// Returns the line of the first row, and that of the first one with a number.
+    pub fn first_lines(&self) -> (u64, Option<u64>) {
+        let mut rows = self.rows.first_rows();
+        let first = rows.clone().next().map_or(0, |(line, _)| line);
+        let has_number = |cells: &ByteRecord| cells.iter().any(|cell| cells::plain(cell).is_some());
+        (first, rows.find(|(_, cells)| has_number(cells)).map(|(line, _)| line))
     }
 
     /// Returns the place of a column.
@@ -114,21 +120,17 @@ impl SignalTable {
         Err(problem.in_file(&self.file))
     }
 
-    /// Returns the line that the first row begins on.
-    pub fn first_line(&self) -> u64 {
-        self.rows.line()
-    }
-
-    /// Reads at most so many rows of the columns at these places; no rows at the end of the file.
+    /// Reads at most `most` rows of the columns at these places; returns no rows at the end of the file.
     ///
     /// # Errors
     /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, and for a gap
     /// unless gaps are skipped.
     pub fn read(&mut self, places: &Places, most: usize) -> Result<Rows, Error> {
-        let gaps = if self.skip_gaps { Gaps::Any } else { Gaps::Refused };
+        let gaps = if self.refuses_gaps { Gaps::Refused } else { Gaps::Any };
         let layout = Layout {
             numbers: places.signals.iter().map(|column| (*column, gaps)).collect(),
-            time: places.time,
+            time: places.time.clone(),
+            missing: self.missing,
             series: places.series,
             expected: "a finite number, or --skip-gaps",
             ..Layout::default()

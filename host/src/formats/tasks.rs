@@ -13,6 +13,7 @@
 
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
+use super::trajectory::numbers;
 use crate::error::{Error, Problem};
 use crate::files;
 use compute::own_tasks::{OwnTasks, TaskArrays};
@@ -78,9 +79,9 @@ impl GivenArrays {
                 };
                 let stack = [&[count], own].concat();
                 if array.shape == stack {
-                    Ok(array.to_f64())
+                    numbers(name, &array)
                 } else if array.shape == own {
-                    Ok(array.to_f64().repeat(count))
+                    Ok(numbers(name, &array)?.repeat(count))
                 } else {
                     let [alone, stack] = [own, &stack].map(tuple);
                     Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
@@ -95,7 +96,7 @@ impl GivenArrays {
         let terminal: Vec<bool> = terminal.into_iter().map(|x| x == 1.0).collect();
         let gamma = match self.gamma {
             None => None,
-            Some(array) => match array.to_f64()[..] {
+            Some(array) => match numbers("gamma", &array)?[..] {
                 [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Some(first),
                 _ => {
                     let expected = "one discount for all tasks (or none, and --gamma-range)";
@@ -171,7 +172,7 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         (None, None) => return Ok(recipe),
     };
     let reader = match run {
-        // A run's folder is nobody's to link from.
+        // In a run's folder no link is followed.
         Some(run) if named.is_none() => files::read_below(run, FILE_NAME, files::limits::TABLE),
         _ => files::read(&file, files::limits::TABLE),
     };

@@ -229,8 +229,8 @@ fn column(
     Ok(numbers)
 }
 
-/// Returns the numbers of an array, none of which is rounded.
-fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
+/// Returns the numbers of an array; rejects integers that would be rounded.
+pub(super) fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
     match array.inexact() {
         Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
         None => Ok(array.to_f64()),

@@ -11,20 +11,33 @@ fn text(output: &std::process::Output) -> String {
 
 /// A time of the form that a logger writes, of a number of minutes.
 fn stamp(form: usize, minute: usize) -> String {
-    let (day, hour, minute_of_hour) = (minute / 1440, minute / 60 % 24, minute % 60);
+    let (day, hour, minute_of_hour) = (13 + minute / 1440, minute / 60 % 24, minute % 60);
+    let (clock, seconds) =
+        (format!("{hour:02}:{minute_of_hour:02}:00"), 1_709_251_200 + 60 * minute);
     match form {
-        0 => format!("2024-03-{:02}T{hour:02}:{minute_of_hour:02}:00Z", 1 + day),
-        1 => format!("2024/03/{:02} {hour:02}:{minute_of_hour:02}:00", 1 + day),
-        2 => format!("2024-03-{:02} {hour:02}:{minute_of_hour:02}:00.500", 1 + day),
-        3 => (1_709_251_200 + 60 * minute).to_string(),
-        _ => (1_709_251_200_000 + 60_000 * minute as u64).to_string(),
+        0 => format!("2024-03-{day:02}T{clock}Z"),
+        1 => format!("2024/03/{day:02} {clock}"),
+        2 => format!("2024-03-{day:02} {clock}.500"),
+        3 => format!("{day:02}.03.2024 {clock}"),
+        4 => {
+            let half = if hour < 12 { "AM" } else { "PM" };
+            format!("03/{day:02}/2024 {}:{minute_of_hour:02}:00 {half}", (hour + 11) % 12 + 1)
+        }
+        5 => format!("2024-03-{day:02} {clock} UTC"),
+        6 => format!("2024-03-{day:02}T{clock}+0100"),
+        7 => format!("2024-03-{day:02};{clock}"),
+        // Seconds since 1970, thousandths, millionths, and so on.
+        _ => format!("{seconds}{}", "000".repeat(form - 8)),
     }
 }
+
+/// The number of forms.
+const STAMPS: usize = 12;
 
 #[test]
 fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
     let x = signal(1200);
-    for form in 0..5 {
+    for form in 0..STAMPS {
         let directory = tempfile::tempdir().unwrap();
         // Three minutes are missing after row 400, one row is there twice and one is too early.
         let minute = |t: usize| match t {
@@ -34,10 +47,12 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
             _ => t + 3,
         };
         let rows = x.iter().enumerate().map(|(t, x)| format!("{};{x}", stamp(form, minute(t))));
-        let content = csv("when;x", rows);
+        // A data frame's index has no name; a date may stand beside the time of the day.
+        let head = [["when;x", ";x"], ["date;clock;x", ";clock;x"]][usize::from(form == 7)];
+        let content = csv(head[form % 2], rows);
         let output = predict(&directory, &content, "--json");
         let found = json(&output);
-        assert_eq!(found["time"], "when", "{found}");
+        assert!(found["time"].is_string(), "{form}: {found}");
         let said = found["times"].to_string();
         for part in [
             "1 earlier than the row before (the first is row 801)",
@@ -105,13 +120,13 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
     let directory = tempfile::tempdir().unwrap();
     let x = signal(600);
     let rows = x.iter().enumerate().map(|(t, x)| {
-        format!("{t},{},{},{x},{}", stamp(1, t), 0.25 * t as f64, u8::from(t % 50 == 0))
+        format!("{t},{},{},{x},{},", stamp(1, t), 0.25 * t as f64, u8::from(t % 50 == 0))
     });
-    let content = csv("index,timestamp,seconds,x,label", rows);
+    let content = csv("index,timestamp,seconds,x,label,result", rows);
     let found = json(&predict(&directory, &content, "--leave-out label --json"));
     assert_eq!(found["signals"].as_array().unwrap().len(), 1, "{found}");
     let left_out = found["left_out"].to_string();
-    for name in ["index", "timestamp", "seconds", "label"] {
+    for name in ["index", "timestamp", "seconds", "label", "result"] {
         assert!(left_out.contains(name), "{left_out}");
     }
     // Who asks for a column gets it.
@@ -120,6 +135,20 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
     let output = predict(&directory, &content, "");
     assert!(text(&output).contains("`index` is left out: it changes by 1 in every row."));
     assert!(text(&output).contains("`timestamp` is left out: it is the time."));
+    // A logger's first column rises by steps that are never quite the same, and is the time if nothing else is.
+    let rows = x.iter().enumerate().map(|(t, x)| {
+        let late = if t < 300 { 0 } else { 50_000 };
+        format!("{},{x},{}", 1000 * t + t * 7 % 13 + late, ["in", "out"][t / 40 % 2])
+    });
+    let output = predict(&directory, &csv("millis,x,where", rows), "");
+    for said in [
+        "`millis` is left out: it rises in every row",
+        "`millis` has rows: 1 after missing rows (the first is row 301), 50 missing in all",
+        "--by \"where\" if each of its values is a series",
+    ] {
+        assert!(text(&output).contains(said), "{}", text(&output));
+    }
+    fs::write(directory.path().join("data.csv"), content).unwrap();
     for (arguments, part) in [
         ("--leave-out nothing", "column `nothing`: missing"),
         ("--by nothing", "column `nothing`: missing"),
@@ -127,6 +156,109 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
     ] {
         let line = common::refused(directory.path(), &format!("predict data.csv {arguments}"));
         assert!(line.contains(part), "{line}");
+    }
+}
+
+#[test]
+fn times_of_the_day_pass_midnight_and_a_time_that_rows_share_says_nothing() {
+    let x = signal(600);
+    for (head, row) in [
+        ("clock,x", (|t| stamp(7, 5 * t)[11..].to_owned()) as fn(usize) -> String),
+        ("day,x", |t| stamp(7, 5 * t)[..10].to_owned()),
+        ("start,clock,x", |t| format!("{},{}", stamp(0, 0), stamp(7, 5 * t).replace(';', " "))),
+        ("year,month,hour,x", |t| format!("2024,3,{}", t / 12 % 24)),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let rows = x.iter().enumerate().map(|(t, x)| format!("{},{x}", row(t)));
+        let content = csv(head, rows);
+        let found = json(&predict(&directory, &content, "--skip-gaps --json"));
+        assert_eq!(found["times"].as_array().unwrap().len(), 0, "{head}: {found}");
+        assert_eq!(found["signals"].as_array().unwrap().len(), 1, "{head}: {found}");
+    }
+}
+
+#[test]
+fn a_number_that_stands_for_missing_ones_is_named_or_a_gap() {
+    for missing in ["-999", "-200", "1e30", "9999.0"] {
+        let cells = |gap: &str| -> Vec<String> {
+            let cell =
+                |(t, x): (usize, &f64)| if t % 150 == 5 { gap.into() } else { x.to_string() };
+            signal(1000).iter().enumerate().map(cell).collect()
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let content = csv("x", cells(missing).into_iter());
+        let said = text(&predict(&directory, &content, ""));
+        assert!(said.contains("far from all others: if this stands for a missing value"), "{said}");
+        let line = format!("predict data.csv --missing {missing}");
+        let line = common::refused(directory.path(), &line);
+        assert!(line.contains("row 6 (line 7), column `x`") && line.contains("missing"), "{line}");
+        predict(&directory, &content, &format!("--missing {missing} --skip-gaps"));
+        let found = predictions(&directory.path().join("out"), "x", 0.9);
+        let other = tempfile::tempdir().unwrap();
+        predict(&other, &csv("x", cells("NA").into_iter()), "--skip-gaps");
+        let expected = predictions(&other.path().join("out"), "x", 0.9);
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a.0, &a.2) == (b.0, &b.2)), "{missing}");
+    }
+    // Two values, or a pulse now and then, are a signal.
+    let directory = tempfile::tempdir().unwrap();
+    for row in [(|t| t / 20 % 2) as fn(usize) -> usize, |t| t % 9] {
+        let output = predict(&directory, &csv("x", (0..300).map(|t| row(t).to_string())), "");
+        assert!(!text(&output).contains("missing value"));
+    }
+}
+
+#[test]
+fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
+    let x = signal(400);
+    let rows = |separator: &str| -> Vec<String> {
+        x.iter().enumerate().map(|(t, x)| format!("{}{separator}{x}", t * t)).collect()
+    };
+    let of = |content: String| {
+        let directory = tempfile::tempdir().unwrap();
+        predict(&directory, &content, "--skip-gaps");
+        predictions(&directory.path().join("out"), "x", 0.9)
+    };
+    let expected = of(csv("t,x", rows(",").into_iter()));
+    for (head, separator) in
+        [("t|x", "|"), ("sep=;\r\nt;x", ";"), ("sep=,\nt,x", ","), ("#a\n\u{feff}sep=|\nt|x", "|")]
+    {
+        let found = of(csv(head, rows(separator).into_iter()));
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.2 == b.2), "{head}");
+        assert_eq!(found.len(), expected.len(), "{head}");
+    }
+    for gap in ["#DIV/0!", "\\N", "<NA>", "unavailable", ".", "undefined", "(m/s)", "--", "1.#QNAN"]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let cells = [gap.to_owned()].into_iter().chain(x.iter().map(f64::to_string));
+        let output = predict(&directory, &csv("x", cells), "--skip-gaps --json");
+        assert_eq!(json(&output)["signals"][0]["gaps"], 1, "{gap}");
+        let line = common::refused(directory.path(), "predict data.csv");
+        assert!(line.contains("row 1 (line 2), column `x`") && line.contains(gap), "{line}");
+    }
+}
+
+#[test]
+fn a_header_that_is_none_is_refused_with_what_it_may_be() {
+    let directory = tempfile::tempdir().unwrap();
+    for (content, part) in [
+        ("# x,y\n1,2\n", "without its #, is `# x,y` the header?"),
+        (
+            "x,y\ns,°C\n1,2\n",
+            "the first number is in line 3: expected the header line right above it",
+        ),
+        ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
+        (
+            "Export of sensor 7\n\nx,y\n1,2\n",
+            "the first number is in line 4: expected the header line right above it",
+        ),
+        ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
+        ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
+        ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),
+        ("day;x\n01.02.2024;0,5\n02.02.2024;0,6\n", "column `x`: `0,5`, a decimal comma"),
+    ] {
+        fs::write(directory.path().join("data.csv"), content).unwrap();
+        let line = common::refused(directory.path(), "predict data.csv");
+        assert!(line.contains(part), "{content:?}: {line}");
     }
 }
 

@@ -2,10 +2,13 @@
 
 /// A step this many times longer than the usual one has rows missing in it.
 const LONG: f64 = 1.5;
-/// At least this share of the steps is near the usual one, or there is none.
+/// Steps are regular if at least this share of them is near the usual one.
 const REGULAR: f64 = 0.9;
 
-/// Rows of a kind: how many there are, and the number of the first.
+/// The seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// The number of rows of a kind, and the number of the first.
 pub type Count = Option<(u64, u64)>;
 
 /// The times of a series.
@@ -13,6 +16,9 @@ pub type Count = Option<(u64, u64)>;
 pub struct Clock {
     /// The usual step, if steps are regular.
     step: Option<f64>,
+    /// Whether times are times of day, which start again after midnight.
+    is_of_day: bool,
+    midnights: f64,
     last: Option<f64>,
     latest: Option<f64>,
     /// Rows that are earlier than the row before.
@@ -33,8 +39,9 @@ fn count(rows: &mut Count, row: u64) {
 }
 
 impl Clock {
-    /// Finds the usual step, the median, in the first times of a series.
-    pub fn new(times: &[f64]) -> Self {
+    /// Returns the clock of a series, with the usual step, the median, of its first times; `is_of_day` if these are times of
+    /// day.
+    pub fn new(times: &[f64], is_of_day: bool) -> Self {
         let mut steps: Vec<f64> = times.windows(2).map(|t| t[1] - t[0]).collect();
         steps.retain(|step| *step > 0.0);
         steps.sort_by(f64::total_cmp);
@@ -44,15 +51,18 @@ impl Clock {
             let usual = steps.iter().filter(|step| is_usual(**step, *median)).count();
             usual as f64 >= REGULAR * steps.len() as f64
         });
-        Clock { step, ..Clock::default() }
+        Clock { step, is_of_day, ..Clock::default() }
     }
 
-    /// Returns whether a row of this time follows the row before, without a gap between them.
+    /// Returns true if a row of this time follows the row before without a gap.
     pub fn follows(&mut self, row: u64, time: f64) -> bool {
         if time.is_nan() {
             count(&mut self.unreadable, row);
             return self.last.take().is_none();
         }
+        let is_new_day = |last: f64| self.is_of_day && time + self.midnights < last - DAY / 2.0;
+        self.midnights += if self.last.is_some_and(is_new_day) { DAY } else { 0.0 };
+        let time = time + self.midnights;
         let Some(last) = self.last.replace(time) else { return true };
         let step = time - last;
         // After a row that was too early, compare the next one with the rows before it.
@@ -73,7 +83,7 @@ impl Clock {
         false
     }
 
-    /// Returns whether the rows follow each other by a regular step.
+    /// Returns true if the rows follow each other by a regular step.
     pub fn is_regular(&self) -> bool {
         self.step.is_some()
     }

@@ -1,110 +1,154 @@
-//! Which columns of a file are signals.
+//! Finds the columns of a file that are signals.
 
 use super::Predict;
 use crate::error::Error;
-use crate::formats::signal_table::{Holds, Places, SignalTable};
-use compute::rows::Rows;
+use crate::formats::signal_table::{Places, SignalTable};
+use compute::cells::{self, Holds, TimeForm, excerpt};
+use std::collections::HashSet;
 use std::path::Path;
 
-/// Steps that differ by less than this share are the same, but for rounding.
-const COUNTING: f64 = 1e-6;
-/// The most columns that are left out by name in the report.
+/// The largest number of omitted columns that the report names.
 const NAMED: usize = 20;
 
-/// The columns that are read: signals, and those that say when a row is and whose.
+/// The columns that are read: signals, and the time and series of each row.
 pub(super) struct Columns {
     /// The names of the signals.
     pub(super) names: Vec<String>,
     pub(super) places: Places,
     /// The name of the column of times.
     pub(super) time: Option<String>,
-    /// The columns that are no signals, and why.
+    /// The columns that are not signals, with the reasons.
     pub(super) left_out: Vec<(String, String)>,
-    /// The user said which ones.
-    are_chosen: bool,
+    /// Remarks on the signals for the user.
+    notes: String,
 }
 
 impl Columns {
-    /// Finds them by their names, and by their first row.
+    /// Finds the columns by their names, and by their first rows.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a name that is missing or there twice, and without a column of numbers.
     pub(super) fn new(options: &Predict, table: &SignalTable, file: &Path) -> Result<Self, Error> {
-        let place =
-            |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
+        for name in options.column.iter().chain(&options.leave_out) {
+            table.column(name)?;
+        }
+        let place = |name: &Option<String>| name.as_deref().map(|n| table.column(n)).transpose();
         let (time, series) = (place(&options.time)?, place(&options.by)?);
-        let mut places = Places { signals: Vec::new(), time, series };
-        for name in &options.leave_out {
-            table.column(name)?;
+        let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
+        let (asked, unasked) = (of(&options.column), of(&options.leave_out));
+        let (names, is_chosen) = (table.names(), !asked.is_empty());
+        let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at)).collect();
+        let of_day = Holds::Times(TimeForm::OfDay);
+        let of_day = holds.iter().position(|holds| *holds == of_day);
+        // A date is a row's time only together with a time of day.
+        let other = |at: usize| of_day.filter(|_| is_date(table, at, &holds[at]));
+        let says_when = |at: &usize| {
+            let is_free =
+                series != Some(*at) && [&asked, &unasked].iter().all(|s| !s.contains(&names[*at]));
+            let is_time = matches!(holds[*at], Holds::Times(_));
+            is_free
+                && is_time
+                && (other(*at).is_some() || series.is_some() || !is_shared(table, *at))
+        };
+        let time = time.or_else(|| (0..names.len()).find(says_when));
+
+        let is_signal = |at: &usize| {
+            let name = &names[*at];
+            let is_number =
+                holds[*at] == Holds::Numbers && !name.is_empty() && !unasked.contains(name);
+            let is_free = series != Some(*at) && time != Some(*at);
+            if is_chosen { asked.contains(name) } else { is_number && is_free }
+        };
+        let mut signals: Vec<usize> = (0..names.len()).filter(is_signal).collect();
+        // A column that counts the rows is their time if no other is, and a signal only if no other is.
+        let counts = matches!(holds[0], Holds::Counts(_)) && series != Some(0);
+        let time = time.or_else(|| (!signals.is_empty() && counts).then_some(0));
+        if signals.is_empty() {
+            let is_left = |at: &usize| {
+                let (name, is_free) = (&names[*at], ![series, time].contains(&Some(*at)));
+                let is_number = matches!(holds[*at], Holds::Counts(_) | Holds::PartOfDate);
+                is_number && is_free && !name.is_empty() && !unasked.contains(name)
+            };
+            signals = (0..names.len()).filter(is_left).collect();
         }
-        let (mut names, mut left_out, mut first_words) = (Vec::<String>::new(), Vec::new(), None);
-        let (mut time, is_chosen) = (options.time.clone(), !options.column.is_empty());
-        for (name, at, holds) in table.columns() {
-            if [places.time, places.series].contains(&Some(at)) {
-                continue;
-            }
-            let is_in = |names: &[String]| names.iter().any(|asked| asked == name);
-            let mut leave_out = |reason| left_out.push((name.to_owned(), reason));
-            match holds {
-                _ if is_in(&options.leave_out) => leave_out("as asked".to_owned()),
-                _ if is_in(&options.column) => names.push(name.to_owned()),
-                Holds::Times if time.is_none() => {
-                    (places.time, time) = (Some(at), Some(name.to_owned()));
-                    leave_out("it is the time".to_owned());
-                }
-                _ if is_chosen => {}
-                Holds::Times => leave_out("a time".to_owned()),
-                Holds::Words(reason) => {
-                    leave_out(format!("no numbers (the first cell is {reason})"));
-                    first_words.get_or_insert((name.to_owned(), reason));
-                }
-                Holds::Numbers => names.push(name.to_owned()),
-            }
-        }
-        for name in &options.column {
-            table.column(name)?;
-        }
-        if names.is_empty() {
-            let reason = match first_words {
-                Some((name, reason)) => format!(
-                    "no column of numbers: row 1 (line {}), column `{name}`: {reason}; expected a number below the \
-                     header line (remove a second one)",
-                    table.first_line(),
-                ),
+        if signals.is_empty() {
+            let words: Vec<usize> =
+                (0..names.len()).filter(|at| matches!(holds[*at], Holds::Words(_))).collect();
+            // A cell that was meant as a number is the most informative.
+            let is_number =
+                |at: &&usize| matches!(&holds[**at], Holds::Words(r) if r.contains("`, "));
+            let at = words.iter().find(is_number).or(words.first());
+            let reason = match at {
+                Some(at) => no_numbers(table, *at),
                 None => "no column of numbers; expected at least one".to_owned(),
             };
             return Err(Error::file(file, reason));
         }
-        places.signals = names.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?;
-        Ok(Columns { names, places, time, left_out, are_chosen: is_chosen })
-    }
-
-    /// Leaves out columns that change by the same step in every one of the first rows, such as an index or a year, unless
-    /// nothing else is there or the user asked for them; returns the rows without them.
-    pub(super) fn without_counters(&mut self, rows: Rows) -> Rows {
-        let is_counter = |at: usize| {
-            let x = |i: usize| rows.row(i)[at];
-            let step = if rows.len() > 2 { x(1) - x(0) } else { 0.0 };
-            let is_same = |i: usize| (x(i) - x(i - 1) - step).abs() <= COUNTING * step.abs();
-            (step != 0.0 && (1..rows.len()).all(is_same)).then_some(step)
+        let is_word = |at: &usize| {
+            let first = table.first_cells(*at).first().copied().unwrap_or_default();
+            cells::plain(first).is_none() && !cells::is_missing(first)
         };
-        if self.are_chosen || self.places.series.is_some() {
-            return rows;
+        if !options.skip_gaps && signals.iter().all(is_word) {
+            return Err(Error::file(file, no_numbers(table, signals[0])));
         }
-        let steps: Vec<_> = (0..self.names.len()).map(is_counter).collect();
-        let kept: Vec<usize> = (0..steps.len()).filter(|at| steps[*at].is_none()).collect();
-        if kept.is_empty() || kept.len() == steps.len() {
-            return rows;
+        for at in &signals {
+            table.column(&names[*at])?;
         }
-        for (name, step) in self.names.iter().zip(&steps) {
-            if let Some(step) = step {
-                let reason = format!("it changes by {step} in every row");
-                self.left_out.push((name.clone(), reason));
+        let mut left_out = Vec::new();
+        let signal: HashSet<usize> = signals.iter().copied().collect();
+        for (at, name) in names.iter().enumerate() {
+            if name.is_empty() || series == Some(at) || signal.contains(&at) {
+                continue;
             }
+            let reason = match &holds[at] {
+                _ if unasked.contains(name) => "as asked".to_owned(),
+                _ if is_chosen && time != Some(at) => continue,
+                Holds::Counts(reason) => reason.clone(),
+                Holds::PartOfDate => "a part of a date".to_owned(),
+                _ if time == Some(at) => "it is the time".to_owned(),
+                Holds::Words(reason) if series.is_none() && is_of_series(table, at) => {
+                    format!("{reason}; --by {name:?} if each of its values is a series")
+                }
+                Holds::Words(reason) => reason.clone(),
+                _ if is_shared(table, at) => "a time that rows share".to_owned(),
+                _ => "a time".to_owned(),
+            };
+            left_out.push((name.clone(), reason));
         }
-        self.names = kept.iter().map(|at| self.names[*at].clone()).collect();
-        self.places.signals = kept.iter().map(|at| self.places.signals[*at]).collect();
-        rows.of_columns(&kept)
+        let notes = match options.missing {
+            None => signals.iter().filter_map(|at| sentinel(table, *at)).collect(),
+            Some(_) => String::new(),
+        };
+        let form = |at: usize| match holds[at] {
+            Holds::Times(form) => (at, form),
+            _ => (at, TimeForm::Number),
+        };
+        let places = Places {
+            time: time
+                .into_iter()
+                .flat_map(|at| [Some(at), other(at)])
+                .flatten()
+                .map(form)
+                .collect(),
+            signals,
+            series,
+        };
+        Ok(Columns {
+            names: places.signals.iter().map(|at| names[*at].clone()).collect(),
+            time: time
+                .map(|at| if names[at].is_empty() { "column 1".into() } else { names[at].clone() }),
+            places,
+            left_out,
+            notes,
+        })
     }
 
-    /// Says which columns are left out.
+    /// Returns true if the rows have times of day without dates.
+    pub(super) fn is_of_day(&self) -> bool {
+        matches!(self.places.time[..], [(_, TimeForm::OfDay)])
+    }
+
+    /// Returns a text that names the omitted columns.
     pub(super) fn said(&self) -> String {
         let named = self.left_out.iter().take(NAMED);
         let mut text: String =
@@ -112,6 +156,52 @@ impl Columns {
         if let Some(more) = self.left_out.len().checked_sub(NAMED).filter(|more| *more > 0) {
             text.push_str(&format!("{more} more columns are left out.\n"));
         }
-        text
+        text + &self.notes
     }
+}
+
+/// Returns true if a column has dates without times of day.
+fn is_date(table: &SignalTable, at: usize, holds: &Holds) -> bool {
+    let form = if let Holds::Times(form) = holds { *form } else { TimeForm::Number };
+    !matches!(form, TimeForm::OfDay | TimeForm::Number)
+        && table.first_cells(at).iter().all(|cell| !cell.contains(&b':'))
+}
+
+/// Returns true if most rows have the time of the row before, so that it does not order them.
+fn is_shared(table: &SignalTable, at: usize) -> bool {
+    let cells = table.first_cells(at);
+    2 * cells.windows(2).filter(|two| two[0] == two[1]).count() > cells.len()
+}
+
+/// Names a value of a column that may stand for missing ones.
+fn sentinel(table: &SignalTable, at: usize) -> Option<String> {
+    let x: Vec<f64> = table.first_cells(at).into_iter().filter_map(cells::plain).collect();
+    let (value, count) = cells::sentinel(&x)?;
+    let (name, rows) = (&table.names()[at], x.len());
+    Some(format!(
+        "`{name}` is {value} in {count} of the first {rows} rows, far from all others: if this stands for a missing value, add \
+         --missing {value} --skip-gaps\n"
+    ))
+}
+
+/// Returns true if words repeat, like the names of several series.
+fn is_of_series(table: &SignalTable, at: usize) -> bool {
+    let cells = table.first_cells(at);
+    let names: HashSet<&[u8]> = cells.iter().copied().collect();
+    names.len() > 1 && 2 * names.len() <= cells.len()
+}
+
+/// Returns why a column, and with it every column, has no number in the first row.
+fn no_numbers(table: &SignalTable, at: usize) -> String {
+    let (first, number) = table.first_lines();
+    let name = excerpt(&table.names()[at]);
+    let cells = table.first_cells(at);
+    let word = cells.iter().find_map(|cell| cells::number(cell).err()).unwrap_or_default();
+    let advice = match number.filter(|line| *line > first) {
+        Some(line) => {
+            format!("the first number is in line {line}: expected the header line right above it")
+        }
+        None => "expected a number below the header line".to_owned(),
+    };
+    format!("no column of numbers: row 1 (line {first}), column `{name}`: {word}; {advice}")
 }

@@ -58,7 +58,7 @@ fn more_numbers_than_accepted_are_refused() {
 
 #[test]
 fn other_dtypes_are_named() {
-    for dtype in ["<c8", "<f2", "=f4", "<f16"] {
+    for dtype in ["<c8", "=f2", "=f4", "<f16"] {
         let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': (1,), }}");
         let message = Array::parse("P", &npy(&header, &[0; 8]), 100).unwrap_err().to_string();
         assert!(message.contains("`P`") && message.contains(dtype), "{message}");
@@ -78,4 +78,19 @@ fn a_shape_without_commas_is_none() {
 fn a_deeply_nested_header_is_an_error() {
     let header = format!("{{'descr': {}", "(".repeat(60_000));
     assert!(Array::parse("a", &npy(&header, &[]), 100).is_err());
+}
+
+#[test]
+fn half_precision_is_read_exactly() {
+    let bits = [0x3c00u16, 0xc000, 0x3555, 0x0001, 0x8400, 0x7bff, 0x7c00, 0x8000];
+    let expected = [1.0, -2.0, 1365.0 / 4096.0, 2f64.powi(-24), -2f64.powi(-14), 65504.0];
+    for (dtype, data) in [
+        ("<f2", bits.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()),
+        (">f2", bits.iter().flat_map(|x| x.to_be_bytes()).collect()),
+    ] {
+        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': (8,), }}");
+        let found = Array::parse("x", &npy(&header, &data), 100).unwrap().to_f64();
+        assert_eq!(found[..6], expected);
+        assert!(found[6] == f64::INFINITY && found[7] == 0.0 && found[7].is_sign_negative());
+    }
 }

@@ -1,10 +1,13 @@
+use compute::cells::{Holds, TimeForm};
 use ictd::Error;
-use ictd::formats::signal_table::{Holds, Places, SignalTable};
+use ictd::formats::signal_table::{Places, SignalTable};
 
 fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, Error> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), content).unwrap();
-    SignalTable::open(file.path(), skip_gaps)
+    let mut table = SignalTable::open(file.path())?;
+    table.refuses_gaps = !skip_gaps;
+    Ok(table)
 }
 
 fn places(names: &[&str], table: &SignalTable) -> Places {
@@ -16,12 +19,9 @@ fn places(names: &[&str], table: &SignalTable) -> Places {
 fn columns_are_told_apart_and_read_in_pieces() {
     let text = "\u{feff}time;x;y\r\n12:00;1;nan\r\n12:01;2;5\r\n12:02;-3e1;6\r\n";
     let mut table = table(text, true).unwrap();
-    let held: Vec<_> =
-        table.columns().map(|(name, at, holds)| (name.to_owned(), at, holds)).collect();
-    let names = [("time", Holds::Times), ("x", Holds::Numbers), ("y", Holds::Numbers)];
-    for (at, (found, (name, holds))) in held.into_iter().zip(names).enumerate() {
-        assert_eq!(found, (name.to_owned(), at, holds));
-    }
+    assert_eq!(table.names(), ["time", "x", "y"]);
+    let holds = [Holds::Times(TimeForm::OfDay), Holds::Numbers, Holds::Numbers];
+    assert_eq!([0, 1, 2].map(|at| table.holds(at)), holds);
     let columns = places(&["y", "x"], &table);
     let rows = table.read(&columns, 2).unwrap();
     assert!(rows.row(0)[0].is_nan());
@@ -80,7 +80,7 @@ fn packed_files_are_named() {
     ] {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), begin).unwrap();
-        let error = SignalTable::open(file.path(), false).map(|_| ()).unwrap_err().to_string();
+        let error = SignalTable::open(file.path()).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
 }
