@@ -96,13 +96,13 @@ typedef enum ictd_status {
 
 /** What became of a sample. */
 typedef enum ictd_sample_status {
-  /** It was learned from. */
+  /** The predictor learned from the sample. */
   ICTD_SAMPLE_STATUS_TAKEN = 0,
-  /** There was none: its prediction stands for it. */
+  /** There was no sample; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_MISSING,
-  /** It is a probable glitch, or outside of the limits: its prediction stands for it. */
+  /** The sample is a probable glitch, or outside of the limits; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_HELD_BACK,
-  /** It was taken, and the signal has moved to its level for good. */
+  /** The predictor learned from the sample, and the signal has moved to its level for good. */
   ICTD_SAMPLE_STATUS_MOVED,
 } ictd_sample_status;
 
@@ -126,7 +126,7 @@ typedef struct ictd_value_function {
 /** A predictor of a signal, in storage of the caller's; several signals have one each. */
 typedef uint64_t ictd_predictor;
 
-/** The weighted mean of what is coming, and the band in which it lies nine times in ten. */
+/** A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten. */
 typedef struct ictd_prediction {
   /** In the signal's unit. */
   float mean;
@@ -140,11 +140,11 @@ typedef struct ictd_prediction {
 
 /** The answer to a sample. */
 typedef struct ictd_outlook {
-  /** A prediction for each horizon; beyond those that were asked for, the last one again. */
+  /** A prediction for each horizon; beyond the number of horizons, the last one is repeated. */
   struct ictd_prediction predictions[ICTD_MAX_HORIZONS];
   /** How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing. */
   float depth;
-  /** The same in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
+  /** The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
   float surprise;
   /** The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
    * recent <= threshold. */
@@ -204,8 +204,8 @@ enum ictd_status ictd_context_to_bytes(const ictd_context *context,
                                        size_t len,
                                        size_t *written);
 
-/** Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
- * one stood, to the same bits. */
+/** Reads a stored context of `len` bytes into a context with the same features, discount and retention. It then continues like
+ * the stored context, with the same bits. */
 enum ictd_status ictd_context_from_bytes(ictd_context *context,
                                          const uint8_t *bytes,
                                          size_t len);
@@ -220,13 +220,13 @@ enum ictd_status ictd_predictor_init(ictd_predictor *storage,
 /** Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from. */
 enum ictd_status ictd_predictor_set_limits(ictd_predictor *predictor, float low, float high);
 
-/** Takes the next sample, and writes what is coming. NaN is a sample that is missing; ictd_predictor_observe_missing says the
- * same to compilers that assume that there is no NaN. */
+/** Takes the next sample, and writes the predictions. NaN means that the sample is missing; with compilers that assume that
+ * there is no NaN, call ictd_predictor_observe_missing instead. */
 enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
                                         float sample,
                                         struct ictd_outlook *outlook);
 
-/** Says that there is no sample this time, and writes what is coming. */
+/** Takes note that the next sample is missing, and writes the predictions. */
 enum ictd_status ictd_predictor_observe_missing(ictd_predictor *predictor, struct ictd_outlook *outlook);
 
 /** Forgets all that was observed; horizons and limits stay. */
@@ -239,7 +239,7 @@ enum ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
                                          size_t len,
                                          size_t *written);
 
-/** Reads what was written, from the start of `len` bytes, into a predictor, which goes on where that one stood, to the same
+/** Reads a stored predictor from the start of `len` bytes. The predictor then continues like the stored one, with the same
  * bits. */
 enum ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
                                            const uint8_t *bytes,

@@ -5,7 +5,7 @@ use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::{Token, TokenBlock};
 
-/// F = sum (phi phi^T + phi' phi'^T), of which the upper triangle is kept, and sum r_m^2 of C cumulants: a
+/// F = sum (phi phi^T + phi' phi'^T), whose upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them in addition to G, so that it can be normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondMoments<S, const D: usize, const C: usize> {
@@ -27,7 +27,7 @@ pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S>
     /// zeroes it in `full`.
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
 
-    /// Returns a sum; none if G has it.
+    /// Returns a sum, or `None` if G contains it.
     #[inline(always)]
     fn sum(&self, _of: StatisticEntry, _cumulant: usize) -> Option<S> {
         None

@@ -3,7 +3,7 @@
 use crate::mask::Td0;
 use crate::model::AttentionMechanism;
 
-/// A feature dimension, of which [`Model`] makes the token size.
+/// A feature dimension; [`Model`] computes the token size from it.
 pub struct FeatureDim<const D: usize>;
 
 /// The types that belong to a feature dimension.

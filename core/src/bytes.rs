@@ -1,4 +1,4 @@
-//! Bytes of what is stored: numbers in one order, little-endian, and a checksum at the end.
+//! The layout of stored values: numbers in one order, little-endian, and a checksum at the end.
 
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
@@ -49,8 +49,8 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// Checks a header (magic word, a kind whose parts have these names and lengths, total length), and returns what follows
-/// it, and the total length.
+/// Checks a header (magic word, a kind whose parts have these names and lengths, total length), and returns the bytes
+/// after it, and the total length.
 pub(crate) fn header<'a>(
     bytes: &'a [u8],
     kind: &[u8],
@@ -87,7 +87,7 @@ impl Writer<'_> {
         debug_assert!(source.len() <= self.rest.len());
         if let Some((to, rest)) = core::mem::take(&mut self.rest).split_at_mut_checked(source.len())
         {
-            // (`copy_from_slice` would ask for the length again, and panic.)
+            // (`copy_from_slice` would check the length again, and could panic.)
             to.iter_mut().zip(source).for_each(|(to, from)| *to = *from);
             self.rest = rest;
         }

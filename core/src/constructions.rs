@@ -1,4 +1,4 @@
-//! The paper's constructions: parameters with which a forward pass is, layer by layer, an algorithm
+//! The paper's constructions: with these parameters each layer of a forward pass is an iteration of an algorithm
 //! of [`crate::td::updates`].
 
 use crate::layer::{Layer, TwoHeadLayer};

@@ -5,8 +5,8 @@ use crate::scalar::Scalar;
 use core::fmt::Debug;
 use nalgebra::SVector;
 
-/// Numbers in one order, taken entry by entry: the columns of Z or the unscaled tokens of a context, which a
-/// mask combines, and what is summed up of them.
+/// Numbers in a fixed order that are combined entry by entry: columns of Z, the unscaled tokens of a context that a mask
+/// combines, and sums of these.
 pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     /// The vector of zeros.
     const ZERO: Self;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why an operation refused its input. Names the parameter and says what is expected.
+/// The reason why an operation refused its input. It names the parameter and the expected values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -14,7 +14,7 @@ pub enum Error {
     },
     /// A parameter lies outside its range.
     OutOfRange {
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
         /// The expected range, in words.
         expected: &'static str,
@@ -33,12 +33,12 @@ pub enum Error {
     },
     /// A linear system has no unique solution.
     Singular {
-        /// The system.
+        /// The name of the system of equations.
         system: &'static str,
     },
     /// Two things that must have the same parameter have different ones, such as the trace decays of a model and a context.
     Mismatch {
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
     },
     /// The layers of a model do not converge on a context: the step size is too large for the scale of the features.
@@ -52,19 +52,19 @@ pub enum Error {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum StoredError {
-    /// The first four bytes are not the name of what was asked for.
+    /// The first four bytes are not the magic word of the expected type.
     Magic {
-        /// The name.
+        /// The expected magic word.
         expected: &'static str,
     },
     /// The code is unknown.
     Unknown {
         /// The meaning of the code.
         part: &'static str,
-        /// The code.
+        /// The code that was found.
         found: u8,
     },
-    /// It was stored for another type than the one that reads it.
+    /// The bytes were stored by another type than the one that reads them.
     Mismatch {
         /// The part that differs.
         part: &'static str,
@@ -80,7 +80,7 @@ pub enum StoredError {
         /// C of the type that reads it.
         capacity: u16,
     },
-    /// The number of bytes is another than the header asks for, or the buffer is shorter.
+    /// The number of bytes differs from the header's, or the buffer is too short.
     Length {
         /// How many bytes there are.
         found: u32,

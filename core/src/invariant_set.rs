@@ -1,11 +1,11 @@
-//! The invariant set of TD pretraining: ten numbers a layer, of which Theorem 2 has three.
+//! The invariant set of TD pretraining: ten parameters per layer; three of them are those of Theorem 2.
 //!
-//! For an orthogonal map g of the features let S_g = diag(g, g, 1), and diag(g, g, 1, 1) beside a memory
+//! For an orthogonal map g of the features let S_g = diag(g, g, 1), and S_g = diag(g, g, 1, 1) if there is a memory
 //! row. The matrices that commute with every S_g are P and Q of the form
 //!
 //! ```text
 //! [ x1 I  x2 I   0  ]
-//! [ x3 I  x4 I   0  ]      of two heads with a (2, 2) block in place of x5: 8 numbers a matrix
+//! [ x3 I  x4 I   0  ]      with two heads, a (2, 2) block in place of x5: 8 parameters per matrix
 //! [  0     0    x5  ]
 //! ```
 //!
@@ -17,17 +17,17 @@
 //! ```
 //!
 //! has this form, for any number of layers, shared or not, under any mask, for softmax and for two heads.
-//! [`averaged_update`] takes the expectation over the group as the finite sum that it is, so that this holds
-//! for each trajectory, up to rounding; of N trajectories without it the part outside is of the size 1 / sqrt(N).
+//! [`averaged_update`] computes the expectation over the group exactly, as a finite sum, so that this holds
+//! for each trajectory up to rounding. Without it, the part outside of the set is of size 1 / sqrt(N) for N trajectories.
 //!
 //! # Which step needs which maps
 //!
 //! | step | holds for |
 //! |---|---|
 //! | TF_L(S_g Z; P, Q) = TF_L(Z; S_g^T P S_g, S_g^T Q S_g): scores are products with S_g^T Q S_g, columns are moved by S_g, and no g touches the last row | every orthogonal g |
-//! | the update of a trajectory moved by g is S_g Delta(S_g^T theta S_g) S_g^T | every orthogonal g: then the map of the parameters is orthogonal, too |
-//! | cube: the distribution of tasks does not change | signed permutations alone |
-//! | the mean of S_g X S_g^T over the group is X's [`commuting_part`] | signed permutations (signs take what is off the blocks' diagonals and beside them, orders take the mean of a diagonal), and so any group that holds them or is as rich: the symmetries of a triangle are (d = 2), its rotations alone are not |
+//! | the update of a trajectory moved by g is S_g Delta(S_g^T theta S_g) S_g^T | every orthogonal g: the map of the parameters is then orthogonal, too |
+//! | cube: the distribution of tasks does not change | only signed permutations |
+//! | the mean of S_g X S_g^T over the group is X's [`commuting_part`] | signed permutations (signs cancel all entries except the blocks' diagonals, permutations average each diagonal), and any group that contains them or is as rich: the symmetries of a triangle are (d = 2), only its rotations are not |
 //! | theta of the set and features in another orthonormal basis give the same values | every orthogonal g |
 //! | plain TD keeps the set, and commutes with S_g | every orthogonal g: it is linear in the update |
 //! | Adam keeps the set: entry by entry the same odd function, so that equal entries stay equal and zeros stay zeros, second moments included | the set alone matters, as its matrices are ties and zeros |
@@ -38,9 +38,9 @@
 //!
 //! # Theorem 2
 //!
-//! It is the case L = 1. One layer's value depends on P's last row and Q's columns of the query's features
-//! alone, so that of the ten numbers eta, c and c' get updates, and Theta_* = { [`theta_star`]`(eta, c, c')` }
-//! is never left.
+//! Theorem 2 is the case L = 1. The value of one layer depends only on P's last row and on Q's columns of the query's
+//! features. So only three of the ten parameters, eta, c and c', get updates, and parameters never leave
+//! Theta_* = { [`theta_star`]`(eta, c, c')` }.
 //!
 //! (The paper's last line prints c_k + alpha_k delta I_d for the new block; it is
 //! (c_k + alpha_k delta) I_d.)
@@ -102,7 +102,7 @@ where
     part
 }
 
-/// theta_*(eta, c, c') (eq. "optimal single layer"):
+/// Returns theta_*(eta, c, c') (eq. "optimal single layer"):
 ///
 /// ```text
 /// P = [ 0   0  ]      Q = [ c I   0  0 ]
@@ -134,7 +134,7 @@ pub struct Projection<R: Real> {
     pub c: R,
     /// The mean diagonal entry of the block below it.
     pub c_prime: R,
-    /// The largest absolute entry of what is left after theta_*(eta, c, c') is taken away: 0 on
+    /// The largest absolute entry of the residual after theta_*(eta, c, c') is subtracted; 0 on
     /// Theta_*.
     pub departure: R,
 }
@@ -172,7 +172,7 @@ pub fn trajectory_update<R: Real, N: Network<R>>(
     update
 }
 
-/// Delta(theta) for features that are equally likely to be moved by any g of a group: the mean of [`trajectory_update`]
+/// Returns Delta(theta) for features that any g of a group is equally likely to move: the mean of [`trajectory_update`]
 /// over all trajectories and, for each of them, all g. T is the capacity for a trajectory's feature vectors.
 ///
 /// # Errors
@@ -212,7 +212,7 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
     Ok(sum)
 }
 
-/// theta += alpha Delta.
+/// Computes theta += alpha Delta.
 pub fn apply_update<R: Real, P: Parameters<R>>(theta: &mut P, alpha: R, delta: &P) {
     for (theta, delta) in theta.numbers_mut().zip(delta.numbers()) {
         *theta += alpha * *delta;

@@ -2,7 +2,7 @@
 //!
 //! # Where things are
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`context`] | the streaming context: G = Z M Z^T of all transitions seen, in constant memory |
 //! | [`model`], [`transformer`], [`layer`] | transformers with stored or constructed weights, and one layer of them |
@@ -16,7 +16,7 @@
 //!
 //! The feature `research` adds:
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `paper` | the notation, and where each equation of the paper is |
 //! | `prompt`, `attention`, `constructions` | Z; linear and softmax attention on all of its columns; the constructed weights of the theorems |

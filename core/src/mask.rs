@@ -1,4 +1,4 @@
-//! The masks M: which context columns a column attends to, and with which weight.
+//! The masks M: the context columns that a column attends to, and their weights.
 //!
 //! Every mask has zeros in the query's row and column, so the query is never a key. And every mask has a sufficient
 //! statistic G = Z M Z^T that grows by one outer product per token ([`Mask::rank_one_update`]); its state is at most two
@@ -25,8 +25,8 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The sums that a context keeps in addition to G: second moments, or nothing if G contains them.
     type Auxiliary<const D: usize, const C: usize>: AuxiliarySums<S, D, C>;
 
-    /// True if G is TD(0)'s, sum_j z_j z_j^T: a context then adds z z^T, of which it keeps the upper triangle, and
-    /// [`Mask::rank_one_update`] only feeds the auxiliary sums. Any other mask, also one whose G is symmetric, says false.
+    /// True if G is TD(0)'s, sum_j z_j z_j^T: a context then adds z z^T, keeps the upper triangle, and uses
+    /// [`Mask::rank_one_update`] only for the auxiliary sums. It is false for any other mask, also if its G is symmetric.
     const IS_TD0: bool = false;
 
     /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
@@ -54,8 +54,8 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
 
     /// Returns the outer product (left, right) that the token z adds to G: G += left right^T.
     ///
-    /// `retention` is 1 for a growing context; a forgetting one passes the factor by which it
-    /// shrinks the past, so that a mean over the past forgets at the same rate.
+    /// `retention` is 1 for a growing context. A forgetting context passes the factor that it applies to the past, so that
+    /// a mean over the past forgets at the same rate.
     fn rank_one_update<V: Entrywise<S>>(
         &self,
         state: &mut Self::State<V>,
@@ -235,8 +235,8 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
         (*z, trace.first)
     }
 
-    /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses what it
-    /// still has of z_0.
+    /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses its
+    /// remaining part of z_0.
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         trace: &mut TokenPair<V>,
@@ -270,9 +270,8 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MeanCentred;
 
-/// The mean of the tokens so far, and the weight it stands for, both summed with compensation:
-/// plainly, the mean of a million tokens would be 500 roundings of `f32` off, and the weight would
-/// stop counting at 2^24.
+/// The mean of the tokens so far, and their total weight. Both are summed with compensation: otherwise the mean of a million
+/// tokens would be off by 500 roundings of `f32`, and the weight would stop growing at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
     /// The mean and its compensation.

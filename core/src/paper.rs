@@ -1,4 +1,4 @@
-//! The paper's notation, and where its equations stand in this crate.
+//! The paper's notation, and the places of its equations in this crate.
 //!
 //! # Notation
 //!
@@ -24,7 +24,7 @@
 //! | w | [`ValueFunction`] | weights of v(s) = <w, phi(s)> | (d) |
 //! | p1 ... p5, q1 ... q5 | [`invariant_set`] | a layer of ten parameters: the multiples of I in the blocks of P and Q, and the corners | |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
-//! | (S_0, R_1, S_1, ...) | [`TrajectoryBuffer`](training::TrajectoryBuffer) | a trajectory, of which each window of n transitions is a context | |
+//! | (S_0, R_1, S_1, ...) | [`TrajectoryBuffer`](training::TrajectoryBuffer) | a trajectory; each window of n of its transitions is a context | |
 //! | a^(l) | [`Rnn`](training::Rnn) | hidden state of a recurrent layer | (h) |
 //! | eta, c, c' | [`theta_star`](invariant_set::theta_star) | coordinates of Theorem 2's invariant set | |
 //! | d_p | [`Mrp::stationary_distribution`](tasks::Mrp::stationary_distribution) | stationary distribution | (m) |

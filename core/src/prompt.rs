@@ -126,8 +126,8 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         &self.query
     }
 
-    /// Asks for another state: replaces the query column, by whatever numbers (what is not finite makes
-    /// the value so).
+    /// Replaces the query column, in order to evaluate another state. Numbers are not checked: with a query that is not
+    /// finite the value is not finite either.
     pub fn set_query(&mut self, query: SVector<S, K>) {
         self.query = query;
     }
@@ -185,7 +185,7 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     /// Returns the statistic of context columns under a mask.
     ///
     /// # Errors
-    /// [`Error::Empty`] if there is none.
+    /// [`Error::Empty`] if there is no column.
     pub fn from_columns(
         columns: impl ExactSizeIterator<Item = SVector<S, K>>,
         mask: &impl Mask<S>,

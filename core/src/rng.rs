@@ -44,7 +44,7 @@ impl Rng {
         self.0.state()
     }
 
-    /// Returns the stream that continues from a stored [`Rng::state`]; none for zeros alone, where no stream can be.
+    /// Returns the stream that continues from a stored [`Rng::state`], or `None` if the state is all zeros, which no stream has.
     pub fn from_state(state: [u8; 32]) -> Option<Self> {
         (state != [0; 32]).then(|| Rng(Xoshiro256PlusPlus::from_seed(state)))
     }

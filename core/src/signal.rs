@@ -1,6 +1,6 @@
-//! A signal seen from its slow average: features, and cumulants whose values give the discounted sum of what follows.
+//! Features of a signal relative to its slow average, and cumulants whose values give the discounted sum of later samples.
 //!
-//! With a slow average a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t in the place of rewards,
+//! With a slow average a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t as rewards,
 //!
 //! ```text
 //! sum_k gamma^k x_{t+1+k} = a_t / (1 - gamma) + (1 + gamma beta / (1 - gamma)) sum_k gamma^k c_{t+1+k}
@@ -36,11 +36,11 @@ use crate::value_function::clamp;
 
 /// beta: how much of the way to a new value the slow average goes.
 const SLOW: f64 = 0.04;
-/// The same of two more averages among the features.
+/// The rates of two more averages among the features.
 const FAST: f64 = 0.2;
 const SLOWEST: f64 = 0.01;
 
-/// The slow average a_t of a cumulant, from which its deviations are seen.
+/// The slow average a_t of a cumulant; deviations are measured from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowAverage<S: Scalar = f32> {
     average: S,
@@ -205,7 +205,7 @@ impl<const D: usize, S: Scalar> FeatureScaler<D, S> {
         for i in 0..D {
             let square = scaled[i] * scaled[i];
             self.mean_squares[i] += (square - self.mean_squares[i]) / self.weight;
-            // 0 / 0 where nothing but 0 was seen: the numerator is 0 whatever stands below it.
+            // It would be 0 / 0 if all samples were 0; with this denominator it is 0.
             let least = S::from_f64(f64::from(f32::MIN_POSITIVE));
             let unscaled = scaled[i];
             scaled[i] = clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(2.0));

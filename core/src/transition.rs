@@ -109,7 +109,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {
         let parts = [self.phi.as_slice(), &self.phi_next, &self.rewards];
-        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
+        // One comparison suffices: a sum of squares keeps NaN and infinities.
         can_be_summed(self.square())
             && (limit == S::ZERO || parts.into_iter().all(|part| all_within(part, limit)))
     }

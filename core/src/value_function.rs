@@ -51,7 +51,7 @@ pub struct ClippedValueFunction<S: Scalar, const D: usize> {
     pub value_clip: S,
 }
 
-/// A question to a context, a general value function (Sutton et al., 2011): the expected discounted sum of which rewards.
+/// A general value function (Sutton et al., 2011) that a context is read for: the expected discounted sum of one cumulant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Gvf<S> {
@@ -61,7 +61,7 @@ pub struct Gvf<S> {
     pub gamma: S,
 }
 
-/// The numbers from which the bound of a context's values is computed.
+/// The inputs of the bound on a context's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueClipInputs<S> {
     /// n, the effective number of transitions ([`crate::Context::effective_len`]).
@@ -73,9 +73,9 @@ pub struct ValueClipInputs<S> {
 }
 
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
-    /// Clips each feature of a query at the root of the sum of its squares over phi and phi', sqrt(2 F_ii), of which
-    /// `roots` are sqrt(F_ii), (D); and values at what rewards of the largest size seen could add up to. No value that was
-    /// seen is clipped, however rare; and with few transitions a feature that happened to be small does not count a hundredfold.
+    /// Clips each feature of a query at sqrt(2 F_ii), the root of the sum of its squares over phi and phi' (`roots` has
+    /// sqrt(F_ii), (D)), and clips values at the largest discounted sum of rewards of the largest size seen. It clips no value
+    /// that was seen, however rare; and with few transitions a feature that happened to be small does not count a hundredfold.
     #[inline(always)]
     pub fn new(
         value_function: ValueFunction<S, D>,

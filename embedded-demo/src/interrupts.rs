@@ -1,4 +1,4 @@
-//! The part of the vector table that belongs to the chip's interrupts, none of which is used.
+//! The chip's interrupts in the vector table; none is used.
 
 const INTERRUPTS: usize = {
     let (mut count, mut rest) = (0, env!("ICTD_INTERRUPTS").as_bytes());

@@ -12,7 +12,19 @@ macro_rules! log {
     ($($arguments:tt)*) => { println!($($arguments)*) };
 }
 
+use ictd_core::digest::Digest;
 pub(crate) use log;
+
+/// Logs whether a digest is the one that every platform must compute, and returns it.
+pub(crate) fn is_expected(digest: Digest, expected: u64) -> bool {
+    let found = Hex(digest.value());
+    if found.0 == expected {
+        log!("digest {}: equal", found);
+    } else {
+        log!("digest {}: NOT EQUAL, expected is {}", found, Hex(expected));
+    }
+    found.0 == expected
+}
 
 /// Returns a number rounded to four decimals, for a log.
 pub(crate) fn decimals(x: f32) -> Decimals {

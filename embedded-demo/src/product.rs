@@ -31,7 +31,7 @@ mod chip {
         static _stack_start: u32;
     }
 
-    /// The stack's budget in bytes: twice as much where floating point is software.
+    /// The stack's budget in bytes; software floating point gets twice as much.
     const STACK: usize = if cfg!(target_abi = "eabihf") { 4096 } else { 8192 };
 
     /// Returns the bytes of stack used at most; the runtime painted it before `main`.
@@ -46,7 +46,7 @@ mod chip {
         top.addr() - lowest.addr()
     }
 
-    /// Ends with exit code 0, 1 for another value than expected, 4 for more than so many budgets of stack.
+    /// Ends with exit code 0; 1 for another value than expected; 4 if the stack exceeds `stack` budgets.
     pub(crate) fn exit(bits: Option<u32>, expected: u32, stack: usize) -> ! {
         let code = match bits {
             Some(bits) if bits == expected && stack_high_water() <= stack * STACK => 0,

@@ -1,4 +1,4 @@
-//! This machine's digests of the core's kernels, beside those of every platform.
+//! This machine's digests of the core's kernels, compared with those of every platform.
 
 use crate::error::{Error, WithContext};
 use ictd_core::digest::{Digest, combine};
@@ -17,8 +17,6 @@ pub struct Row {
     pub equal: bool,
 }
 
-/// Runs all kernels.
-/// Errors: [`Error::Core`] if a kernel fails.
 pub fn rows() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()

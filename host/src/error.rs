@@ -1,4 +1,5 @@
-//! The errors that a user sees: always one line that names the option, parameter or file.
+//! The errors that a user sees: always one line that names the option, parameter or file. Functions that return an
+//! [`Error`] document only those that a caller tells from others.
 
 use crate::program::printable;
 use std::borrow::Cow;
@@ -21,7 +22,7 @@ pub enum Error {
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// An error of the numeric core, with what was being done.
+    /// An error of the numeric core, with the computation that failed.
     #[error("{context}: {source}")]
     Core { context: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
@@ -29,7 +30,6 @@ pub enum Error {
         "interrupted: finished seeds and checkpoints are kept; run the same command again to continue"
     )]
     Paused,
-    /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
     /// Ctrl-C twice, or in the middle of something long.
@@ -40,7 +40,6 @@ pub enum Error {
     /// Stdout cannot be written.
     #[error("stdout: {0}")]
     Stdout(io::Error),
-    /// A panic.
     #[error("a defect of ictd, please report it: {0}")]
     Defect(String),
 }
@@ -51,7 +50,7 @@ pub enum Problem {
     /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is damaged, or something in it is missing, too large or not usable.
+    /// The file is damaged, or something in it is missing, too large or not usable.
     #[error("{0}")]
     Unusable(String),
     /// Another process works on this run directory.
@@ -73,12 +72,12 @@ impl Problem {
         Problem::Unusable(format!("not a readable {format} file: {reason}"))
     }
 
-    /// A file, or an array in one, is larger than the reader is willing to hold.
+    /// Returns the problem of a file, or an array in one, that is larger than its reader's limit.
     pub(crate) fn too_large(what: &str, bytes: u64, limit: u64) -> Self {
         Problem::Unusable(format!("{what} needs {bytes} bytes: expected at most {limit}"))
     }
 
-    /// A place in a file: a column, a row or a cell, the row counted from 1 after the header.
+    /// Returns the problem of a column, a row or a cell; rows are counted from 1 after the header.
     pub(crate) fn unusable(
         place: impl Display,
         reason: impl Display,
@@ -128,7 +127,7 @@ impl Error {
         Error::Write { path: path.to_owned(), source }
     }
 
-    /// 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
+    /// Returns 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Interrupted | Error::Paused | Error::Stopped => 130,
@@ -156,7 +155,7 @@ impl From<compute::InvalidSetting> for Error {
     }
 }
 
-/// Says what was being done when the core refused.
+/// Adds the name of the computation to an error of the core.
 pub trait WithContext<T> {
     /// Names the computation.
     fn context(self, what: impl ToString) -> Result<T, Error>;

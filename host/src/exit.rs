@@ -1,4 +1,4 @@
-//! The one way out: whatever happens, one exit code of the table and, with `--json`, one object on stdout.
+//! Ends every command with one exit code of this table and, with `--json`, one object on stdout.
 //!
 //! | code | |
 //! |---|---|
@@ -17,25 +17,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Whether stdout is for one JSON object.
+/// True if stdout is for one JSON object.
 static JSON: AtomicBool = AtomicBool::new(false);
-/// A lock that is held while the answer is printed; true once it was, so that one answer is printed.
+/// A lock that is held while the answer is printed; true afterwards, so that only one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);
-/// Where a thread panicked.
+/// The message and the place of the first panic.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
-/// How long a command may take to stop by itself: most stop after the task at hand. What is
-/// on the disk is whole at any moment.
+/// The time in which a command must stop by itself; most stop after the current task. Files on the disk are complete at any
+/// moment.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Before a command begins.
+/// Resets the output state before a command runs.
 pub fn begin(json: bool) {
     JSON.store(json, Ordering::Relaxed);
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = false;
 }
 
-/// Says what the command found, and with which code the process ends. A reader that went away
-/// (`ictd | head`) is no error.
+/// Prints the command's result, and returns the exit code. A closed pipe (`ictd | head`) is not an error.
 pub fn answer(text: &str, code: u8) -> u8 {
     let text = if is_json() { printable_json(text) } else { printable(text) };
     let mut answered = ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,13 +50,13 @@ pub fn answer(text: &str, code: u8) -> u8 {
     }
 }
 
-/// As [`answer`], for text of this program's own.
+/// Prints text of this program's own, as a JSON object with `--json`, and returns the exit code.
 pub fn answer_text(text: &str) -> u8 {
     let object = || serde_json::json!({ "text": text.trim_end() }).to_string();
     if is_json() { answer(&object(), 0) } else { answer(text, 0) }
 }
 
-/// Says why the command failed.
+/// Prints why the command failed, and returns the exit code.
 pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);
@@ -85,7 +84,7 @@ fn print(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Remembers where a thread panics, instead of printing it.
+/// Records where a thread panics, instead of printing it.
 pub fn catch_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
@@ -105,8 +104,8 @@ fn said(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason".into())
 }
 
-/// From now on the first Ctrl-C (SIGTERM, SIGHUP) asks the command to stop; if it does not within two
-/// seconds, or at the second one, the process ends. A signal that is ignored stays so: `nohup`.
+/// Installs handlers: the first Ctrl-C (SIGTERM, SIGHUP) makes the command stop; if it does not within two seconds, or at the
+/// second one, the process ends. A signal that is ignored stays so: `nohup`.
 pub fn catch_interrupts() {
     static CAUGHT: AtomicBool = AtomicBool::new(false);
     if CAUGHT.swap(true, Ordering::SeqCst) {
@@ -146,12 +145,12 @@ pub fn catch_interrupts() {
     }
 }
 
-/// Runs something on a thread of its own. A system that has none left lets a signal do what it does by default.
+/// Runs `work` on a new thread. If the system cannot start one, a signal has its default effect.
 fn beside(work: impl FnOnce() + Send + 'static) {
     let _ = std::thread::Builder::new().stack_size(1 << 20).spawn(work);
 }
 
-/// Ends the process wherever it is, unless it has said what it found and ends by itself.
+/// Ends the process at any point, unless it has printed its answer and ends by itself.
 fn stop() {
     for _ in 0..20 {
         let answered = ANSWERED.try_lock().map(|answered| *answered);
@@ -165,7 +164,7 @@ fn stop() {
     std::process::exit(130);
 }
 
-/// Returns whether a signal was ignored when the process began, as far as the system says.
+/// Returns true if a signal was ignored when the process began, as far as the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = crate::files::read("/proc/self/status".as_ref(), crate::files::TEXT);

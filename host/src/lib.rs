@@ -1,9 +1,9 @@
 //! `ictd`: in-context temporal-difference learning from the command line.
 //!
-//! The [`guide`] has a page for everything that people do with it, and for what was found about the paper.
+//! The [`guide`] has a page for everything that people do with it, and for the findings about the paper.
 //!
 //! [`commands`] are the program's commands, and [`experiments`] those of the paper, most of which are tables of data. A run
-//! computes in the crate `compute`, writes its [`records`](run::records), and draws its [`figures`] from those records alone.
+//! computes in the crate `compute`, writes its [`records`](run::records), and draws its [`figures`] only from those records.
 //! Results go to stdout, progress and errors to stderr. Exit codes: [`exit`].
 #![forbid(unsafe_code)]
 

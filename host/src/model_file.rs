@@ -23,7 +23,7 @@ const STREAMING_WORK: usize = 1_000_000;
 /// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
-/// The word for the model that ships, where a model's file is asked for.
+/// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
 /// A model as a file has it.
@@ -40,21 +40,20 @@ pub enum AnyModel {
 #[derive(Clone, Debug, Default, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Typed {
-    /// Layers L, if the model's file does not say or its layers share their parameters [default: the file's; 15 of
-    /// a construction]
+    /// Number of layers L, if the model file does not specify it, or if its layers share their parameters
+    /// [default: the file's; 15 for a construction]
     #[arg(long, value_parser = options::integer(1..=65_535))]
     pub layers: Option<usize>,
     /// Discount gamma, if the model file does not specify it, or for `universal` [default: the
     /// file's, else 0.9]
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
-    /// Attention, if the model's file does not say
+    /// Attention, if the model file does not specify it
     #[arg(long, value_parser = options::word::<AttentionKind>())]
     pub attention: Option<AttentionKind>,
 }
 
-/// Returns what is typed or what a file says.
-/// Errors: [`Error::Option`] if neither says it, or the two contradict each other.
+/// Returns the typed setting, or the file's.
 fn either<T: PartialEq, D: Display>(
     option: &'static str,
     typed: Option<T>,
@@ -83,7 +82,6 @@ fn depth(typed: Option<usize>, parameters: &Parameters) -> Result<usize, Error> 
 
 impl Typed {
     /// Returns the layers and the discount of a construction, whose attention is linear.
-    /// Errors: [`Error::Option`].
     pub fn of_construction(&self) -> Result<(usize, f64), Error> {
         if self.attention == Some(AttentionKind::Softmax) {
             let reason = "softmax: the constructions are of linear attention";
@@ -93,7 +91,6 @@ impl Typed {
     }
 
     /// Completes the parameters of a file.
-    /// Errors: [`Error::Option`] for what is neither typed nor in the file, or contradicts it.
     pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
         let layers = depth(self.layers, &parameters)?;
         let said = parameters.gamma;
@@ -109,7 +106,6 @@ impl Typed {
     }
 
     /// Returns the model of a source as for [`open`], or of a run's seed.
-    /// Errors: as [`open`] and [`Typed::complete`]; [`Error::Option`] for layers of a universal model.
     pub fn estimator(&self, source: &Path, seed: u64) -> Result<Estimator, Error> {
         let model = match open(&seed_of_run(source, seed)?, self.gamma)? {
             AnyModel::Universal(model) => model,
@@ -131,9 +127,6 @@ fn no_layers() -> Error {
 /// Reads a model by its content, or that in a folder. Without a feature dimension are the one that ships and a stored model
 /// that says so: for them `gamma` goes before the file's, and is 0.9 by default. The settings of a `data.npz` are read
 /// from the `params.json` beside it.
-///
-/// # Errors
-/// [`Error::File`] for what is no model; the core's refusals.
 pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
@@ -160,9 +153,6 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
 }
 
 /// Returns the model that ships, for a discount.
-///
-/// # Errors
-/// The core's refusals.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
     Universal::pretrained(gamma).context("the model")
 }
@@ -206,7 +196,6 @@ pub fn streaming(
 }
 
 /// Returns the folder of a seed if the source is a training run, the source itself otherwise.
-/// Errors: [`Error::Option`] if the run has no such seed.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     let seeds = seeds_of_run(source)?;
     if seeds.is_empty() {
@@ -220,8 +209,7 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
-/// Returns the seeds of a training run in ascending order; none of a source of another kind.
-/// Errors: [`Error::File`] for a folder that cannot be read.
+/// Returns the seeds of a training run in ascending order; no seeds for a source of another kind.
 pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
     let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())
@@ -238,7 +226,7 @@ pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
 }
 
 /// Refuses a depth that would run for minutes (a tiny file may claim any): at most `work` multiplications at `cost` per
-/// layer, but always `least` layers. Errors: [`Error::Option`].
+/// layer, but always `least` layers.
 pub fn check_depth(
     option: &'static str,
     layers: usize,
@@ -253,7 +241,6 @@ pub fn check_depth(
 }
 
 /// Refuses a seed that chooses nothing: of these models none is a folder.
-/// Errors: [`Error::Option`].
 pub fn check_seed<'a>(
     models: impl IntoIterator<Item = &'a PathBuf>,
     seed: u64,
@@ -266,7 +253,6 @@ pub fn check_seed<'a>(
 }
 
 /// Reads the content of a stored model; `file` is for messages.
-/// Errors: [`Problem::Unusable`] with the core's reason.
 pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     let malformed = |reason: &dyn Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::parse(bytes).map_err(|e| malformed(&e))?;

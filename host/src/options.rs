@@ -3,12 +3,11 @@
 pub use compute::options::*;
 pub use compute::settings::Word;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
 use compute::settings::{SETTINGS, Values, WordList};
 use std::ffi::OsStr;
-use std::marker::PhantomData;
 
 /// Parses a command's options from a line, with defaults filled in.
 pub fn parsed<T: clap::Args>(line: &str) -> T {
@@ -20,32 +19,7 @@ pub fn parsed<T: clap::Args>(line: &str) -> T {
 
 /// Returns a parser of a word; help and completion know the words.
 pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
-    WordParser(PhantomData)
-}
-
-struct WordParser<T>(PhantomData<fn() -> T>);
-
-impl<T> Clone for WordParser<T> {
-    fn clone(&self) -> Self {
-        WordParser(PhantomData)
-    }
-}
-
-impl<T: Word> TypedValueParser for WordParser<T> {
-    type Value = T;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<T, clap::Error> {
-        T::parse_word.parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        possible_values(T::WORDS)
-    }
+    PossibleValuesParser::new(T::WORDS).try_map(|word| T::parse_word(&word))
 }
 
 /// Takes the text of a setting, which [`recipe`] parses.
@@ -65,12 +39,9 @@ impl TypedValueParser for SettingText {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        possible_values(self.0)
+        let words = self.0.iter().map(PossibleValue::new);
+        (!self.0.is_empty()).then(|| Box::new(words) as _)
     }
-}
-
-fn possible_values(words: WordList) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
-    (!words.is_empty()).then(|| Box::new(words.iter().map(PossibleValue::new)) as _)
 }
 
 /// Returns the settings of a recipe as options, each with its default.
@@ -86,7 +57,6 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
         };
         let argument = Arg::new(setting.name)
             .long(setting.name)
-            .aliases(setting.aliases)
             .help(setting.help)
             .value_name(value_name)
             .value_parser(SettingText(setting.values.words()));

@@ -1,13 +1,13 @@
-//! How this program is called, in what it tells its user to type, and what it shows of anybody's text.
+//! Command lines for messages, and text of unknown origin made safe for a terminal.
 
-/// Returns a command line: the program's name before the arguments, which are words for a shell already.
+/// Returns a command line: the program's name and the arguments, which are quoted for a shell already.
 pub fn call(arguments: &str) -> String {
     // `cargo run` says so in the environment.
     let cargo = std::env::var_os("CARGO").is_some();
     format!("{} {arguments}", if cargo { "cargo run -p host --" } else { "ictd" })
 }
 
-/// Returns a word for a shell.
+/// Returns a word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -25,14 +25,14 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Characters that a terminal obeys, or that hide or turn around what stands beside them.
+/// Returns true for characters that control a terminal, or that hide or reorder the text around them.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text that may come from anybody, as lines that a terminal shows and does not obey: `\u{1b}` for ESC.
+/// Returns text of unknown origin with such characters escaped, `\u{1b}` for ESC, except line breaks.
 pub fn printable(text: &str) -> String {
     if !text.chars().any(|c| is_hidden(c) && c != '\n') {
         return text.to_owned();
@@ -45,10 +45,10 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// JSON that a terminal shows and does not obey, of the same value.
+/// Returns JSON of the same value with such characters escaped.
 pub fn printable_json(json: &str) -> String {
     let shown = |c: char| match c {
-        // Only ever in a string; JSON escapes those of ASCII but DEL itself.
+        // They occur only in strings; JSON escapes those of ASCII except DEL itself.
         c if is_hidden(c) && c != '\n' => {
             c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
         }

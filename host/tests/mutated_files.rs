@@ -1,21 +1,25 @@
 //! Every reader on every truncation and every flipped bit of real files: it must refuse or read them, without a panic,
 //! and without asking for more memory than the file can back. Mutations of other kinds are `host/fuzz`'s.
 
+#[path = "../fuzz/src/targets.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod targets;
+
 use ictd::experiments::{measurements::MeasurementTable, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
-use ictd::formats::seed_run::{PartialParams, SeedLog};
-use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::formats::seed_run::SeedLog;
+use ictd::formats::trajectory::Trajectory;
 use ictd::model_file;
-use ictd::run::info;
 use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::SeedGroup;
 use ictd::train::level::SimdLevel;
-use ictd::train::{Recipe, SeedRun, Train, shapes};
+use ictd::train::{SeedRun, shapes};
 use ictd_core::model::ConstructionSettings;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::fmt::Debug;
 use std::io::Cursor;
 use std::panic;
 use std::path::Path;
@@ -95,26 +99,16 @@ fn the_files_of_numpy_and_pandas_are_read() {
     assert_eq!((read(SEQUENTIAL).depth, read(SEQUENTIAL).gamma), (Some(2), Some(0.9)));
 }
 
-/// Reads every truncation of a file and the file with each of its bits flipped. If damage must be
-/// noticed, what is read from a damaged file is what is read from the whole one.
-fn every_damage<T: PartialEq + std::fmt::Debug>(
-    file: &[u8],
-    must_be_noticed: bool,
-    read: impl Fn(&[u8]) -> Option<T>,
-) {
-    let whole = read(file).expect("a real file is refused");
-    let mut refused = 0;
-    let mut check = |bytes: &[u8], what: &dyn Fn() -> String| {
+/// Reads every truncation of a file and the file with each of its bits flipped.
+fn every_damage(file: &[u8], read: impl Fn(&[u8])) {
+    let check = |bytes: &[u8], what: &dyn Fn() -> String| {
         LARGEST.with(|largest| largest.set(0));
         let found = panic::catch_unwind(panic::AssertUnwindSafe(|| read(bytes)));
         let largest = LARGEST.with(Cell::get);
-        let found = found.unwrap_or_else(|_| panic!("{} panicked", what()));
+        assert!(found.is_ok(), "{} panicked", what());
         assert!(largest <= accepted_block(bytes.len()), "{}: {largest} bytes", what());
-        refused += u64::from(found.is_none());
-        if must_be_noticed && let Some(found) = found {
-            assert_eq!(found, whole, "{} went unnoticed", what());
-        }
     };
+    check(file, &|| "the file itself".to_owned());
     for length in 0..file.len() {
         check(&file[..length], &|| format!("truncation to {length}"));
     }
@@ -124,79 +118,61 @@ fn every_damage<T: PartialEq + std::fmt::Debug>(
         check(&bytes, &|| format!("bit {bit}"));
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
-    println!("{} damaged files, {refused} refused", 9 * file.len());
-    assert!(refused > 0);
+}
+
+/// As [`every_damage`]; what is read from a damaged file is what is read from the whole one, and something is refused.
+fn every_damage_is_noticed<T: PartialEq + Debug, E: Debug>(
+    file: &[u8],
+    read: impl Fn(&[u8]) -> Result<T, E>,
+) {
+    let (whole, refused) = (read(file).unwrap(), Cell::new(0));
+    every_damage(file, |bytes| match read(bytes) {
+        Ok(found) => assert_eq!(found, whole, "it went unnoticed"),
+        Err(_) => refused.set(refused.get() + 1),
+    });
+    assert!(refused.get() > 0);
 }
 
 #[test]
 fn damage_to_a_file_with_a_checksum_is_noticed() {
     for file in [NUMPY, NUMPY_COMPRESSED] {
-        every_damage(file, true, |bytes| read_log(bytes).ok());
+        every_damage_is_noticed(file, read_log);
     }
-    every_damage(TRANSITIONS, true, |bytes| read_transitions(bytes).ok());
+    every_damage_is_noticed(TRANSITIONS, read_transitions);
     let model =
         ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
             .unwrap();
     let mut buffer = [0; 512];
-    let model = model.write(&mut buffer).unwrap();
-    every_damage(model, true, |bytes| {
-        model_file::from_stored_model(Path::new(FILE), bytes).ok().map(|m| format!("{m:?}"))
+    every_damage_is_noticed(model.write(&mut buffer).unwrap(), |bytes| {
+        model_file::from_stored_model(Path::new(FILE), bytes).map(|model| format!("{model:?}"))
     });
-    every_damage(&checkpoint(), true, |bytes| Checkpoint::from_bytes(bytes).ok());
+    every_damage_is_noticed(&checkpoint(), Checkpoint::from_bytes);
     // Its own writer gives the format a checksum.
-    let parameters = safetensors::from_bytes(Path::new(FILE), SEQUENTIAL).unwrap();
-    every_damage(&safetensors::to_bytes(&parameters), true, |bytes| {
-        safetensors::from_bytes(Path::new(FILE), bytes).ok()
-    });
+    let read = |bytes: &[u8]| safetensors::from_bytes(Path::new(FILE), bytes);
+    every_damage_is_noticed(&safetensors::to_bytes(&read(SEQUENTIAL).unwrap()), read);
 }
 
 #[test]
 fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
-    for file in [SAFETENSORS, SEQUENTIAL] {
-        every_damage(file, false, |bytes| {
-            safetensors::from_bytes(Path::new(FILE), bytes).ok().map(|p| p.layers.len())
-        });
-    }
-    every_damage(PANDAS, false, |bytes| {
-        Trajectory::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()))
-            .ok()
-            .map(|t| t.transitions.len())
-    });
-    every_damage(b"phi_1,phi_0\n1,0\n-2e-1,1\n", false, |bytes| {
-        Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()))
-            .ok()
-            .map(|f| f.numbers.len())
-    });
-    every_damage(PARAMS, false, |bytes| {
-        PartialParams::from_json(Path::new(FILE), bytes).is_ok().then_some(())
-    });
-    every_damage(CONFIG, false, read_config);
-    every_damage(MATRICES, false, |bytes| read_matrices(bytes).then_some(()));
-    every_damage(RUN_JSON, false, |bytes| Some(info::names(bytes)).filter(|names| names.len() > 1));
     let record = Checkpoint::from_bytes(&checkpoint()).unwrap().record;
-    let group = RefCell::new(group());
-    every_damage(&record, false, |bytes| {
-        let mut group = group.borrow_mut();
-        group.restore(&[bytes.to_vec()]).ok().map(|()| {
-            assert_eq!(group.save(0), bytes, "a record is taken up as it is");
-        })
-    });
-}
-
-fn options() -> Recipe {
-    Recipe {
-        dim: 2,
-        layers: 1,
-        context_length: 4,
-        batches: 1,
-        batch_size: 4,
-        tasks: 2,
-        ..Recipe::default()
+    let files: [(targets::Target, &[u8]); 9] = [
+        (targets::safetensors, SAFETENSORS),
+        (targets::safetensors, SEQUENTIAL),
+        (targets::csv, PANDAS),
+        (targets::csv, b"phi_1,phi_0\n1,0\n-2e-1,1\n"),
+        (targets::csv, MATRICES),
+        (targets::json, PARAMS),
+        (targets::json, RUN_JSON),
+        (targets::toml, CONFIG),
+        (targets::checkpoint, &record),
+    ];
+    for (target, file) in files {
+        every_damage(file, target);
     }
 }
 
 fn group() -> Box<dyn SeedGroup> {
-    shapes::group(SimdLevel::Baseline, &options(), &[3]).unwrap()
+    shapes::group(SimdLevel::Baseline, &targets::small_run(), &[3]).unwrap()
 }
 
 /// A real checkpoint, small enough for every bit of it.
@@ -206,11 +182,11 @@ fn checkpoint() -> Vec<u8> {
     let run = SeedRun {
         seed: 3,
         digest: "0123456789abcdef".into(),
-        token_size: 5,
+        token_size: 9,
         parameters: group.parameters(0),
         points: vec![group.measure(0)],
     };
-    let config = ictd::run::config::to_text("train", 3, &options()).unwrap();
+    let config = ictd::run::config::to_text("train", 3, &targets::small_run()).unwrap();
     let tasks_done = group.tasks_done();
     Checkpoint { config, tasks_done, record: group.save(0), run }.to_bytes()
 }
@@ -223,33 +199,20 @@ const MATRICES: &[u8] = b"run,matrix,layer,row,column,tasks,value\ntrain,P,0,0,0
 const RUN_JSON: &[u8] = br#"{"format": 2, "started": "2026-01-01T00:00:00Z", "seconds": 1.5,
     "outcome": "interrupted", "digests": {"files": {"records.csv": "0123456789abcdef"}}}"#;
 
-/// The config of a run, read to be resumed and to be repeated.
-fn read_config(bytes: &[u8]) -> Option<bool> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let resumed = ictd::run::config::run_of_text::<Train>(Path::new(FILE), "train", text);
-    let resumed = resumed.is_ok_and(|(seed, options)| options.check(seed).is_ok());
-    let arguments = ["ictd", "--config", FILE].map(Into::into);
-    let repeated = ictd::cli::config_file::insert_text(arguments.to_vec(), Path::new(FILE), text);
-    (resumed || repeated.is_ok()).then_some(resumed)
-}
-
-/// Records that a figure is drawn from, and the figure.
-fn read_matrices(bytes: &[u8]) -> bool {
-    let mut records = RunFiles::new();
-    records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
-    records.put("matrices.csv", bytes);
-    let Ok(long) = MeasurementTable::read(&records) else { return false };
-    let Ok(frames) = panels::emergence(long.of("train")) else { return false };
-    frames.iter().all(|frame| !frame.to_svg().is_empty())
-}
-
 #[test]
 fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
     let rows = |times: usize| -> String {
         (0..times).map(|tasks| format!("train,P,0,0,0,{tasks},0.5\n")).collect()
     };
     let head = "run,matrix,layer,row,column,tasks,value";
-    let read = |times| read_matrices(format!("{head}\n{}", rows(times)).as_bytes());
+    let read = |times| {
+        let mut records = RunFiles::new();
+        records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
+        records.put("matrices.csv", format!("{head}\n{}", rows(times)));
+        MeasurementTable::read(&records)
+            .and_then(|long| panels::emergence(long.of("train")))
+            .is_ok()
+    };
     assert!(read(64) && !read(65));
 }
 

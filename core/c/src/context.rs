@@ -121,7 +121,7 @@ macro_rules! with_context {
         unsafe { kind($context) }.and_then(|kind| {
             let $features = (kind & 255) as usize;
             of_kind!(kind, Of => {
-                // SAFETY: the kind says what lies there, and it is not null.
+                // SAFETY: the pointer is not null, and the kind names the type of the value.
                 let $value = unsafe { &mut (*$context.cast::<Handle<Of>>()).value };
                 $call
             }, else Err(ictd_status::BadHandle))
@@ -316,8 +316,8 @@ pub unsafe extern "C" fn ictd_context_to_bytes(
     }))
 }
 
-/// Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
-/// one stood, to the same bits.
+/// Reads a stored context of `len` bytes into a context with the same features, discount and retention. It then continues like
+/// the stored context, with the same bits.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -333,7 +333,7 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
     }))
 }
 
-/// Fails the build unless the header's macros have room for what lies in the storage.
+/// Fails the build unless the header's macros have room for the stored values.
 const _: () = {
     const fn fits<const D: usize>() {
         assert!(size_of::<Handle<OfFeatures<D, Growing>>>() <= 8 * growing_words(D));
@@ -344,7 +344,7 @@ const _: () = {
     fits::<16>();
 };
 
-/// ICTD_CONTEXT_WORDS and ICTD_FORGETTING_WORDS for a capacity.
+/// Returns ICTD_CONTEXT_WORDS for a capacity of d features.
 const fn growing_words(d: usize) -> usize {
     16 * d * d + 18 * d + 20
 }

@@ -1,6 +1,6 @@
 //! The C interface of ictd-core: a predictor of a signal, and contexts with the universal model for those who bring their own
-//! features, 1 to 16 of them. The caller owns all storage; nothing is allocated. `ictd.h` beside this crate's README is its
-//! header.
+//! features, 1 to 16 of them. The caller owns all storage; nothing is allocated. Its header is `ictd.h`, in the
+//! folder of this crate.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 #![allow(non_camel_case_types)]
@@ -22,7 +22,7 @@ use core::mem::MaybeUninit;
 use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
-/// The version of the binary interface, and above it the most horizons, on which the layout of an outlook depends.
+/// The version of the binary interface plus 256 times the largest number of horizons: the layout of an outlook depends on it.
 pub const ICTD_ABI_VERSION: u32 = 6 + 256 * ICTD_MAX_HORIZONS as u32;
 
 /// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.

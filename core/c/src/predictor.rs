@@ -17,7 +17,7 @@ pub const ICTD_MAX_HORIZONS: usize = match () {
 
 type OfSignal = Predictor<ICTD_MAX_HORIZONS>;
 
-/// The weighted mean of what is coming, and the band in which it lies nine times in ten.
+/// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ictd_prediction {
@@ -35,13 +35,13 @@ pub struct ictd_prediction {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_sample_status {
-    /// It was learned from.
+    /// The predictor learned from the sample.
     Taken = 0,
-    /// There was none: its prediction stands for it.
+    /// There was no sample; its prediction takes its place.
     Missing,
-    /// It is a probable glitch, or outside of the limits: its prediction stands for it.
+    /// The sample is a probable glitch, or outside of the limits; its prediction takes its place.
     HeldBack,
-    /// It was taken, and the signal has moved to its level for good.
+    /// The predictor learned from the sample, and the signal has moved to its level for good.
     Moved,
 }
 
@@ -49,11 +49,11 @@ pub enum ictd_sample_status {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ictd_outlook {
-    /// A prediction for each horizon; beyond those that were asked for, the last one again.
+    /// A prediction for each horizon; beyond the number of horizons, the last one is repeated.
     pub predictions: [ictd_prediction; ICTD_MAX_HORIZONS],
     /// How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing.
     pub depth: f32,
-    /// The same in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+    /// The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
     pub surprise: f32,
     /// The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
     /// recent <= threshold.
@@ -96,7 +96,7 @@ unsafe fn of<'a>(predictor: *mut ictd_predictor) -> Result<&'a mut OfSignal, ict
     if unsafe { kind(predictor) }? != KIND {
         return Err(ictd_status::BadHandle);
     }
-    // SAFETY: the kind says what lies there, and it is not null.
+    // SAFETY: the pointer is not null, and the kind names the type of the value.
     Ok(unsafe { &mut (*predictor.cast::<Handle<OfSignal>>()).value })
 }
 
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn ictd_predictor_init(
     }
     // SAFETY: not null, and the caller keeps the rules.
     let given = unsafe { from_raw_parts(horizons, count) };
-    // Horizons that are not asked for are the last one again.
+    // The last horizon fills the places of those that are not used.
     let mut horizons = [given.last().copied().unwrap_or(1.0); ICTD_MAX_HORIZONS];
     horizons.iter_mut().zip(given).for_each(|(to, from)| *to = *from);
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
@@ -141,8 +141,8 @@ pub unsafe extern "C" fn ictd_predictor_set_limits(
     status(unsafe { of(predictor) }.and_then(|predictor| Ok(predictor.set_limits(low, high)?)))
 }
 
-/// Takes the next sample, and writes what is coming. NaN is a sample that is missing; ictd_predictor_observe_missing says the
-/// same to compilers that assume that there is no NaN.
+/// Takes the next sample, and writes the predictions. NaN means that the sample is missing; with compilers that assume that
+/// there is no NaN, call ictd_predictor_observe_missing instead.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn ictd_predictor_observe(
     unsafe { observe(predictor, Some(sample), outlook) }
 }
 
-/// Says that there is no sample this time, and writes what is coming.
+/// Takes note that the next sample is missing, and writes the predictions.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn ictd_predictor_to_bytes(
     }))
 }
 
-/// Reads what was written, from the start of `len` bytes, into a predictor, which goes on where that one stood, to the same
+/// Reads a stored predictor from the start of `len` bytes. The predictor then continues like the stored one, with the same
 /// bits.
 ///
 /// # Safety
@@ -235,5 +235,5 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
     }))
 }
 
-/// Fails the build unless ICTD_PREDICTOR_WORDS has room for what lies in the storage.
+/// Fails the build unless ICTD_PREDICTOR_WORDS has room for the stored predictor.
 const _: () = assert!(size_of::<Handle<OfSignal>>() <= 8 * (124 + 21 * ICTD_MAX_HORIZONS));

@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 use nalgebra::SMatrix;
 
 /// Linear attention (eq. "linear attention"): LinAttn(Z; P, Q, M) = P Z M (Z^T Q Z).
-// Not for every mask at once: coherence cannot tell that the other mechanisms are none.
+// One impl for each mask: coherence cannot know that the other mechanisms are no masks.
 macro_rules! linear_attention {
     ($($mask:ty)*) => {$(
         impl<S: Scalar, const K: usize> Attention<S, K> for $mask {

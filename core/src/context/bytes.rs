@@ -85,8 +85,8 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// | 8 | 2 | d |
     /// | 10 | 2 | C, the cumulants |
     /// | 12 | 4 | the window's capacity, 0 without one |
-    /// | 16 | 4 | how many bytes there are in all |
-    /// | 20 | 4 b | two trace decays (0: none), retention, limit (0: none) |
+    /// | 16 | 4 | the total number of bytes |
+    /// | 20 | 4 b | two trace decays (0: no trace), retention, limit (0: no limit) |
     /// | 20 + 4 b | | the sums: numbers of b bytes, counts of 8 |
     /// | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
     ///
@@ -114,7 +114,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     ///
     /// # Errors
     /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`] for a lambda, retention or limit that is none.
+    /// [`Error::OutOfRange`] for an invalid lambda, retention or limit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
         let mut context = Self::with_memory(mask, memory);
@@ -146,7 +146,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         if found == expected { Ok(()) } else { Err(StoredError::Length { found, expected }) }
     }
 
-    /// Checks a stored context up to its fields, and returns what stands before them, and them.
+    /// Checks a stored context up to its sums, and returns its settings and a reader of the sums.
     fn settings(bytes: &[u8]) -> Result<(M, W, R, Reader<'_>), Error> {
         let parts = [
             ("format version", 1),

@@ -23,7 +23,7 @@ impl<S: Scalar> Forgetting<S> {
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }
 
-    /// Returns the factor by which the past shrinks with each transition.
+    /// Returns the factor that each transition applies to the past.
     pub fn retention(&self) -> S {
         self.retention
     }

@@ -79,10 +79,10 @@ use moments::{DiscountedView, EntrySource};
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
-    /// Its sums under a mask, for D features and C cumulants.
+    /// The sums that a context keeps under a mask, for D features and C cumulants.
     type Sums<M: Mask<S>, const D: usize, const C: usize>: MemorySums<S, M, D, C>;
 
-    /// Its code in stored contexts.
+    /// The code of this window in stored contexts.
     const CODE: u8;
 
     /// How many transitions it holds; 0 if it does not keep them.
@@ -91,7 +91,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     /// True if transitions may have weights ([`Context::observe_weighted`]).
     const TAKES_WEIGHTS: bool = false;
 
-    /// Returns the factor by which the past shrinks with each transition.
+    /// Returns the factor that each transition applies to the past.
     fn retention(&self) -> S {
         S::ONE
     }
@@ -116,7 +116,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Starts the trace again, as an episode has ended.
     fn end_episode(&mut self);
 
-    /// Returns how many transitions they stand for.
+    /// Returns the number of transitions in the sums.
     fn transitions(&self) -> u64;
 
     /// Returns the sum of the transitions' weights.
@@ -229,7 +229,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// or an array with one for each cumulant.
     ///
     /// # Errors
-    /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays as it was.
+    /// The errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context then does not change.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -273,7 +273,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// ```
     ///
     /// # Errors
-    /// As [`Context::observe`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `rho`.
+    /// The errors of [`Context::observe`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `rho`.
     pub fn observe_weighted(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -333,7 +333,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         self.sums.end_episode();
     }
 
-    /// Returns how many transitions the context stands for: all observed, or those in the window.
+    /// Returns the number of transitions in the context: all that were observed, or those in the window.
     pub fn len(&self) -> u64 {
         self.sums.transitions()
     }
@@ -398,7 +398,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// Reads a cumulant's G(gamma), which may have overflowed: what is computed of it is then not finite.
+    /// Reads a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
     #[inline(always)]
     pub(crate) fn discounted(
         &self,

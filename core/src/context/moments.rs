@@ -19,7 +19,7 @@ pub(super) struct Moments<S, B, const D: usize, const C: usize> {
     auxiliary: B,
 }
 
-/// Moments, or parts of which they are the sum.
+/// Moments, or several moments that are read as their sum.
 pub trait EntrySource<S: Scalar> {
     /// Returns a sum, of a cumulant.
     fn sum(&self, of: StatisticEntry, cumulant: usize) -> S;
@@ -130,8 +130,8 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
         self.update(factors, token, symmetric, |g, left, right| *g += left * right);
     }
 
-    /// Adds column `index` of `full` to this sum, of which `error` keeps the rounding errors, and
-    /// leaves zeros in `full`.
+    /// Adds column `index` of `full` to this sum, adds the rounding errors to `error`, and sets the column in `full`
+    /// to zeros.
     pub(super) fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
         if index < D {
             close_at(&mut self.phi, &mut error.phi, &mut full.phi, index);

@@ -194,7 +194,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         visit(StoredField::Count(&mut len, N as u64));
         visit(StoredField::Count(&mut fresh_len, N as u64 - 1));
         self.fresh_len = fresh_len as usize;
-        // When reading: room for what is to come.
+        // A context that is being read gets room for its tokens.
         while (self.window.len() as u64) < len {
             if self.window.push_back(WindowToken { token: Token::ZERO, ends: false }).is_err() {
                 break;

@@ -3,7 +3,7 @@
 use super::{DiscountedView, EntrySource, StatisticEntry, TokenBlock, TraceEntry};
 use crate::scalar::Scalar;
 
-/// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices stand column by
+/// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
 /// column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TdSums<S, const D: usize> {

@@ -86,9 +86,9 @@ impl fmt::Display for Digest {
 
 /// A part of the crate's work, for several seeds; S decides how many seeds advance side by side.
 pub struct DigestCase<S: Scalar> {
-    /// Its name in the table of digests.
+    /// The name in the table of digests.
     pub name: &'static str,
-    /// Its work, in a line.
+    /// A line that describes the work.
     pub about: &'static str,
     /// The number of seeds it runs: a multiple of 8, so that every lane width divides it.
     pub seeds: u64,
@@ -109,7 +109,7 @@ impl<S: Scalar> DigestCase<S> {
     /// Returns the digest over all seeds: their own, combined ([`combine`]) in their order.
     ///
     /// # Errors
-    /// As [`DigestCase::seed_digests`].
+    /// The errors of [`DigestCase::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {

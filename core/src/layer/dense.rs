@@ -8,7 +8,7 @@ use nalgebra::SMatrix;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layer<S: Scalar, const K: usize> {
-    /// P_l: what is written.
+    /// P_l, (K, K): it projects the attended columns.
     pub p: SMatrix<S, K, K>,
     /// Q_l: which context tokens write how much.
     pub q: SMatrix<S, K, K>,
@@ -83,7 +83,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     }
 }
 
-// Two small functions on a chip: their loops, with something in them that LLVM cannot see, are not unrolled.
+// On a chip these are two small functions: a black box in their loops keeps LLVM from unrolling them.
 #[cfg_attr(target_os = "none", inline(never))]
 fn are_zero<S: Scalar>(x: &[S]) -> bool {
     x.iter().all(|x| {

@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::scalar::Scalar;
 use core::fmt::Debug;
 
-/// The parameters of one attention layer: (K, K) matrices in one written order, in which they are
-/// stored, initialised and trained.
+/// The parameters of one attention layer: (K, K) matrices. They are stored, initialised and trained in the same
+/// order.
 pub trait LayerParameters: Copy + Debug + PartialEq {
-    /// Their numbers.
+    /// The type of the matrices' entries.
     type Scalar: Scalar;
 
     /// The name of each matrix, in order.
@@ -47,7 +47,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     /// Refuses NaN and infinities, naming the matrix.
     fn check(&self) -> Result<(), Error> {
         for (m, parameter) in self.matrices().zip(Self::NAMES) {
-            // Not `linalg::is_finite`, whose speed costs a chip flash: this is asked once per model.
+            // Not `linalg::is_finite`, which is faster but takes more flash: this check runs once per model.
             if !m.iter().all(|x| x.is_finite()) {
                 return Err(Error::NonFinite { parameter });
             }

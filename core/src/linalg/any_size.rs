@@ -70,7 +70,7 @@ macro_rules! tiles {
 
 pub(crate) use tiles;
 
-/// out = s x.
+/// Computes out = s x.
 #[inline(always)]
 pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
     for (out, x) in out.iter_mut().zip(x) {
@@ -97,7 +97,7 @@ pub(crate) fn dot<S: Scalar>(x: &[S], y: &[S]) -> S {
 }
 
 kernel! {
-    /// out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors: A is read once.
+    /// Computes out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors: A is read once.
     fn products as Products<'a, S: Scalar, const M: usize, const TRANSPOSED: bool>(
         k: usize,
         outs: [&'a mut [S]; M],
@@ -142,13 +142,13 @@ kernel! {
     }
 }
 
-/// out = onto + A x.
+/// Computes out = onto + A x.
 #[inline(always)]
 pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Addend<S>, a: &[S], x: &[S]) {
     products::<S, 1, false>(k, [out], [onto], a, [x]);
 }
 
-/// out = onto + A x, for two vectors.
+/// Computes out = onto + A x, for two vectors.
 #[inline(always)]
 pub(crate) fn mul_vectors<S: Scalar>(
     k: usize,
@@ -160,7 +160,7 @@ pub(crate) fn mul_vectors<S: Scalar>(
     products::<S, 2, false>(k, outs, ontos, a, xs);
 }
 
-/// out = onto + A^T x.
+/// Computes out = onto + A^T x.
 #[inline(always)]
 pub(crate) fn transpose_mul_vector<S: Scalar>(
     k: usize,
@@ -172,7 +172,7 @@ pub(crate) fn transpose_mul_vector<S: Scalar>(
     products::<S, 1, true>(k, [out], [onto], a, [x]);
 }
 
-/// out = onto + A^T x, for two vectors.
+/// Computes out = onto + A^T x, for two vectors.
 #[inline(always)]
 pub(crate) fn transpose_mul_vectors<S: Scalar>(
     k: usize,
@@ -194,7 +194,7 @@ const SECOND_TRANSPOSED: u8 = 2;
 const UPPER: u8 = 3;
 
 kernel! {
-    /// M = onto + A B, with the transpose that `FORM` names.
+    /// Computes M = onto + A B, with the transpose that `FORM` names.
     fn product as Product<'a, S: Scalar, const FORM: u8>(
         k: usize,
         m: &'a mut [S],
@@ -252,25 +252,25 @@ kernel! {
     }
 }
 
-/// M = onto + A B.
+/// Computes M = onto + A B.
 #[inline(always)]
 pub(crate) fn mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, PLAIN>(k, m, onto, a, b);
 }
 
-/// M = onto + A^T B.
+/// Computes M = onto + A^T B.
 #[inline(always)]
 pub(crate) fn transpose_mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, FIRST_TRANSPOSED>(k, m, onto, a, b);
 }
 
-/// M = onto + A B^T.
+/// Computes M = onto + A B^T.
 #[inline(always)]
 pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, SECOND_TRANSPOSED>(k, m, onto, a, b);
 }
 
-/// M = onto + A B^T where that is symmetric: exactly so.
+/// Computes M = onto + A B^T if the result is symmetric; M is exactly symmetric.
 #[inline(always)]
 pub(crate) fn mul_transpose_symmetric<S: Scalar>(
     k: usize,
@@ -283,7 +283,7 @@ pub(crate) fn mul_transpose_symmetric<S: Scalar>(
 }
 
 kernel! {
-    /// M += sum over the pairs of x y^T, one pair after the other.
+    /// Computes M += sum over the pairs of x y^T, one pair after the other.
     pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const N: usize>(
         k: usize,
         m: &'a mut [S],
@@ -309,7 +309,7 @@ kernel! {
 }
 
 kernel! {
-    /// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
+    /// Computes M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
     pub(crate) fn symmetric_outers as SymmetricOuters<'a, S: Scalar, const N: usize>(
         k: usize,
         m: &'a mut [S],

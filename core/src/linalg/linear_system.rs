@@ -30,7 +30,8 @@ pub fn solve<R: Real, const M: usize>(
     if is_finite(&b) { Ok(b) } else { Err(singular()) }
 }
 
-/// Solves for the leading `size` unknowns in place, of a matrix column by column; none if a pivot is not above the smallest.
+/// Solves for the leading `size` unknowns in place; the matrix is stored column by column. Returns `None` if a pivot is not
+/// above the smallest allowed one.
 #[inline(always)]
 pub(crate) fn eliminate<R: Real, const M: usize>(
     m: &mut [[R; M]; M],
@@ -59,7 +60,7 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
         }
         for i in k + 1..size {
             let factor = m[k][i] / m[k][k];
-            // Rows of what there is only room for.
+            // Features of unused capacity have rows of zeros.
             if factor == R::ZERO {
                 continue;
             }
@@ -85,7 +86,7 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
 /// Householder QR.
 ///
 /// # Errors
-/// [`Error::CapacityExceeded`] if there are not so many, [`Error::NonFinite`] if A or b holds NaN or an
+/// [`Error::CapacityExceeded`] for more rows or columns than M and N, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut a: SMatrix<R, M, N>,

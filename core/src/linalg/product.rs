@@ -52,7 +52,7 @@ kernel! {
     }
 }
 
-/// out = A x: of one number all rows at once, of lanes three.
+/// Computes out = A x: all rows at once for a scalar, three at a time for lanes.
 #[inline(always)]
 fn column<S: Scalar, const R: usize, const K: usize>(
     a: &[[S; R]; K],

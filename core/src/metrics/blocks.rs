@@ -4,14 +4,14 @@
 /// The least share of P's energy, and of Q's, that must be a form's.
 pub const FORM_SHARE: f64 = 0.9;
 
-/// Numbers that stand for a (K, K) matrix: multiples of I in the four (d, d) blocks, and what is beyond them.
+/// A (K, K) matrix whose four (d, d) blocks are multiples of I, with any entries in the corner beyond them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Pattern {
     /// The means in the blocks of phi and phi', row by row: \[\[upper left, upper right\], \[lower left, lower right\]\].
     pub blocks: [[f64; 2]; 2],
-    /// The entries in rows and columns beyond 2 d, of the reward and, with two heads, of the memory; 0 where
-    /// there are none.
+    /// The entries in rows and columns beyond 2 d, of the reward and, with two heads, of the memory; 0 if
+    /// they do not exist.
     pub corner: [[f64; 2]; 2],
 }
 
@@ -50,7 +50,7 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Blocks {
-    /// d.
+    /// The feature dimension d.
     pub dim: usize,
     /// The mean of each block's diagonal, and the entries beyond.
     pub means: Pattern,
@@ -99,9 +99,9 @@ impl Blocks {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LayerBlocks {
-    /// P.
+    /// The blocks of P.
     pub p: Blocks,
-    /// Q.
+    /// The blocks of Q.
     pub q: Blocks,
 }
 

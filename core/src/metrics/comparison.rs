@@ -36,7 +36,7 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
     Ok(ValueFunction { weights })
 }
 
-/// The states on which value functions are compared: features, and weights d_p.
+/// The states for the comparison of value functions: their features, and their weights d_p.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     states: usize,
@@ -176,7 +176,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// Compares any value function v_TF with batch TD's.
     ///
     /// # Errors
-    /// As [`Self::implicit_weights`].
+    /// The errors of [`Self::implicit_weights`].
     pub fn compare(
         &self,
         v_tf: &ValueSample<R, D, M>,

@@ -9,7 +9,7 @@ use crate::scalar::Real;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ElementwiseMetrics<R: Real> {
-    /// The sign by which P and Q were multiplied: 1 or -1.
+    /// The sign, 1 or -1, that multiplied P and Q.
     pub sign: R,
     /// P\[-1, -1\]: the one entry that Theorem 1 has in P.
     pub p_bottom_right: R,

@@ -21,13 +21,13 @@
 //! | (version 4) | b per number | the [parameters](crate::universal::UniversalParameters) in order |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
-//! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
+//! Numbers are stored as IEEE 754 bits, so a model is read with the same bits that were written.
 //!
 //! # Estimate
 //!
-//! [`Model::from_bytes`] needs no allocation and no alignment, and refuses everything else than an intact model of the type
-//! asked for: any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed. [`Header::parse`] reads
-//! the shape of a model that is not known.
+//! [`Model::from_bytes`] needs no allocation and no alignment, and refuses everything except an intact model of the
+//! expected type: it is certain to detect any truncation, and any damage to at most 32 neighbouring bits. [`Header::parse`]
+//! reads the shape of an unknown model.
 //!
 //! ```
 //! use ictd_core::Model;

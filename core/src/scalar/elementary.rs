@@ -2,13 +2,13 @@
 //! turns a loop over lanes into vector instructions, and the same bits at every width.
 
 /// 1.5 * 2^23: adding it to a number of magnitude below 2^22 rounds to the nearest integer (ties
-/// to even), which then stands in the low bits of the sum.
+/// to even), which is then in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
 /// Returns the correctly rounded square root in plain operations, so that it vectorises: Newton's iteration
 /// for 1 / sqrt(x) in `f64`, then one step for the root itself.
 ///
-/// Its relative error in `f64` is below 2^-52, and no root of an `f32` is nearer than 2^-51 to the middle between two
+/// The root's relative error in `f64` is below 2^-52, and no root of an `f32` is nearer than 2^-51 to the middle between two
 /// `f32`, so rounding to `f32` is rounding the exact root.
 #[cfg(feature = "research")]
 #[inline(always)]

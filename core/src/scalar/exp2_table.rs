@@ -1,5 +1,5 @@
 //! The table of `exp2` for `f64`, of FreeBSD's msun (David Schultz, 2005): 256 points close to the multiples of
-//! 1/256 in [-1/2, 1/2) at which the power of two is all but a number of 53 bits.
+//! 1/256 in [-1/2, 1/2) where the power of two is very close to a number of 53 bits.
 
 /// The bits of 2^(j/256 - 1/2 + EPSILON\[j\] 2^-61), by the series of e^(x ln 2) in multiples of 2^-62.
 pub(super) const POWERS: [u64; 256] = {

@@ -104,7 +104,7 @@ pub(super) fn ln_f64(x: f64) -> f64 {
 
 #[inline]
 pub(super) fn exp2_f64(x: f64) -> f64 {
-    // Adding it rounds to a multiple of 1/256, which then stands in the low bits.
+    // Adding it rounds to a multiple of 1/256, which is then in the low bits.
     const ROUND_256: f64 = 6_755_399_441_055_744.0 / 256.0;
     if x.is_nan() || x.abs() < f64::EPSILON / 4.0 {
         return 1.0 + x;
@@ -256,7 +256,7 @@ pub(super) fn cos_f32(x: f32) -> f32 {
 /// Returns n and y, in two parts, with x = n pi / 2 + y, |y| <= pi / 4 or little more.
 #[inline]
 fn reduced_f64(x: f64) -> (i32, f64, f64) {
-    /// pi / 2 in pieces of 33 bits, each with what is left.
+    /// pi / 2 in pieces of 33 bits, each with its remainder.
     const PIECES: [[f64; 2]; 3] = [
         [1.570_796_326_734_125_6, 6.077_100_506_506_192e-11],
         [6.077_100_506_303_966e-11, 2.022_266_248_795_950_6e-21],

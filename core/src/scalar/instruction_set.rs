@@ -1,15 +1,15 @@
 //! Kernels, and the sets of vector instructions that they are compiled for.
 //!
 //! A program that must run on any x86-64 yet use AVX-512 where it is has its hot code compiled more than once. The unit of
-//! that is the [`Kernel`]: one function per kind of number, not a copy at every call. The kind of number says with which
-//! instructions it runs ([`Scalar::run`](super::Scalar::run)), so that no call on the way can lose them. This crate has one
-//! set, [`Portable`]; others need `unsafe` code, hence a crate above.
+//! compilation is the [`Kernel`]: one function per type of number, not a copy at every call. The type of number determines
+//! the instructions ([`Scalar::run`](super::Scalar::run)), so that no call on the way can lose them. This crate has one
+//! set, [`Portable`]; others need `unsafe` code and are in a crate that depends on this one.
 
 use core::fmt::Debug;
 
 /// A piece of hot code: its arguments, and what to do with them.
 pub trait Kernel {
-    /// The result.
+    /// The type of the result.
     type Output;
 
     /// Does it; `#[inline(always)]`, so that it is compiled with the instructions of its caller.
@@ -38,7 +38,7 @@ pub struct Aligned32;
 impl InstructionSet for Portable {
     type Aligned = Aligned32;
 
-    // A chip's flash and its few calls are better served by the places that `kernel!` gives them.
+    // On a chip the inlining that `kernel!` chooses takes less flash.
     #[cfg_attr(not(target_os = "none"), inline(never))]
     #[cfg_attr(target_os = "none", inline(always))]
     fn run<K: Kernel>(kernel: K) -> K::Output {

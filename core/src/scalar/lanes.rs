@@ -9,7 +9,7 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// W `f32`, one register of the instructions I, with which kernels run.
+/// W `f32` in one register of the instruction set I; kernels run with these instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Lanes<const W: usize, I: InstructionSet>(pub [f32; W], [I::Aligned; 0], PhantomData<I>);

@@ -93,7 +93,7 @@ pub trait Scalar:
     /// Returns true if no lane is NaN or infinite.
     fn is_finite(self) -> bool;
 
-    /// Runs a kernel on numbers of this kind with the instructions that they stand for.
+    /// Runs a kernel on numbers of this type with the type's instructions.
     #[inline(always)]
     fn run<K: Kernel>(kernel: K) -> K::Output {
         Portable::run(kernel)

@@ -35,7 +35,7 @@ pub enum FiniteTaskKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FiniteTaskDistribution<const M: usize> {
-    /// Their kind.
+    /// The kind of the tasks.
     pub kind: FiniteTaskKind,
     /// The number of states m.
     pub states: usize,
@@ -111,7 +111,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
 /// Draws Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
 ///
 /// # Errors
-/// As [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
+/// The errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
 pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -131,7 +131,7 @@ pub const MAX_ACTIONS: usize = 8;
 /// there are.
 ///
 /// # Errors
-/// As [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
+/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
 pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -190,7 +190,7 @@ pub fn loop_transition<R: Real, const M: usize>(
 /// features and a representable value function, w* ~ N(0, I).
 ///
 /// # Errors
-/// As [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
+/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
 pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,

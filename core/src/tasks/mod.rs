@@ -109,7 +109,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// The type of a task that is drawn.
     type Task: Task<R, D> + Clone + Debug;
 
-    /// d <= D: how many features its tasks have; zeros beyond.
+    /// Returns the number d <= D of the tasks' features; the others are 0.
     fn dim(&self) -> usize {
         D
     }
@@ -124,7 +124,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// one that keeps a part of its tasks fixed keeps that of the seed.
     ///
     /// # Errors
-    /// As [`TaskDistribution::draw`].
+    /// The errors of [`TaskDistribution::draw`].
     fn draw_in_turn(
         &self,
         seed: u64,
@@ -157,8 +157,8 @@ fn check_shape<const D: usize, const M: usize>(
     check_dim::<D>(dim)
 }
 
-/// Draws `len` numbers ~ U(0, 1), in the paper's open interval, in which a probability of exactly 0 has no
-/// chance; zeros beyond.
+/// Draws `len` numbers ~ U(0, 1) from the paper's open interval, which excludes a probability of exactly 0; the other
+/// entries are 0.
 fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
     let mut v = zeros::<R, N, 1>();
     for x in v.iter_mut().take(len) {

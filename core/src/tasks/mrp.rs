@@ -136,7 +136,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         self
     }
 
-    /// Returns the same process with the start and the transitions (p_0, p) of another, of as many states.
+    /// Returns this process with p_0 and p of another process with the same number of states.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless both have the same number of states.
@@ -145,10 +145,10 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(Mrp { reward: self.reward, ..of })
     }
 
-    /// Returns the same process with the feature map phi of another, of as many states.
+    /// Returns this process with the feature map phi of another process with the same number of states.
     ///
     /// # Errors
-    /// As [`Mrp::with_dynamics_of`].
+    /// The errors of [`Mrp::with_dynamics_of`].
     pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
         if self.states != other.states {
             let expected = "processes of as many states";
@@ -162,27 +162,27 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         self.states
     }
 
-    /// p_0(s).
+    /// Returns p_0, (M); 0 for s >= m.
     pub fn initial(&self) -> &SVector<R, M> {
         &self.initial
     }
 
-    /// p(. | s); all 0 for s >= m.
+    /// Returns p(. | s), (M); all 0 for s >= m.
     pub fn transition_from(&self, s: usize) -> SVector<R, M> {
         self.transition.get(s).copied().unwrap_or_else(zeros)
     }
 
-    /// r(s).
+    /// Returns r, (M); 0 for s >= m.
     pub fn reward(&self) -> &SVector<R, M> {
         &self.reward
     }
 
-    /// phi(s), (D), for each state; all 0 beyond m.
+    /// Returns phi(s), (D), for each state; all 0 for s >= m.
     pub fn feature_map(&self) -> &[SVector<R, D>; M] {
         &self.features
     }
 
-    /// <w, phi(s)> for each state.
+    /// Returns <w, phi(s)> for each state, (M).
     pub fn values_of(&self, w: &SVector<R, D>) -> SVector<R, M> {
         let mut values = zeros::<R, M, 1>();
         for s in 0..self.states {
@@ -209,8 +209,8 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, self.reward, self.states, "the Bellman equation")
     }
 
-    /// Returns the stationary distribution d_p = d_p p, from the linear system; of a process with episodes, that of the
-    /// states in which none has ended.
+    /// Returns the stationary distribution d_p = d_p p, from the linear system; for a process with episodes, the stationary
+    /// distribution over states before the end of an episode.
     ///
     /// # Errors
     /// [`Error::Singular`] if it is not unique.

@@ -9,7 +9,7 @@ use core::f32::consts::TAU;
 /// - Parts: oscillators with harmonics whose frequency and amplitude drift; pulses at nearly regular times;
 ///   autoregressive noise, which decays or oscillates; level shifts; sawtooths. Periods are 3 to 400 samples,
 ///   amplitudes within a factor of 10.
-/// - White noise of up to 0.3, none in two signals of five.
+/// - White noise of up to 0.3 in three signals of five.
 /// - The sensor rounds, saturates or rectifies in one signal of six each.
 /// - The offset is 0 in one signal of three, else 0.1 to 10.
 pub fn random_signal(signal: &mut [f32], rng: &mut Rng) {

@@ -29,13 +29,13 @@ pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// Visits each number of the state, always in the same order; what a visitor changes is changed.
     fn numbers<const D: usize>(&self, state: &mut Self::State<D>, visit: &mut impl FnMut(&mut S));
 
-    /// Returns the weights, or [`Error::Singular`] if there are none at the moment.
+    /// Returns the weights, or [`Error::Singular`] if they are not defined at the moment.
     fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D], Error>;
 }
 
 /// An algorithm and the weights that it has learned from a stream, whose episodes' transitions follow each other. It takes
-/// the place of a context; but a context answers every discount and serves several cumulants, and here the algorithm's
-/// discount and one reward are part of what is learned.
+/// the place of a context; but a context can be read for every discount and several cumulants, whereas a learner has one discount
+/// and one reward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learner<const D: usize, A: OnlineAlgorithm<S>, S: Scalar = f32> {
     algorithm: A,
@@ -107,8 +107,8 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
         *self = Self::new(self.algorithm);
     }
 
-    /// Visits each number of what was learned, always in the same order: one that is given another learner's numbers and
-    /// number of transitions goes on as that one.
+    /// Visits each number of the learner's state, always in the same order. A learner that is given another learner's numbers
+    /// and number of transitions continues like that learner.
     pub fn restore(&mut self, len: u64, visit: &mut impl FnMut(&mut S)) {
         self.len = len;
         self.algorithm.numbers(&mut self.state, visit);

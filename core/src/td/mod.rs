@@ -20,7 +20,7 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
-//! Their lambda is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
+//! The lambda of these algorithms is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!
 //! With the feature `research`, `updates` has the paper's updates on transitions.
@@ -30,14 +30,14 @@
 //! Each update is w <- w + C (b - A w) for the A and b of its algorithm: it converges to A^-1 b exactly
 //! if |1 - mu| < 1 for every eigenvalue mu of C A. With C = alpha I, alpha > 0:
 //!
-//! | algorithm | A | what is small enough |
+//! | algorithm | A | step sizes that converge |
 //! |---|---|---|
 //! | TD(0) | mean of phi (phi - gamma phi')^T | alpha < 2 (1 - gamma) / ((1 + gamma)^2 max \|phi\|^2), where the phi' of the transitions are distributed as their phi (a long trajectory) |
 //! | residual gradient | mean of (phi - gamma phi') (phi - gamma phi')^T | alpha < 2 / max \|phi - gamma phi'\|^2, whatever the transitions |
-//! | TD(lambda) | mean of e (phi - gamma phi')^T | as for TD(0), times 1 - lambda, is where to start: e may be 1 / (1 - lambda) times as long as phi |
+//! | TD(lambda) | mean of e (phi - gamma phi')^T | start with TD(0)'s bound times 1 - lambda: e may be 1 / (1 - lambda) times as long as phi |
 //! | average reward | mean of phi (phi - phi')^T | no such bound; a constant that the features can represent has mu = 0 |
 //!
-//! So features k times as large need an alpha k^2 times smaller. Of a short context A may have eigenvalues
+//! So features k times as large need an alpha k^2 times smaller. With a short context, A may have eigenvalues
 //! for which no alpha converges.
 
 mod batch;

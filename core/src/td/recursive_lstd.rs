@@ -45,7 +45,7 @@ pub struct RecursiveLstdSettings<R = f32> {
     pub gamma: R,
     /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
     pub lambda: R,
-    /// The factor, in (0, 1), by which the weight of the past shrinks with each transition.
+    /// The factor, in (0, 1), that each transition applies to the weight of the past.
     pub retention: R,
     /// The ridge, above 0, in units of a squared feature.
     pub ridge: R,
@@ -87,7 +87,7 @@ pub struct RecursiveLstdState<R, const D: usize> {
     singular: bool,
 }
 
-/// Computes M x of a matrix that stands row by row.
+/// Computes M x; M is stored row by row.
 fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }

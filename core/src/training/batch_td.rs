@@ -6,11 +6,11 @@ use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
 use crate::scalar::{Scalar, kernel};
 
-/// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, whose only
-/// parameter alpha a [`MultiTaskTd`](super::MultiTaskTd) trains beside the network that is compared with it. D is the
-/// capacity for features.
+/// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, with one
+/// parameter, alpha. [`MultiTaskTd`](super::MultiTaskTd) trains it on the same tasks as the network that is compared with it. D
+/// is the capacity for features.
 ///
-/// Its value is that of L steps of batch TD(0), w <- w + alpha (b - A w) from w = 0, with
+/// The value is that of L steps of batch TD(0), w <- w + alpha (b - A w) from w = 0, with
 /// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi; and dw/dalpha follows
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct BatchTdReference<S: Scalar, const D: usize> {
     /// The step size.
     pub alpha: S,
     layers: usize,
-    /// The trace decay of TD(lambda); none for TD(0).
+    /// The trace decay of TD(lambda); `None` for TD(0).
     lambda: Option<S>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! All numbers are little-endian; floats are stored by their bits. A record does not depend on how
 //! seeds were grouped into lanes. It has no checksum, and its numbers may be any (those of a run that diverged
-//! are NaN): where it could be damaged, in flash or in a file, store [`crc32`](crate::model::crc32) beside it
-//! and compare before [`MultiTaskTd::restore`].
+//! are NaN): if it could be damaged, in flash or in a file, store its [`crc32`](crate::model::crc32), too, and
+//! compare it before [`MultiTaskTd::restore`].
 //!
 //! | field | bytes |
 //! |---|---|
@@ -46,8 +46,8 @@ where
         [a, b, c, d, VERSION, float, self.adam.is_some() as u8, 0, p[0], p[1], p[2], p[3]]
     }
 
-    /// Hands the record of one lane, piece by piece, to `put`. To be called between tasks; restored
-    /// by [`MultiTaskTd::restore`], the run goes on as if it had never stopped.
+    /// Hands the record of one lane, piece by piece, to `put`. Call it between tasks. After
+    /// [`MultiTaskTd::restore`] the run continues as if it had never stopped.
     pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
         let lane = lane % S::LANES;
         put(&self.header());

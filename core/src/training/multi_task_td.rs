@@ -64,13 +64,13 @@ where
     E: TaskDistribution<S::Element, D>,
 {
     /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
-    /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference has the
-    /// network's Adam, or the default one beside plain TD.
+    /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference uses the
+    /// network's Adam settings, or the default ones if the network learns by plain TD.
     ///
     /// # Errors
-    /// As [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
+    /// The errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
     /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
-    /// whatever the distribution's settings are refused for.
+    /// the errors of the distribution's settings.
     pub fn new(
         settings: TrainerSettings,
         distribution: E,
@@ -232,8 +232,8 @@ where
         self.gamma
     }
 
-    /// Returns the task that a lane was trained on last; none before the first, and none after a restore
-    /// until the next.
+    /// Returns the task that a lane was trained on last; `None` before the first task, and after a restore until the next
+    /// task.
     pub fn task(&self, lane: usize) -> Option<&E::Task> {
         self.tasks.as_ref().get(lane).and_then(Option::as_ref)
     }

@@ -20,7 +20,7 @@ pub trait Network<S: Scalar> {
     /// Returns d, how many features its tokens have.
     fn dim(&self) -> usize;
 
-    /// Returns how many transitions a context may have; none if any number.
+    /// Returns the largest number of transitions in a context, or `None` if there is no limit.
     fn context_capacity(&self) -> Option<usize> {
         None
     }
@@ -55,7 +55,7 @@ pub trait Network<S: Scalar> {
 /// All trainable numbers of a network, slice after slice in one written order: what optimisers and
 /// checkpoints see.
 pub trait Parameters<S: Scalar>: Clone + Debug {
-    /// Returns as many zeros.
+    /// Returns zeros of the same shape.
     fn zeros_like(&self) -> Self {
         let mut zeros = self.clone();
         zeros.slices_mut().for_each(|slice| slice.fill(S::ZERO));
@@ -116,8 +116,8 @@ pub enum Targets<'a, S: Scalar> {
     Bootstrapped,
     /// Given numbers, one for each window (missing ones count as 0).
     Given(&'a [S]),
-    /// As [`Targets::Bootstrapped`], no constant: the gradient passes through v_{t+1}, too (the residual
-    /// gradient). For it a batch needs its TD errors, [`td_errors`], before its first window.
+    /// The bootstrapped target is not constant: the gradient passes through v_{t+1}, too (the residual
+    /// gradient). A batch needs its TD errors, [`td_errors`], before its first window.
     Residual(&'a [S]),
 }
 
@@ -170,7 +170,7 @@ pub(super) struct BatchLoss<'a, S: Scalar> {
 /// A window to value.
 pub(super) struct Valued<'a, S: Scalar> {
     pub(super) window: Window<'a, S>,
-    /// t of v_t; none of a window that only bootstraps.
+    /// The time t of v_t; `None` for a window that is only used to bootstrap.
     pub(super) t: Option<usize>,
     /// The window whose target the value is in.
     earlier: Option<usize>,

@@ -7,8 +7,8 @@ use crate::scalar::Scalar;
 /// The two sides of an outer product of tokens, x x'^T.
 pub(super) type OuterProduct<'a, S> = [&'a [S]; 2];
 
-/// Returns the sides of token i of the context that begins at transition `start`, whose tokens are asked for in
-/// order: z_i, and z_i or its trace e_i = lambda e_{i-1} + z_i. (Not shown to a closure, which would lose a
+/// Returns the sides of token i of the context that begins at transition `start`, whose tokens are read in
+/// order: z_i, and z_i or its trace e_i = lambda e_{i-1} + z_i. (It takes no closure, which would lose a
 /// kernel's instructions.)
 #[inline(always)]
 pub(super) fn next_token<'a, S: Scalar>(

@@ -96,7 +96,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
     #[inline(always)]
     fn token(window: &Window<S>, t: usize) -> [S; X] {
         if t < window.context_len() {
-            // The memory row of the average-reward token stands where the flag does, and is 0.
+            // The memory row of the average-reward token has the place of the flag, and is 0.
             return window.token::<X>(t).data.0[0];
         }
         let mut query = window.query_token::<X>().data.0[0];
@@ -162,7 +162,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         self.output(&hidden)
     }
 
-    /// Returns 0 for a window of more than N transitions, of which nothing can be learned.
+    /// Returns 0 and learns nothing if the window has more than N transitions.
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,

@@ -102,9 +102,9 @@ pub struct TrainerSettings {
     pub gamma: f64,
     /// If set, each task draws its discount uniformly from this range, and `gamma` is ignored.
     pub gamma_range: Option<[f64; 2]>,
-    /// The loss.
+    /// The loss that training minimises.
     pub loss: Loss,
-    /// The optimiser.
+    /// The rule that applies gradients to the parameters.
     pub optimizer: Optimizer,
 }
 
@@ -134,8 +134,8 @@ impl TrainerSettings {
         }
     }
 
-    /// Writes the context lengths of a batch in ascending order, log-uniform in their range: one from each of as many
-    /// equal parts as there are windows. Returns false, and writes nothing, if contexts slide.
+    /// Writes the context lengths of a batch in ascending order, log-uniform in their range: the range has one equal part for
+    /// each window, and each part gives one length. Returns false, and writes nothing, if contexts slide.
     pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
         let Some([least, largest]) = self.context_len_range else { return false };
         let mut rng = Rng::stream(task, RngStream::Schedule);

@@ -20,7 +20,7 @@ pub struct Windows<'a, S: Scalar> {
     features: &'a [S],
     rewards: &'a [S],
     context_len: usize,
-    /// The contexts' lengths if they grow; none if they slide.
+    /// The contexts' lengths if they grow; empty if they slide.
     lengths: &'a [usize],
     gamma: S,
     dim: usize,
@@ -184,7 +184,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.write_token_among(self.dim, j, z);
     }
 
-    /// Writes a token as one of `capacity` >= d features, of which z already has the zeros.
+    /// Writes a token with room for `capacity` >= d features; z already contains the zeros.
     #[inline(always)]
     fn write_token_among(&self, capacity: usize, j: usize, z: &mut [S]) {
         debug_assert!(self.dim <= capacity, "{} features of {capacity}", self.dim);
@@ -239,7 +239,7 @@ impl<'a, S: Scalar> Window<'a, S> {
         self.phi(self.context_len + 1)
     }
 
-    /// Writes the query column (phi; 0; 0), of which z already has the zeros.
+    /// Writes the query column (phi; 0; 0); z already contains the zeros.
     #[inline(always)]
     pub(super) fn write_query(&self, z: &mut [S]) {
         for (to, from) in z.iter_mut().zip(self.query()) {

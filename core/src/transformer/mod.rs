@@ -116,7 +116,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
 }
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
-    /// Shows, layer by layer, G_l before the layer and the map B_l that it applies to every column.
+    /// Passes G_l before each layer, and the map B_l that the layer applies to every column, to a closure.
     pub fn column_maps(
         &self,
         statistic: &Statistic<S, K>,

@@ -26,7 +26,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         }
     }
 
-    /// Returns the readout of more than three layers, of which the first `formed` form G, B and their product.
+    /// Returns the readout of more than three layers; the first `formed` layers form G, B and their product.
     #[cfg_attr(target_os = "none", inline(never))]
     fn deep_readout(&self, g: &SMatrix<S, K, K>, inverse_len: S, formed: usize) -> SVector<S, K> {
         let (mut g, mut b, mut identity, mut zeros) = (*g, zeros(), identity(), zeros());

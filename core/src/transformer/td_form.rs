@@ -58,8 +58,8 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     ValueFunction::from_readout(&u)
 }
 
-/// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: as b^T stands in
-/// Q^T (g; g'; 0), with its opposite, it takes two products a layer, O(K^2).
+/// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: b^T and
+/// its negative are parts of Q^T (g; g'; 0), so a layer takes two products, O(K^2).
 pub(super) fn iterate_preconditioned<S: Scalar, const D: usize, const K: usize>(
     g: &SMatrix<S, K, K>,
     q: &SMatrix<S, K, K>,

@@ -15,14 +15,14 @@
 //!
 //! With s = 1 the first is the Bellman residual, which is data-efficient with few transitions; with s = 0 it is TD,
 //! which is right in the limit of many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum
-//! telescopes to sum phi phi^T, except for the part of each return beyond the context's end, which w_1 estimates. So it
+//! telescopes to sum phi phi^T, except for the part of each return beyond the context's end, which w_1 estimates. So w_2
 //! is a regression of the returns, and cannot be singular. Everything is computed in units in which each feature and
 //! the reward have the mean square 1, so that no unit is left to choose; a feature that was always 0 gets the weight 0.
 //!
 //! # Which lambda is right
 //!
-//! The context itself says it. If values are linear in the features, TD errors delta of w_0 are martingale residual_gram: what
-//! comes next is not to be foretold by what came before, and r = b_l - A_l w_0 has the variance E delta^2 sum (e - phi)^2.
+//! The context itself shows it. If values are linear in the features, the TD errors delta of w_0 are martingale differences:
+//! the past does not predict the next one, and r = b_l - A_l w_0 has the variance E delta^2 sum (e - phi)^2.
 //! If not, it grows with n (a specification test in the manner of Hausman, 1978). So
 //!
 //! ```text
@@ -30,8 +30,8 @@
 //! w = u + g_1 (w_0 - u),   u = w_2 + g_2 (w_1 - w_2)        g = sigmoid(<numbers, quantities>)
 //! ```
 //!
-//! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are beside
-//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Estimate::linearity`].
+//! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are compared
+//! with the rewards (they show a solution that explodes), n / d and d. g_1 is shown as [`Estimate::linearity`].
 //!
 //! If no two features were ever nonzero in the same state, as with one-hot features, F is diagonal. Features that tell
 //! all states apart represent every value, so then w_0 solves TD's equation alone (s = 0), and g_1 is larger.

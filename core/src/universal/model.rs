@@ -180,7 +180,7 @@ impl<R: Real> UniversalModel<R> {
         Ok(sums)
     }
 
-    /// [`UniversalModel::sums`] in their place: a chip would copy them.
+    /// Computes [`UniversalModel::sums`] in place; a chip would copy them.
     fn fill<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         sums: &mut TdSums<R, D>,

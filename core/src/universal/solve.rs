@@ -17,7 +17,7 @@ use nalgebra::SVector;
 /// | inverse_horizon | 1 - gamma |
 /// | log_horizon | ln(1 / (1 - gamma)) - ln 20 |
 /// | log_td_error_l | ln(E delta^2 / E r^2 + 10^-4), delta the TD errors of w_l |
-/// | log_hausman_l | ln(1 + T), the test of [`crate::universal`] by which the equations of lambda_l judge w_{l-1} |
+/// | log_hausman_l | ln(1 + T), the test of w_{l-1} in the equations of lambda_l ([`crate::universal`]) |
 /// | log_value_scale | ln(E v^2 / E r^2 + 10^-4), v the values of w_0 |
 /// | tabular | 1 if no two features were ever nonzero in the same state, as with a feature for each state; else 0 |
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +79,7 @@ pub struct ContextSummary<S> {
     /// The sum of the squared weights over the sum of the weights (Kish's design effect over n); 1 if nothing is
     /// forgotten.
     pub design_effect: S,
-    /// The discount.
+    /// The discount gamma, in [0, 1).
     pub gamma: S,
     /// Whether each of the two traces decays at least as fast as gamma, so that its lambda is at most 1.
     pub admissible: [bool; 2],
@@ -141,7 +141,7 @@ struct Units<R, const D: usize> {
     reward: R,
 }
 
-/// The largest root of a feature's sum of squares at which it counts as never seen: it was forgotten long ago, and the
+/// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
 /// inverse of the sum would overflow.
 const fn least_root<R>() -> f64 {
     if size_of::<R>() == 4 { 6e-20 } else { 1e-150 }
@@ -275,7 +275,7 @@ impl<R: Real, const D: usize> FixedPoint<R, D> {
 
 /// The dimensionless quantities of a context that the parameters multiply.
 struct Quantities<R> {
-    /// n.
+    /// The number n of transitions.
     n: R,
     /// d, the number of features that were ever nonzero.
     d: R,
@@ -292,7 +292,7 @@ impl<R: Real> Quantities<R> {
         Quantities { n, d, log_n_per_feature: ln(n / d), inverse_horizon, log_horizon, tabular }
     }
 
-    /// Returns k_l / n, of which `more` is added to the logarithm.
+    /// Returns k_l / n; `more` is added to its logarithm.
     fn ridge(&self, log_ridge: &[R; 4], x: R, y: R, more: R) -> R {
         exp(linear_combination(log_ridge, [R::ONE, self.log_n_per_feature, x, y]) + more) / self.n
     }

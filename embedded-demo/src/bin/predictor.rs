@@ -1,5 +1,5 @@
 //! Predictors on a microcontroller: a recorded accelerometer, three signals with a predictor each, four horizons, twelve
-//! predictions with their bands and three surprises again with each sample; printed against what followed.
+//! predictions with their bands and three surprises with each sample, printed beside the observed returns.
 //!
 //! On the host it prints the same lines without those about the chip, and with the name of a file it draws them.
 //! Exit codes: 0; 1 if the digest is another than every platform's; 2 for an error; 3 over budget.
@@ -20,7 +20,7 @@ mod occupied;
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::predictor::Outlook;
-use log::{Hex, decimals, log};
+use log::{decimals, is_expected, log};
 
 include!(concat!(env!("OUT_DIR"), "/recording.rs"));
 
@@ -35,7 +35,7 @@ const EXPECTED: u64 = 0xc093_a385_3bc2_0855;
 const UNJUDGED: usize = 50;
 /// Samples that follow later than this count with less than 0.001.
 const FUTURE: usize = 273;
-/// Every so many samples a prediction is judged, and some are shown.
+/// The number of samples from one judged prediction to the next, and from one line of the log to the next.
 const JUDGED: usize = 10;
 const SHOWN: usize = 400;
 
@@ -44,7 +44,7 @@ type Predictors = [Predictor; SIGNALS];
 type Row = [f32; HORIZONS.len()];
 type Seen = [Outlook<{ HORIZONS.len() }>; SIGNALS];
 
-/// Returns (1 - gamma) sum_k gamma^k x_{t+1+k} of signal s, the mean of what followed sample t.
+/// Returns the return of signal s after sample t, as a mean: (1 - gamma) sum_k gamma^k x_{t+1+k}.
 #[inline(never)]
 fn followed(future: &[[i16; SIGNALS]], s: usize, horizon: f32) -> f32 {
     let gamma = 1.0 - 1.0 / horizon;
@@ -52,7 +52,7 @@ fn followed(future: &[[i16; SIGNALS]], s: usize, horizon: f32) -> f32 {
     (1.0 - gamma) * values.rev().fold(0.0, |sum, x| f32::from(*x) + gamma * sum)
 }
 
-/// Returns the samples after t, as far as they count; none if there are fewer.
+/// Returns the FUTURE samples after t, or `None` if there are fewer.
 fn future(t: usize) -> Option<&'static [[i16; SIGNALS]]> {
     RECORDING.get(t + 1..)?.get(..FUTURE)
 }
@@ -61,11 +61,11 @@ fn future(t: usize) -> Option<&'static [[i16; SIGNALS]]> {
 #[derive(Clone, Copy, Default)]
 struct Judged {
     count: f32,
-    /// Of what followed, and of its squares.
+    /// The sums of the returns, and of their squares.
     followed: [f32; 2],
-    /// Of the squared errors of the predictions, and of the value itself.
+    /// The sums of the squared errors of the predictions, and of the latest sample as a prediction.
     errors: [f32; 2],
-    /// How often what followed lay in the band.
+    /// The number of returns within the band.
     within: f32,
 }
 
@@ -83,8 +83,9 @@ fn observe(predictors: &mut Predictors, samples: &[f32; SIGNALS]) -> Seen {
     predictors.each_mut().map(|predictor| predictor.observe(samples.next().copied()))
 }
 
-/// Predicts the whole recording, and returns the digest of all that is said. `observe` gives the predictors their samples.
-fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Result<Digest, Error> {
+/// Predicts the whole recording, and returns whether the digest of all answers is the expected one. `observe` gives the
+/// predictors their samples.
+fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Result<bool, Error> {
     log!("{}", LICENCE);
     let mut predictors = [Predictor::new(HORIZONS)?; SIGNALS];
     let mut digest = Digest::EMPTY;
@@ -134,19 +135,13 @@ fn run(mut observe: impl FnMut(&mut Predictors, &[f32; SIGNALS]) -> Seen) -> Res
         let [a, b, c, d] = judged.map(|j| decimals(j.within / j.count));
         log!("  {}: {} {} {} {}", name, a, b, c, d);
     }
-    let (found, expected) = (Hex(digest.value()), Hex(EXPECTED));
-    if digest.value() == EXPECTED {
-        log!("digest {}: equal", found);
-    } else {
-        log!("digest {}: NOT EQUAL, expected is {}", found, expected);
-    }
-    Ok(digest)
+    Ok(is_expected(digest, EXPECTED))
 }
 
 #[cfg(not(target_os = "none"))]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     let mut all = Vec::new();
-    let digest = run(|predictors, x| {
+    let is_expected = run(|predictors, x| {
         let seen = observe(predictors, x);
         all.push(seen);
         seen
@@ -154,7 +149,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     if let Some(file) = std::env::args_os().nth(1) {
         std::fs::write(&file, picture(&all).to_svg())?;
     }
-    Ok(std::process::ExitCode::from(u8::from(digest.value() != EXPECTED)))
+    Ok(std::process::ExitCode::from(u8::from(!is_expected)))
 }
 
 /// Draws some seconds of the recording, one panel for each prediction.
@@ -211,7 +206,7 @@ fn main() -> ! {
         (dearest, sum) = (dearest.max(cost), sum + u64::from(cost));
         seen
     });
-    let Ok(digest) = result else {
+    let Ok(is_expected) = result else {
         defmt::error!("the predictor failed");
         chip::exit(2)
     };
@@ -234,18 +229,13 @@ fn main() -> ! {
         flash,
         recording
     );
-    let has_budgets = env!("ICTD_BOARD") == "mps2-an386" && !cfg!(feature = "rtt");
-    let within = dearest <= SAMPLE && flash <= FLASH || !has_budgets;
-    if !within {
+    let is_within = dearest <= SAMPLE && flash <= FLASH;
+    if chip::HAS_BUDGETS && !is_within {
         defmt::error!(
             "chip: over budget: {=u32} instructions a sample and {=u32} bytes of flash are allowed",
             SAMPLE,
             FLASH
         );
     }
-    chip::exit(match (digest.value() == EXPECTED, within) {
-        (false, _) => 1,
-        (true, false) => 3,
-        (true, true) => 0,
-    })
+    chip::finish(is_expected, is_within)
 }

@@ -1,4 +1,4 @@
-//! A product in 25 lines: it reads a sensor, knows what is coming, and notices when something is wrong.
+//! A product in 25 lines: it reads a sensor, predicts its next samples, and notices when something is wrong.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #[cfg(target_os = "none")]
 #[path = "../interrupts.rs"]

@@ -16,7 +16,7 @@ use product::Sensor;
 /// rotation and XOR.
 const EXPECTED: u32 = 0x1332_49f8;
 
-/// A constant: a discount that is none would fail the build.
+/// A constant, so that an invalid discount fails the build.
 const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
     Ok(model) => model,
     Err(_) => panic!("gamma is out of range"),

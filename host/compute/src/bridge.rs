@@ -1,4 +1,4 @@
-//! Fresh contexts of a recipe's tasks, which judge any value function.
+//! Evaluates any value function on fresh contexts of a recipe's tasks.
 
 use crate::capacity::OWN;
 use crate::estimator::{Estimator, Method, Stream, padded};
@@ -14,12 +14,12 @@ use ictd_core::transition::Transition;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 
-/// A context in a fresh task, and the truth about the task.
+/// A context in a fresh task, with the task's true values.
 #[derive(Clone, Debug)]
 pub struct JudgedContext {
     /// phi_0 to phi_n, (n + 1, d).
     pub features: Vec<f64>,
-    /// R_1 to R_n.
+    /// R_1 to R_n, (n).
     pub rewards: Vec<f64>,
     /// phi of each state, (m, d).
     pub states: Vec<f64>,
@@ -29,27 +29,26 @@ pub struct JudgedContext {
     pub values: Vec<f64>,
 }
 
-/// The answer of a value function after a context: for each context its values of the states, (m).
+/// A value function's values of the states, (m), after each context.
 pub type Answers = [Vec<f64>];
 
-/// What the judge says of a value function; all but the shares on the second half of the contexts, of which the first half
-/// fits step sizes. NaN where something has no value.
+/// The metrics of a value function. All but the shares are measured on the second half of the contexts; the first half fits the
+/// step sizes. An undefined metric is NaN.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// VD, IWS and SS beside as many iterations of TD(0) as there are layers, with the step sizes that explain most.
+    /// VD, IWS and SS compared with iterations of TD(0), one per layer, with the step sizes that explain most.
     pub vd: f64,
     pub iws: f64,
     /// NaN without gradients.
     pub ss: f64,
     /// The share of |v|^2 that each algorithm explains.
     pub explained: Vec<(&'static str, f64)>,
-    /// The mean squared value error: the function's, and those of predicting 0, of TD(0) with the step sizes that are best
-    /// for it, and of LSTD.
+    /// Mean squared value errors: of the function, of predicting 0, of TD(0) with the best step sizes, and of LSTD.
     pub msve: [f64; 4],
 }
 
-/// Draws contexts in fresh tasks that no training sees: the same ones for the same recipe and seed.
-/// Errors: the core's; [`Error::OutOfRange`] for tasks whose true values are not known.
+/// Draws contexts in fresh tasks that no training uses; equal recipes and seeds give equal contexts. Returns
+/// [`Error::OutOfRange`] for tasks whose true values are unknown, and other errors of the core.
 pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>, Error> {
     let tasks = RecipeTasks(recipe.clone());
     let rng = &mut Rng::stream(seed, RngStream::Evaluation);
@@ -93,9 +92,9 @@ fn context<const M: usize>(
     })
 }
 
-/// Judges a value function by its answers after the first `len` transitions of each context. `gradients`: with respect to
-/// phi at each state, (m, d), for SS; or none.
-/// Errors: the core's; [`Error::OutOfRange`] unless there are 1 to 4 layers.
+/// Evaluates a value function by its answers after the first `len` transitions of each context. `gradients` are its derivatives
+/// with respect to phi at each state, (m, d); without them SS is NaN. Returns [`Error::OutOfRange`] unless there are 1 to 4
+/// layers, and other errors of the core.
 pub fn judge(
     recipe: &Recipe,
     contexts: &[JudgedContext],
@@ -113,7 +112,7 @@ pub fn judge(
 }
 
 impl JudgedContext {
-    /// Returns an estimator's stream that has read the first transitions.
+    /// Returns an estimator's stream that has observed the first `len` transitions.
     fn read_by(
         &self,
         estimator: &Estimator,
@@ -129,8 +128,7 @@ impl JudgedContext {
     }
 }
 
-/// As [`judge`], of an estimator after whole contexts.
-/// Errors: as there.
+/// Evaluates an estimator after whole contexts. Returns the errors of [`judge`] and of the estimator.
 pub fn judge_estimator(
     recipe: &Recipe,
     contexts: &[JudgedContext],
@@ -207,7 +205,7 @@ fn judge_with<const D: usize>(
         };
         let v_td = ValueFunction { weights: td0[at].weights(&as_asked) };
         vd.push(states.squared_difference(&v.values, &states.sample_linear(&v_td).values));
-        // States that do not span the features have no implicit weights.
+        // If the states do not span the features, the implicit weights are undefined.
         if let Ok(comparison) = states.compare(&v, &v_td) {
             iws.push(comparison.iws);
             ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });

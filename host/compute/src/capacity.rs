@@ -1,4 +1,4 @@
-//! The sizes of what is compiled: capacities live in types.
+//! The largest sizes that are compiled, as capacities are type parameters.
 
 /// Features.
 pub const DIM: usize = 32;

@@ -1,5 +1,4 @@
-//! A seed's state, in the middle of its run or at the end, as a file: versioned, checksummed,
-//! whole or refused.
+//! The file format of a seed's state, during its run or at its end: versioned and checksummed; a damaged file is rejected.
 //!
 //! | field | bytes |
 //! |---|---|
@@ -17,7 +16,7 @@ const VERSION: u32 = 1;
 /// A seed's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The run that it belongs to: another one's is refused.
+    /// The name of its run; other runs reject it.
     pub config: String,
     /// Tasks trained on so far.
     pub tasks_done: u64,
@@ -35,8 +34,7 @@ impl Checkpoint {
         [&MAGIC[..], head.as_flattened(), &body].concat()
     }
 
-    /// Reads a file's content.
-    /// Errors: [`Damaged`] for anything but a whole checkpoint of this version.
+    /// Parses a file's content. Returns [`Damaged`] for anything but a complete checkpoint of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
         let refuse = |reason: &str| Damaged(reason.to_owned());
         let Some((head, body)) = bytes.split_at_checked(16) else {
@@ -62,7 +60,7 @@ impl Checkpoint {
     }
 }
 
-/// The error for anything that is not a whole checkpoint of this version.
+/// The error for anything that is not a complete checkpoint of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; expected a checkpoint")]
 pub struct Damaged(String);

@@ -1,8 +1,8 @@
-//! Control in context: SARSA whose critic is what an [`Estimator`] reads from the transitions so far.
+//! Control in context: SARSA whose critic is an [`Estimator`] of the transitions so far.
 //!
 //! The features of a state and an action are the state's in the action's block, phi(s, a) = e_a x(s). A transition is
-//! (phi(S, A), R, phi(S', A')), so that the value function that is read is Q(s, a) = <w, phi(s, a)>: SARSA. With the
-//! greedy action in the place of A', online TD(0) is Q-learning.
+//! (phi(S, A), R, phi(S', A')), so that the estimated value function is Q(s, a) = <w, phi(s, a)>: SARSA. With the greedy action
+//! in place of A', online TD(0) is Q-learning.
 
 mod environments;
 
@@ -25,10 +25,10 @@ pub enum ControlTask {
 }
 
 impl ControlTask {
-    /// All of them.
+    /// All tasks.
     pub const ALL: [Self; 3] = [Self::RandomMdp, Self::CartPole, Self::MountainCar];
 
-    /// Returns its name.
+    /// Returns the task's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RandomMdp => "random MDPs",
@@ -41,7 +41,7 @@ impl ControlTask {
         if self == Self::RandomMdp { 0.9 } else { 0.99 }
     }
 
-    /// Returns the numbers of steps after which a policy is judged.
+    /// Returns the numbers of steps after which a policy is evaluated.
     pub fn checkpoints(self) -> &'static [usize] {
         match self {
             Self::RandomMdp => &[50, 100, 200, 500, 1000, 2000],
@@ -61,7 +61,7 @@ impl ControlTask {
 /// A critic with its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Critic {
-    /// The universal model, reading a context that forgets.
+    /// The universal model on a forgetting context.
     Universal,
     /// True online TD(lambda): SARSA(lambda). The step size is in units of 1 / |x|^2.
     OnlineTd { lambda: f64, alpha: f64 },
@@ -71,21 +71,20 @@ pub enum Critic {
     QLearning { alpha: f64 },
 }
 
-/// The retained share of the past, per transition, where the universal model is the critic: policies change.
+/// The retention per transition of the universal model's context, as the policy changes.
 const RETENTION: f64 = 0.998;
 
-/// Steps between reads of the universal model; each episode ends with one, too.
+/// Steps between reads of the universal model, which is also read at the end of each episode.
 const INTERVAL: usize = 20;
 
-/// The least share of random actions.
+/// The smallest exploration rate epsilon.
 const EPSILON: f64 = 0.05;
 
-/// The number of random actions per feature that halves their share: with n transitions and d features it is
-/// 10 d / (10 d + n), and at least [`EPSILON`].
+/// With n transitions and d features, epsilon is 10 d / (10 d + n), at least [`EPSILON`].
 const RANDOM: f64 = 10.0;
 
 impl Critic {
-    /// Returns the universal model, and the rivals with every setting that is tried.
+    /// Returns the universal model, and the other critics with every setting that is tried.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Critic::Universal];
         for alpha in [0.03, 0.1, 0.3, 1.0] {
@@ -100,7 +99,7 @@ impl Critic {
         all
     }
 
-    /// Returns its name in records.
+    /// Returns the critic's name in records.
     pub fn name(&self) -> &'static str {
         match self {
             Critic::Universal => "universal",
@@ -110,7 +109,7 @@ impl Critic {
         }
     }
 
-    /// Returns its settings by name.
+    /// Returns the critic's settings by name.
     pub fn settings(&self) -> Vec<(&'static str, f64)> {
         match *self {
             Critic::Universal => vec![("retention", RETENTION)],
@@ -138,12 +137,12 @@ impl Critic {
     }
 }
 
-/// Weights w of Q(s, a), a block for each action.
+/// The weights w of Q(s, a), one block per action.
 #[derive(Clone, Debug)]
 pub struct ActionValues(pub Vec<f64>);
 
 impl ActionValues {
-    /// Returns the action of the largest value at a state with features x; ties are broken at random.
+    /// Returns the greedy action at a state with features x; ties are broken at random.
     pub fn greedy(&self, x: &[f64], rng: &mut Rng) -> usize {
         let (mut best, mut largest, mut ties) = (0, f64::NEG_INFINITY, 0);
         for (a, block) in self.0.chunks_exact(x.len()).enumerate() {
@@ -157,11 +156,11 @@ impl ActionValues {
     }
 }
 
-/// Lets a critic's epsilon-greedy policy act in a task, and returns the share of the way from the random to the best policy
-/// that its greedy policy has come at each checkpoint.
+/// Runs a critic's epsilon-greedy policy in a task, and returns the score of its greedy policy at each checkpoint: 0 for the
+/// random policy, 1 for the best.
 ///
 /// # Errors
-/// The core's: of an MDP without a solution, of a value that cannot be observed.
+/// Returns the core's error for an MDP without a solution, and for a value that cannot be observed.
 pub fn shares(task: ControlTask, critic: Critic, seed: u64) -> Result<Vec<f64>, Error> {
     let mut rng = Rng::new(seed);
     let mut environment = task.environment(&mut rng)?;
@@ -208,7 +207,7 @@ pub fn shares(task: ControlTask, critic: Critic, seed: u64) -> Result<Vec<f64>, 
             stream.end_episode();
         }
         let is_judged = checkpoints.contains(&n);
-        // Without weights (a system without a solution, weights that overflow) the values stay as they are.
+        // Without weights (a system without a solution, weights that overflow) the values do not change.
         if (begins || is_judged || n % interval == 0)
             && let Ok(Some(weights)) = stream.weights()
         {

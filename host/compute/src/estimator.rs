@@ -1,8 +1,8 @@
-//! Everything that predicts values from transitions, by one name each: models, constructions of the paper, classical
-//! algorithms. Each reads a stream of transitions as it comes, all in `f64`.
+//! All value estimators behind one interface: models, constructions of the paper, and classical algorithms. Each reads a stream
+//! of transitions, in `f64`.
 //!
-//! The number of features is a value; there is room for 8, for 32 or for 64 (and for 4, where a context forgets), the others
-//! of which are 0 and change no bit.
+//! The number of features is a runtime value; vectors have room for 8, 32 or 64 (or 4, if a context forgets). Unused entries
+//! are 0 and change no bit of the results.
 
 mod reader;
 mod transitions;
@@ -19,66 +19,66 @@ use ictd_core::mask::Mask as _;
 use serde::{Deserialize, Serialize};
 use std::panic::resume_unwind;
 
-/// The most features.
+/// The largest number of features.
 pub const MAX_FEATURES: usize = 64;
 
-/// Room on the stack for layers of the most features; reserved, not used, memory.
+/// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 
-/// The most transitions that a softmax transformer takes: its cost grows with their square.
+/// The largest number of transitions that a softmax transformer accepts: its cost grows with their square.
 pub const SOFTMAX_CONTEXT: usize = 512;
 
-/// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. `trace_decay` is
-/// the paper's lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
+/// The algorithm. alpha is a learning rate or step size; a ridge is in units of transitions. `trace_decay` is the paper's
+/// lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Method {
-    /// TD's fixed points and the gates between them, for any number of features.
+    /// The universal model: TD's fixed points, mixed by gates, for any number of features.
     Universal(#[serde(with = "as_bytes")] Box<Universal>),
-    /// P and Q of linear attention, which streams, or of softmax, which keeps its transitions.
+    /// A trained transformer with linear attention, which streams, or softmax attention, which keeps its transitions.
     Trained { parameters: Box<Parameters>, attention: AttentionKind },
-    /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
+    /// The paper's construction of TD(lambda) with C = alpha I; for trace decay 0, Theorem 1's of TD(0).
     Constructed { alpha: f64, trace_decay: f64 },
-    /// The algorithm that the construction executes, on the transitions themselves: as many iterations as layers.
+    /// The algorithm that the construction executes, computed from the transitions: one iteration per layer.
     Iterated { alpha: f64, trace_decay: f64 },
-    /// The fixed point of that algorithm, on the transitions themselves.
+    /// The fixed point of that algorithm, computed from the transitions.
     FixedPoint { trace_decay: f64 },
-    /// Online TD(lambda), true, or with traces that accumulate.
+    /// Online TD(lambda): true online, or with accumulating traces.
     OnlineTd { lambda: f64, alpha: f64, true_online: bool },
-    /// Recursive LSTD(lambda), which retains that share of the past with each transition.
+    /// Recursive LSTD(lambda), which multiplies the weight of the past by `retention` at each transition.
     RecursiveLstd { lambda: f64, retention: f64, ridge: f64 },
-    /// Batch TD(lambda), as many iterations as layers.
+    /// Batch TD(lambda), one iteration per layer.
     BatchTd { lambda: f64, alpha: f64 },
     /// LSTD(lambda).
     Lstd { lambda: f64, ridge: f64 },
 }
 
-/// A method with what all of them have.
+/// A method with the settings that all methods share.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// The predictor.
+    /// The method and its own settings.
     pub method: Method,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: f64,
-    /// Layers L, or iterations; any number for an algorithm without.
+    /// The number of layers L, or of iterations; ignored by methods that have neither.
     pub layers: usize,
 }
 
-/// A stream that an estimator has read. All feature vectors have its number of features.
+/// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
-    /// Takes a transition; without `phi_next` it ends the episode.
+    /// Observes a transition; without `phi_next` it ends the episode.
     ///
     /// # Errors
-    /// The core's, for numbers that are too large or not finite.
+    /// Returns the core's error for a number that is too large or not finite.
     fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
         self.observe_weighted(phi, reward, phi_next, 1.0)
     }
 
-    /// Takes a transition of another policy than the evaluated one, with the ratio rho of their probabilities for the
-    /// action ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
+    /// Observes a transition of a behaviour policy, with the importance ratio rho = pi(A|S) / b(A|S)
+    /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
     ///
     /// # Errors
-    /// As [`Stream::observe`]; [`Error::OutOfRange`], naming `rho`, for one below 0, and for any but 1 if the method
-    /// takes no weights ([`Estimator::takes_weights`]).
+    /// Returns the core's error for a number that is too large or not finite; [`Error::OutOfRange`] for a `rho` that is
+    /// negative or not finite, and for any but 1 if the method takes no weights ([`Estimator::takes_weights`]).
     fn observe_weighted(
         &mut self,
         phi: &[f64],
@@ -90,7 +90,7 @@ pub trait Stream: Send + Sync {
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
 
-    /// Returns how many transitions there were.
+    /// Returns the number of transitions observed.
     fn len(&self) -> u64;
 
     /// Returns true before the first transition.
@@ -101,28 +101,28 @@ pub trait Stream: Send + Sync {
     /// Forgets everything.
     fn clear(&mut self);
 
-    /// Returns the weights w of v(s) = <w, phi(s)>; none for softmax attention, whose value is not linear.
+    /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
     ///
     /// # Errors
-    /// The core's: before the first transition, if the transitions determine no weights, if iterates overflow.
+    /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
     fn weights(&self) -> Result<Option<Vec<f64>>, Error>;
 
     /// Appends the values of states, given row by row.
     ///
     /// # Errors
-    /// As [`Stream::weights`].
+    /// Returns the core's error in the cases that [`Stream::weights`] lists.
     fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error>;
 
-    /// Returns its state, for [`Stream::restore`] of a stream of the same estimator and number of features.
+    /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;
 
-    /// Takes up a saved state.
+    /// Restores a saved state.
     ///
     /// # Errors
-    /// The core's, for bytes that are none.
+    /// Returns the core's error for bytes that are not such a state.
     fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Returns a copy.
+    /// Returns an independent copy.
     fn copy(&self) -> Box<dyn Stream>;
 }
 
@@ -142,12 +142,12 @@ impl Method {
     /// Returns the method as bytes.
     ///
     /// # Errors
-    /// The core's, for a model that cannot be stored.
+    /// [`Error::Mismatch`] for a model that cannot be stored.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
     }
 
-    /// Reads what [`Method::to_bytes`] wrote.
+    /// Reads a method from the bytes of [`Method::to_bytes`].
     ///
     /// # Errors
     /// [`Error::Mismatch`] for anything else.
@@ -157,10 +157,10 @@ impl Method {
 }
 
 impl Estimator {
-    /// Returns the same for another discount.
+    /// Returns this estimator with another discount.
     ///
     /// # Errors
-    /// The core's refusal of the discount.
+    /// Returns the core's error for a discount that the universal model does not accept.
     pub fn with_gamma(&self, gamma: f64) -> Result<Self, Error> {
         let mut other = Estimator { gamma, ..self.clone() };
         if let Method::Universal(model) = &mut other.method {
@@ -169,7 +169,7 @@ impl Estimator {
         Ok(other)
     }
 
-    /// Returns the trace decay of the layers, the larger one of the universal model's two; 0 of an algorithm.
+    /// Returns the trace decay of the mask, the larger of the universal model's two; 0 for an algorithm.
     pub fn trace_decay(&self) -> f64 {
         match &self.method {
             Method::Universal(model) => model.mask().trace_decays()[1],
@@ -188,22 +188,23 @@ impl Estimator {
         }
     }
 
-    /// Returns true for a method that takes importance weights: it reads a context, or is a comparison with one that does.
+    /// Returns true for a method that accepts importance weights: one that reads a context, or an algorithm to compare it with.
     pub fn takes_weights(&self) -> bool {
         let compared = matches!(self.method, Method::Iterated { .. } | Method::FixedPoint { .. });
         compared || self.has_a_context()
     }
 
-    /// Returns an empty stream of d features, which remembers everything, or keeps a share of the past with each
-    /// transition (if the method reads a context).
+    /// Returns an empty stream for d features. It remembers everything or, if the method reads a context, multiplies the weight
+    /// of the past by `retention` at each transition.
     ///
     /// # Errors
-    /// The core's, naming the parameter, for settings that no such method has and for a d beyond [`MAX_FEATURES`].
+    /// Returns the core's error, which names the parameter, for a setting that the method does not accept and for d >
+    /// [`MAX_FEATURES`].
     pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         if d <= 32 {
             return self.stream_here(d, retention);
         }
-        // Made on a stack with room for the layers of so many features.
+        // Layers of this size need a larger stack.
         let expected = "memory for a thread";
         let refused = Err(Error::OutOfRange { parameter: "features", expected });
         std::thread::scope(|scope| {

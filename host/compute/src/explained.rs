@@ -1,9 +1,9 @@
-//! The classical algorithm that a value function is, judged by the share of it that the algorithm explains.
+//! Measures the share of a value function that each classical algorithm explains.
 //!
-//! Every classical algorithm here is one iteration, w <- w + alpha_l (b - A w) from w = 0, with an A and a b of its
-//! own. As many iterations as the transformer has layers, each with a step size, are fitted to its values in the contexts
-//! of some tasks, and judged in those of others. (Theorem 1 allows any matrix C_l in place of a step size; but where
-//! features are distributed alike up to signed permutations, the best that tasks can share is a multiple of I.)
+//! Every classical algorithm here iterates w <- w + alpha_l (b - A w) from w = 0, with its own A and b. One step size per layer
+//! of the transformer is fitted to its values in the contexts of some tasks, and tested in the contexts of others. (Theorem 1
+//! allows any matrix C_l in place of a step size; but if features are distributed alike up to signed permutations, the best C_l
+//! that tasks can share is a multiple of I.)
 
 use crate::construction::Construction;
 use ictd_core::Error;
@@ -11,7 +11,7 @@ use ictd_core::linalg::{add_outer, dot, identity, linear_system, mul_vector, zer
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
-/// The most layers.
+/// The largest number of layers.
 pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
@@ -23,9 +23,8 @@ pub struct AlgorithmStep<const D: usize> {
 }
 
 impl<const D: usize> AlgorithmStep<D> {
-    /// Reads A and b off the algorithm's own update: b is the step from w = 0 with C = I, and column i of A is b less
-    /// the step from e_i.
-    /// Errors: the core's, for a context without transitions, and for a sum that is not finite.
+    /// Computes A and b from the algorithm's own update: b is the step from w = 0 with C = I, and column i of A is b minus the
+    /// step from e_i. Returns the core's error for a context without transitions, or for a sum that is not finite.
     pub fn new(
         (algorithm, lambda): (Construction, f64),
         context: &[Transition<f64, D>],
@@ -43,7 +42,7 @@ impl<const D: usize> AlgorithmStep<D> {
         Ok(AlgorithmStep { a, b })
     }
 
-    /// Returns w after an iteration with each step size.
+    /// Returns w after one iteration per step size.
     pub fn weights(&self, step_sizes: &[f64]) -> SVector<f64, D> {
         step_sizes.iter().fold(zeros(), |w, alpha| w + self.missing(&w) * *alpha)
     }
@@ -53,7 +52,7 @@ impl<const D: usize> AlgorithmStep<D> {
     }
 }
 
-/// A value function in a context, seen on states: enough of it to tell what linear functions leave over.
+/// Moments of a value function over states, from which the residual of every linear function follows.
 pub struct Target<const D: usize> {
     /// sum_s d(s) v(s)^2.
     pub energy: f64,
@@ -64,7 +63,7 @@ pub struct Target<const D: usize> {
 }
 
 impl<const D: usize> Target<D> {
-    /// Returns that of no states.
+    /// Returns the moments over no states.
     pub fn empty() -> Self {
         Target { energy: 0.0, cross: zeros(), moment: zeros() }
     }
@@ -84,9 +83,9 @@ impl<const D: usize> Target<D> {
 
 type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];
 
-/// Returns R^2 = 1 - sum of the residuals / sum of the energies, for each draw of so many contexts: the share of the values
-/// that so many iterations explain in it, with step sizes fitted in the next draw (that of the last in the first), on
-/// tasks of their own. It is negative if the algorithm is worse than 0.
+/// Returns, for each draw of `in_draw` contexts, R^2 = 1 - sum of residuals / sum of energies: the share of the values that
+/// `layers` iterations explain. Step sizes are fitted in the next draw (for the last draw, in the first), which has other
+/// tasks. R^2 is negative if the algorithm is worse than 0.
 pub fn explained<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
@@ -107,7 +106,7 @@ pub fn explained<const D: usize>(
     draws.iter().enumerate().map(share).collect()
 }
 
-/// Returns the step sizes of so many iterations that fit the values in the first half of the contexts best.
+/// Returns the `layers` step sizes that best fit the values in the first half of the contexts.
 pub fn fitted<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
@@ -121,14 +120,14 @@ fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
     contexts.iter().map(|(of, target)| target.residual(&of.weights(step_sizes))).sum()
 }
 
-/// Step sizes that a fit begins with, and their negatives: the best of them.
+/// Candidate starts of a fit, tried with both signs; the fit starts from the best.
 const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
-/// Steps of Levenberg and Marquardt, at most, and the relative fall below which there are no more.
+/// Maximum number of Levenberg-Marquardt steps, and the relative decrease at which they stop.
 const STEPS: usize = 60;
 const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from another fit's step sizes, or from
-/// the best single one.
+/// Returns the step sizes with the smallest sum of residuals that the Levenberg-Marquardt method finds, from another fit's step
+/// sizes or from the best single one.
 fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
     let starts = if start.is_none() { &STARTS[..] } else { &[] };
     let mut best = start.unwrap_or(vec![0.0; layers]);
@@ -165,7 +164,7 @@ fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<
     best
 }
 
-/// Returns J^T M J and J^T (m - M w), summed over contexts; J = dw / d(step sizes), forward beside w.
+/// Returns J^T M J and J^T (m - M w), summed over contexts; J = dw / d(step sizes) is computed along with w.
 fn normal_equations<const D: usize>(
     contexts: &Contexts<D>,
     step_sizes: &[f64],

@@ -1,4 +1,4 @@
-//! Seeds that train side by side, one in each lane of a register.
+//! Seeds that train in parallel, one in each lane of a SIMD register.
 
 use crate::capacity::{LAYERS, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
@@ -20,23 +20,23 @@ use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 
-/// A group of seeds, whatever its network and its number of lanes.
+/// A group of seeds of any network and number of lanes.
 pub trait SeedGroup {
     /// Draws the next task of each seed and trains on it.
     fn train_task(&mut self) -> Result<(), Error>;
 
-    /// Returns how many tasks it has trained on.
+    /// Returns the number of tasks trained on.
     fn tasks_done(&self) -> u64;
 
-    /// Returns the metrics of a seed on the task just trained on, with a fresh context; nothing changes.
+    /// Returns the metrics of a seed on the task just trained on, with a fresh context; the group does not change.
     fn measure(&self, lane: usize) -> LogPoint;
 
     fn parameters(&self, lane: usize) -> Vec<f32>;
 
     fn save(&self, lane: usize) -> Vec<u8>;
 
-    /// Takes up saved states, one per seed, in their order.
-    /// Errors: if they do not belong to this network and to one number of tasks.
+    /// Restores saved states, one per seed, in order. Returns an error unless they belong to this network and to one number of
+    /// tasks.
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error>;
 }
 
@@ -60,7 +60,7 @@ where
     trainer: Trainer<S, N, D>,
 }
 
-/// A lane and the learning rate of batch TD beside it, a context, and the states of its task.
+/// A lane, the learning rate of batch TD to compare it with, a context, and the states of its task.
 pub struct Place<'a, const D: usize, const M: usize> {
     lane: usize,
     alpha: f32,
@@ -72,13 +72,13 @@ pub struct Place<'a, const D: usize, const M: usize> {
 pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
     Network<S> + Clone
 {
-    /// P and Q of the stored layers of a lane; none of an RNN.
+    /// Returns P and Q of the stored layers of a lane; empty for an RNN.
     fn matrices(&self, _lane: usize) -> Vec<Matrices> {
         Vec::new()
     }
 
-    /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
-    /// Errors: if the parameters blew up, or the task has no such metric.
+    /// Compares a lane's value function in a context with batch TD's; NaN for an RNN. Returns an error if the parameters
+    /// diverged, or if the metric is not defined for the task.
     fn comparison<const M: usize>(
         &self,
         _at: &Place<D, M>,
@@ -95,7 +95,7 @@ where
     S: Scalar<Element = f32> + 'static,
     N: Measured<S, D, K> + 'static,
 {
-    /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
+    /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
     pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn SeedGroup>, Error> {
         let settings = recipe.trainer_settings();
         let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
@@ -104,7 +104,7 @@ where
         Ok(Box::new(LaneGroup::<S, N, D, K> { trainer }))
     }
 
-    /// Returns how far the value function is from batch TD's, and its mean squared error.
+    /// Returns the value function's distance from batch TD's, and its mean squared value error.
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64), Error> {
         match self.trainer.task(lane) {
             Some(AnyTask::Finite(task)) => self.evaluate_on(lane, alpha, task),
@@ -143,7 +143,7 @@ where
 
     fn measure(&self, lane: usize) -> LogPoint {
         let alpha = self.trainer.alpha().lane(lane);
-        // A seed that diverged, or a degenerate task, has no metrics; the others go on.
+        // A seed that diverged, or a degenerate task, has no metrics; the other seeds continue.
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         LogPoint {
             tasks: self.trainer.tasks_done(),
@@ -175,7 +175,7 @@ where
     }
 }
 
-/// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
+/// Returns P and Q of a layer, given column by column with k^2 entries each, with their element-wise metrics.
 fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
     let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
@@ -199,8 +199,8 @@ fn msve<S: Scalar<Element = f32>, const D: usize, const M: usize>(
     Ok(states.squared_difference(&v_hat, &v).into())
 }
 
-/// Returns a lane's value of features phi, (d), in the context of the transitions through `features`, d numbers each.
-/// Errors: [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
+/// Returns a lane's value of features phi, (d), in the context of the transitions between the rows of `features`, (n + 1, d).
+/// Returns [`Error::Empty`] without a transition and [`Error::OutOfRange`] unless each has one reward.
 pub fn value<S: Scalar<Element = f32>>(
     network: &mut impl Network<S>,
     lane: usize,
@@ -209,7 +209,7 @@ pub fn value<S: Scalar<Element = f32>>(
     gamma: f32,
     phi: &[f32],
 ) -> Result<f32, Error> {
-    // The query follows the context; a window needs one more state, which nobody looks at.
+    // The query follows the context; a window needs one more state, which is not read.
     let splat = |x: &f32| S::splat(*x);
     let features: Vec<S> = features.iter().chain(phi).chain(phi).map(splat).collect();
     let context_len = rewards.len();

@@ -1,5 +1,5 @@
-//! Theorem 2: the mean over all signed permutations of the features of updates from theta_*, which stay in its
-//! invariant set, and updates of samples or averaged over less, which leave it.
+//! Theorem 2: updates from theta_* that are averaged over all signed permutations of the features stay in its invariant set;
+//! updates of samples, or averaged over fewer permutations, leave it.
 
 use crate::judge::{Judged, Measurement, number};
 use crate::log::{Matrices, SeedRun};
@@ -17,9 +17,9 @@ use nalgebra::SMatrix;
 const GAMMA: f64 = 0.9;
 const ALPHA: f64 = 0.1;
 
-/// Updates of one layer with d = 3 after contexts of 10 transitions; returns after each of them the largest
-/// absolute entry off Theta_*'s form: `averaged` updates from theta_*, those of a `single` trajectory, those averaged over
-/// the permutations of features but not over their signs (`permuted`), and averaged updates from `elsewhere`.
+/// Updates one layer with d = 3 on contexts of 10 transitions; returns after each update the largest absolute entry off
+/// Theta_*'s form: `averaged` updates from theta_*, those of a `single` trajectory, those averaged over the permutations of
+/// features but not over their signs (`permuted`), and averaged updates from `elsewhere`.
 pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
     const D: usize = 3;
     const K: usize = 7;
@@ -38,7 +38,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
             rewards.push(reward);
             state = next;
         }
-        // The last state pays nothing any more.
+        // The reward of the last state is not needed.
         rewards.pop();
         samples.push((features, rewards));
     }
@@ -87,8 +87,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
     Ok(numbers)
 }
 
-/// Returns the share of the energy of P and Q of a trained layer with d = 4 that is outside of Theta_*; NaN if there is
-/// none.
+/// Returns the share of |P|^2 + |Q|^2 of a trained layer with d = 4 that is outside Theta_*; NaN if there is no layer.
 pub fn outside_theta_star(run: &SeedRun) -> f64 {
     const D: usize = 4;
     let last = run.points.iter().rev().find_map(|point| point.layers.first());

@@ -1,6 +1,6 @@
-//! The judge of trained layers, of one head: fresh tasks that no training saw, the same for all seeds of
-//! a run, in several draws. It says how near the values come to batch TD's with the converged learning rate, which share
-//! of |v|^2 the classical algorithms explain, and what is lost by keeping ten numbers a layer.
+//! Evaluates trained one-head transformers on fresh tasks, in several draws that all seeds of a run share: their values'
+//! distance from batch TD's with the converged learning rate, the share of |v|^2 that each classical algorithm explains, and
+//! the share that is lost by keeping ten parameters per layer.
 
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
@@ -23,37 +23,37 @@ use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
 use std::ops::Range;
 
-/// The most transitions of a context together with the queries after it.
+/// The largest number of transitions in a context together with the queries after it.
 const LENGTH: usize = 300;
-/// States that are asked for after each context, at most; fewer of softmax attention, where each takes a forward pass.
+/// Queries after each context; fewer with softmax attention, where each takes a forward pass.
 const QUERIES: usize = 16;
 const SOFTMAX_QUERIES: usize = 6;
-/// Draws of tasks that a judge decides in, and the contexts of each. Numbers are means over draws, whose spread tells
-/// how much the tasks decide; step sizes are fitted in another draw than they are judged in.
+/// The number of draws of tasks, and of contexts in each. Results are means over draws, whose spread shows how much they depend
+/// on the tasks; step sizes are fitted and tested in different draws.
 pub const DRAWS: usize = 5;
 pub const JUDGED: usize = 800;
-/// The most log points that are judged again, and the contexts of each draw that they are judged in.
+/// The largest number of log points that are evaluated, and the number of contexts per draw for them.
 const POINTS: usize = 40;
 const OF_LOG: usize = 20;
-/// Contexts in which it is asked how linear a function is, and features of random queries in each.
+/// The number of contexts that measure linearity, and of random queries in each.
 const LINEAR: usize = 5;
 const RANDOM_QUERIES: usize = 48;
 
 /// A result of the core.
 pub type Judged<T> = Result<T, ictd_core::Error>;
 
-/// A number of a seed: what it measures, where (a number of tasks, or 0), and the number.
+/// A measurement of a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The name of the metric.
     pub metric: String,
-    /// The place on a figure's horizontal axis.
+    /// The place on a figure's horizontal axis, such as a number of tasks; 0 without one.
     pub at: f64,
-    /// The number; NaN where a seed has none.
+    /// The value; NaN if it is not defined for the seed.
     pub value: f64,
 }
 
-/// Returns a number that has no place of its own.
+/// Returns a measurement at 0.
 pub fn number(metric: impl Into<String>, value: f64) -> Measurement {
     Measurement { metric: metric.into(), at: 0.0, value }
 }
@@ -68,12 +68,12 @@ pub const ALGORITHMS: [(&str, (Construction, f64)); 5] = [
     ("residual gradient", (Construction::ResidualGradient, 0.0)),
 ];
 
-/// Returns the name of a metric in the single draws.
+/// Returns the name of a metric's values by draw.
 pub fn by_draw(metric: &str) -> String {
     format!("{metric} by draw")
 }
 
-/// Returns a metric in each draw, which are counted from 1, and its mean over draws.
+/// Returns a metric's value in each draw, counted from 1, and its mean over draws.
 fn of_draws(metric: &str, values: &[f64]) -> Vec<Measurement> {
     let place =
         |(draw, value)| Measurement { metric: by_draw(metric), at: draw as f64 + 1.0, value };
@@ -82,44 +82,44 @@ fn of_draws(metric: &str, values: &[f64]) -> Vec<Measurement> {
     numbers
 }
 
-/// Returns the name of the metric that says which share an algorithm explains.
+/// Returns the name of the metric for the share that an algorithm explains.
 pub fn explained_by(candidate: &str) -> String {
     format!("explained by {candidate}")
 }
 
-/// The questions to each trained seed on fresh tasks.
+/// The measurements of each trained seed on fresh tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EvaluationPlan {
-    /// Its distance from batch TD whose learning rate is the converged one, `alpha_converged`: on the way
-    /// `vd_converged` and `iws_converged`; at the end, in every draw, `vd_judged`, `vtd_squared` (the mean of v_TD^2, which
-    /// VD is for v_TF = 0), `vd_relative` (their ratio), `iws_judged` and `one_step` (the cosine of a single step of
-    /// batch TD with all of them), and `nonlinear` (the share of |v|^2, of literal forward values at random
-    /// features, that the best linear function leaves over; the largest of a few contexts).
+    /// Whether to measure the distance from batch TD at the converged learning rate, `alpha_converged`: during training
+    /// `vd_converged` and `iws_converged`; at the end, in every draw, `vd_judged`, `vtd_squared` (the mean of v_TD^2, which is
+    /// VD for v_TF = 0), `vd_relative` (their ratio), `iws_judged` and `one_step` (the cosine between one step of batch TD and
+    /// all of its steps), and `nonlinear` (the share of |v|^2, of literal forward values at random features, that the best
+    /// linear function leaves unexplained; the largest of a few contexts).
     pub batch_td_distance: bool,
-    /// The number of candidate algorithms to fit, with L step sizes fitted in other contexts: it records the share of
-    /// |v|^2 that each explains, in every draw; of several also `share`, that of the algorithm that mask and loss stand
-    /// for, `lead`, by how much it is more than the best other's, and `expected`, the share if it leads, else 0.
+    /// The number of candidate algorithms to fit, each with L step sizes from other contexts. Records the share of |v|^2 that
+    /// each explains, in every draw; for all candidates also `share`, that of the algorithm that mask and loss define, `lead`,
+    /// its difference from the best other share, and `expected`, the share if it leads, else 0.
     pub candidates: usize,
-    /// Whether it is asked which share of |v|^2 is `lost` by keeping ten numbers a layer, in every draw; and
-    /// what is outside of these (`outside_p`, `outside_q`: shares of the energy of P and of Q), and `form`: the least
-    /// share, of the matrices of each stored layer, of energy in the form of the algorithm that mask and loss stand for.
+    /// Whether to measure, in every draw, the share of |v|^2 `lost` by keeping ten parameters per layer; the shares of |P|^2
+    /// and |Q|^2 outside these (`outside_p`, `outside_q`); and `form`, the smallest share, over the matrices of the stored
+    /// layers, in the form of the algorithm that mask and loss define.
     pub lost: bool,
 }
 
 impl EvaluationPlan {
-    /// Nothing.
+    /// Measures nothing.
     pub const NOTHING: Self =
         EvaluationPlan { batch_td_distance: false, candidates: 0, lost: false };
-    /// Its distance from batch TD, and the share that every candidate explains.
+    /// Measures the distance from batch TD, and the share that every candidate explains.
     pub const FUNCTION: Self =
         EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: false };
 }
 
-/// Answers the questions about a seed.
+/// Returns the measurements of a trained seed.
 pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Judged<Vec<Measurement>> + Send + Sync>;
 
-/// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
-/// head's P and Q of 4 or 8 features, in up to 4 layers.
+/// Draws the contexts for the seeds of a recipe, and returns their evaluator; `None` if there is nothing to measure, or if the
+/// network is not a transformer of up to 4 layers on 4 or 8 features.
 pub fn judge(
     recipe: &Recipe,
     evaluation: EvaluationPlan,
@@ -138,7 +138,7 @@ pub fn judge(
 }
 
 struct Context<const D: usize, const K: usize> {
-    /// Kept only where the literal forward pass needs them.
+    /// Empty unless the literal forward pass needs them.
     transitions: Vec<Transition<f64, D>>,
     statistic: Statistic<f64, K>,
     queries: Vec<SVector<f64, D>>,
@@ -153,7 +153,7 @@ struct Function<const D: usize> {
 struct Evaluation<const D: usize, const K: usize> {
     recipe: Recipe,
     evaluation: EvaluationPlan,
-    /// Each is of a task of its own, of the run's distribution and length, draw after draw.
+    /// One context per task, of the run's distribution and length, draw after draw.
     contexts: Vec<Context<D, K>>,
     /// The iteration of each candidate, in each context.
     iterations: Vec<Vec<AlgorithmStep<D>>>,
@@ -201,7 +201,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         })
     }
 
-    /// Returns the places of each draw's contexts among all.
+    /// Returns the indices of each draw's contexts.
     fn draws() -> impl Iterator<Item = Range<usize>> {
         (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
     }
@@ -215,7 +215,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         };
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
         let trajectory = task.trajectory::<LENGTH>(recipe.context_length + queries, rng)?;
-        // In double precision nothing is rounded any more.
+        // The conversion to double precision is exact.
         let wide = |t: &Transition<f32, D>| Transition {
             phi: t.phi.map(f64::from),
             reward: f64::from(t.reward),
@@ -239,7 +239,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         }
     }
 
-    /// Returns v_TF after a context; its values are not finite where the layers blow up.
+    /// Returns v_TF after a context; its values are not finite if the layers diverge.
     fn function(
         &self,
         transformer: &TrainedTransformer<K>,
@@ -282,7 +282,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         contexts.iter().map(|context| self.function(&transformer, context)).collect()
     }
 
-    /// Returns VD and IWS of functions in some contexts, beside batch TD's weights there.
+    /// Returns VD and IWS of functions in some contexts, compared with batch TD's weights there.
     fn distance<'a>(
         of: impl Iterator<Item = (&'a Context<D, K>, &'a Function<D>, SVector<f64, D>)>,
     ) -> [f64; 2] {
@@ -291,14 +291,14 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             let squares = context.queries.iter().zip(values).map(|(phi, v)| v - v_td.dot(phi));
             vd.push(mean(squares.map(|x| x * x)));
             let weights = weights.map_or_else(|| best_weights(&context.queries, values), Ok);
-            // Chains may visit too few states to tell the weights of a function that is not linear.
+            // If a chain visits too few states, the weights of a nonlinear function are undetermined.
             iws.extend(weights.map(|w| cosine(&w, &v_td)));
         }
         [vd, iws].map(|of| mean(of.into_iter()))
     }
 
-    /// Returns the shares of P's and Q's energy in the form of the algorithm that mask and loss stand for; negative if
-    /// they point the other way. One layer starts from weights 0: it learns of Q only what the rewards see.
+    /// Returns the shares of |P|^2 and |Q|^2 in the form of the algorithm that mask and loss define; negative for the opposite
+    /// sign. A single layer starts from w = 0, so only the part of Q that multiplies rewards is trained.
     fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
         let residual = self.recipe.loss == LossKind::ResidualGradient;
         let of_q = match (residual, self.recipe.layers) {
@@ -319,7 +319,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
-            // NaN, once met, stays.
+            // NaN propagates.
             largest = nan_or_larger(largest, left_by_linear(&queries, &values)?);
         }
         Ok(largest)
@@ -404,7 +404,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             };
             let lead: Vec<_> = (0..DRAWS).map(|draw| shares[own][draw] - best(draw)).collect();
             let [share, leads] = [&shares[own], &lead].map(|of| mean(of.iter().copied()));
-            // NaN, too, is no share.
+            // If the lead is NaN, so is the share.
             numbers.push(number("expected", if leads < 0.0 { 0.0 } else { share }));
             numbers.extend(of_draws("share", &shares[own]));
             numbers.extend(of_draws("lead", &lead));
@@ -464,7 +464,7 @@ fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
     run.last().map_or(Vec::new(), layers)
 }
 
-/// Returns the share of the energy of values that their best linear function leaves over.
+/// Returns the share of sum v^2 that the best linear function leaves unexplained.
 pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Judged<f64> {
     let w = best_weights(queries, values)?;
     let (mut left, mut all) = (0.0, 0.0);
@@ -475,7 +475,7 @@ pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64
     Ok(left / all)
 }
 
-/// Returns argmin_w sum (v - <w, phi>)^2 of as many values as random features, at most.
+/// Returns argmin_w sum (v - <w, phi>)^2 over at most `RANDOM_QUERIES` values.
 fn best_weights<const D: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],

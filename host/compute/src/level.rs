@@ -1,8 +1,7 @@
 //! The vector instructions that a training run uses, chosen once at run time.
 //!
-//! `core` knows no instruction set: its kernels run with whatever instructions the lanes' type names
-//! ([`InstructionSet`]). A level changes the speed and nothing else: the operations of a seed are the same ones in the
-//! same order, so all levels give the same bits.
+//! `core` depends on no instruction set: its kernels run with the instructions that the lanes' type names ([`InstructionSet`]).
+//! A level changes only the speed: the operations of a seed and their order are the same, so all levels give the same bits.
 //!
 //! This is the only module of the crate with `unsafe`: calls of functions whose instructions were
 //! found to exist. The sets are private, and [`with_scalar`] is the only way to the types that name them.
@@ -26,8 +25,8 @@ impl SimdLevel {
     /// All levels, slowest first.
     pub const ALL: [SimdLevel; 3] = [SimdLevel::Baseline, SimdLevel::Avx2, SimdLevel::Avx512];
 
-    /// Returns the best level of this machine for so many seeds side by side: wide registers that would be half empty cost
-    /// more than they give.
+    /// Returns the best level of this machine for this number of seeds: a wide register that would be half empty costs more
+    /// than it gains.
     pub fn for_seeds(seeds: usize) -> SimdLevel {
         let fits = |level: &SimdLevel| {
             level.is_available() && (*level != SimdLevel::Avx512 || seeds > Lanes8::LANES)
@@ -35,7 +34,7 @@ impl SimdLevel {
         SimdLevel::ALL.into_iter().rev().find(fits).unwrap_or(SimdLevel::Baseline)
     }
 
-    /// Returns the number of seeds that train side by side.
+    /// Returns the number of seeds that train in parallel.
     pub fn lanes(self) -> usize {
         if self == SimdLevel::Avx512 { 16 } else { Lanes8::LANES }
     }
@@ -68,16 +67,16 @@ impl SimdLevel {
     }
 }
 
-/// Something to do with a kind of number that is chosen at run time.
+/// Work that is generic over a scalar type chosen at run time.
 pub trait WithScalar {
     /// The result.
     type Output;
 
-    /// Does it with numbers of kind S.
+    /// Runs the work with the scalar type S.
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output;
 }
 
-/// Runs `work` with numbers of a level's lanes and instructions; returns none if this machine lacks them.
+/// Runs `work` with the scalar type of a level; returns `None` if this machine lacks its instructions.
 pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
@@ -95,7 +94,7 @@ pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output
 #[repr(align(64))]
 struct Aligned64;
 
-/// Defines a set of instructions, which is named only where they were detected.
+/// Defines an instruction set, which is used only where it was detected.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instruction_set {
     ($name:ident, $features:literal, $aligned:ty) => {

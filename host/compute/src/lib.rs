@@ -1,13 +1,13 @@
-//! Training by multi-task TD (Algorithm 1), many seeds side by side in SIMD lanes and on threads: without files,
-//! terminal or signals, for programs that watch it with [`Observer`]s of their own.
+//! Trains by multi-task TD (Algorithm 1), many seeds in parallel in SIMD lanes and on threads. It uses no files, terminal or
+//! signals; programs follow the training through their own [`Observer`]s.
 //!
-//! A [`Recipe`] says what is trained, a [`Trainer`] trains it with seeds. Neither lanes nor threads nor
-//! interruptions change a bit of any seed's result.
+//! A [`Recipe`] defines the training; a [`Trainer`] runs it with seeds. Lanes, threads and interruptions change no bit of any
+//! seed's result.
 //!
 //! ```
 //! use compute::{Observer, LogPoint, Recipe, Trainer};
 //!
-//! /// Prints the loss on the way.
+//! /// Prints the loss during training.
 //! struct Losses;
 //!
 //! impl Observer for Losses {
@@ -24,7 +24,7 @@
 //! assert!(runs.iter().all(|run| run.diverged().is_none()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-// Only the module `level` calls functions by the processor's instructions.
+// Only the module `level` calls functions compiled for the processor's SIMD instructions.
 #![deny(unsafe_code)]
 
 pub mod bridge;

@@ -24,23 +24,23 @@ pub struct LogPoint {
     pub ss: f64,
     /// Mean squared value error against the true values.
     pub msve: f64,
-    /// One entry per stored layer of a transformer; none for an RNN.
+    /// One entry per stored layer of a transformer; empty for an RNN.
     pub layers: Vec<Matrices>,
 }
 
 /// P and Q of a stored layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matrices {
-    /// P, (K, K), row-major, as it is.
+    /// P, (K, K), row-major.
     pub p: Vec<f32>,
-    /// Q, (K, K), row-major, as it is.
+    /// Q, (K, K), row-major.
     pub q: Vec<f32>,
     /// The element-wise metrics.
     pub element: Element,
 }
 
 impl Matrices {
-    /// Makes a layer of the core, for the token size K.
+    /// Returns the core's layer for token size K.
     pub fn to_layer<const K: usize>(&self) -> Layer<f64, K> {
         let numbers = |m: &[f32]| SMatrix::from_row_iterator(m.iter().map(|x| f64::from(*x)));
         Layer { p: numbers(&self.p), q: numbers(&self.q) }
@@ -53,7 +53,7 @@ pub type Element = ElementwiseMetrics<f64>;
 /// A finished seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedRun {
-    /// The seed.
+    /// The seed of the run's random numbers.
     pub seed: u64,
     /// Digest of the final parameters' bits, 16 hexadecimal digits.
     pub digest: String,
@@ -66,7 +66,7 @@ pub struct SeedRun {
 }
 
 impl SeedRun {
-    /// Returns true if every P and Q of the log has K rows and columns, as all that reads them relies on.
+    /// Returns true if every P and Q of the log has K rows and columns, which all readers rely on.
     pub fn has_whole_matrices(&self) -> bool {
         let entries = self.token_size.checked_mul(self.token_size);
         let whole = |m: &Matrices| Some(m.p.len()) == entries && Some(m.q.len()) == entries;
@@ -85,8 +85,8 @@ impl SeedRun {
         layer.map_or(f64::NAN, |m| (metric.of)(&m.element))
     }
 
-    /// If parameters are NaN or infinite at the end of the run: the tasks trained on by the first log
-    /// point that shows it.
+    /// Returns the number of tasks at the first log point with NaN or infinite parameters, if they are so at the end of the
+    /// run.
     pub fn diverged(&self) -> Option<u64> {
         if self.parameters.iter().all(|x| x.is_finite()) {
             return None;
@@ -124,13 +124,13 @@ impl SeedRun {
     }
 }
 
-/// A number that is measured of a T: a [`LogPoint`], or the [`Element`]s of a layer.
+/// A metric of a T: a [`LogPoint`], or a layer's [`Element`].
 pub struct Metric<T> {
-    /// Its name in every file.
+    /// The name in every file.
     pub name: &'static str,
-    /// Its name in figures and tables.
+    /// The name in figures and tables.
     pub label: &'static str,
-    /// Its value; NaN where it is not defined.
+    /// The value; NaN where it is not defined.
     pub of: fn(&T) -> f64,
 }
 

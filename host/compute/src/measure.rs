@@ -1,4 +1,4 @@
-//! Parameters from elsewhere: what they look like, and what they compute on tasks that they have not seen.
+//! Measures parameters from files: their element-wise metrics, and their values on fresh tasks.
 
 use crate::estimator::with_room;
 use crate::log::Matrices;
@@ -15,11 +15,11 @@ use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 
-/// The most states of a task.
+/// The largest number of states of a task.
 pub const STATES: usize = 32;
 /// The longest context.
 pub const CONTEXT: usize = 256;
-/// The step of central differences: in `f64` they are exact to about 1e-9 here.
+/// The step of central differences, whose error in `f64` is about 1e-9 here.
 const STEP: f64 = 1e-5;
 
 /// A complete transformer, and the tasks to try it on.
@@ -28,9 +28,9 @@ pub struct Settings<'a> {
     pub parameters: &'a Parameters,
     /// Linear or softmax.
     pub attention: AttentionKind,
-    /// L, and the iterations of batch TD.
+    /// The number of layers L, and of iterations of batch TD.
     pub depth: usize,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: f64,
     /// The learning rate of batch TD.
     pub alpha: f64,
@@ -52,7 +52,7 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 /// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
 ///
 /// # Errors
-/// The core's, for tasks that cannot be drawn, and for iterates that overflow.
+/// Returns the core's error for tasks that cannot be drawn, and for iterates that overflow.
 pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>, Error> {
     with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
 }

@@ -1,4 +1,4 @@
-//! Parsers of typed values. The error of each is one phrase: what is expected.
+//! Parsers of typed values. Each error is one phrase: the expected value.
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
@@ -18,7 +18,7 @@ pub fn real(
     range: impl RangeBounds<f64> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| match text.parse::<f64>() {
-        // Zero has one sign, so that a recipe has one text.
+        // -0 becomes 0, so that equal recipes have equal texts.
         Ok(x) if x.is_finite() && range.contains(&x) => Ok(x + 0.0),
         _ => Err(format!("expected {}", in_words(&range))),
     }
@@ -47,7 +47,7 @@ impl<T: fmt::Display> fmt::Display for NumberRange<T> {
     }
 }
 
-/// Returns a parser of a range whose ends another parser takes, in ascending order.
+/// Returns a parser of a range `FROM..TO` in ascending order, whose ends `parse` accepts.
 pub fn span<T: PartialOrd>(
     parse: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<NumberRange<T>, String> + Clone + Send + Sync + 'static {

@@ -26,14 +26,14 @@ pub struct TaskArrays {
     pub phi: Vec<f64>,
     /// True for states that end an episode, (T, m).
     pub terminal: Vec<bool>,
-    /// The discount of all of them, if they have their own.
+    /// The discount of all tasks, if the data define one.
     pub gamma: Option<f64>,
 }
 
 /// Tasks that a recipe names by the digest of their numbers; equal digests are equal tasks.
 #[derive(Clone, Debug)]
 pub struct OwnTasks {
-    /// `own-` and the digest; before they are read also where they are.
+    /// `own-` and the digest or, before the tasks are read, the name of their file.
     name: String,
     arrays: Option<Arc<TaskArrays>>,
 }
@@ -44,15 +44,15 @@ impl PartialEq for OwnTasks {
     }
 }
 
-/// The error for an array that is no task's.
+/// The error for an array that does not define tasks.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{array}: {reason}; expected {expected}")]
 pub struct Misfit {
-    /// Its name.
+    /// The array's name.
     pub array: &'static str,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
-    /// What is accepted.
+    /// The expected content.
     pub expected: String,
 }
 
@@ -62,10 +62,10 @@ impl TaskArrays {
         self.reward.len() / self.states.max(1)
     }
 
-    /// Returns a task, without rewards and features where an episode ends.
+    /// Returns a task; rewards and features of terminal states are 0.
     ///
     /// # Errors
-    /// The core's, for D less than d, and for what is no task.
+    /// Returns the core's error if D < d, or if the arrays do not define a task.
     pub fn task<R: Real, const D: usize>(&self, number: usize) -> Result<Mrp<R, D, OWN>, Error> {
         let Self { states: m, dim: d, .. } = *self;
         if d > D {
@@ -88,7 +88,7 @@ impl TaskArrays {
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
 
-    /// Checks what shapes do not say.
+    /// Checks the arrays beyond their shapes.
     fn check(&self) -> Result<(), Misfit> {
         let Self { states: m, dim: d, .. } = *self;
         let refuse = |array, reason: String, expected: &str| {
@@ -110,7 +110,7 @@ impl TaskArrays {
         let places =
             [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
         for (array, numbers) in places {
-            // What the trainer computes with has single precision.
+            // The trainer computes in single precision.
             if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
                 return refuse(array, format!("{} at {at}", numbers[at]), "finite numbers");
             }
@@ -133,13 +133,13 @@ impl TaskArrays {
 }
 
 impl OwnTasks {
-    /// Takes arrays whose shapes fit each other.
+    /// Returns the tasks of arrays whose shapes fit each other.
     ///
     /// # Errors
-    /// The array that is no task's, and why.
+    /// [`Misfit`] for an array that does not define tasks.
     pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
         let (m, d) = (arrays.states, arrays.dim);
-        // Whatever stands there: an episode's end leads to the next start, without reward and features.
+        // Overwrite terminal states: they lead to the next start, with reward and features 0.
         for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
             let start = &arrays.p0[row / m * m..][..m];
             arrays.p[row * m..][..m].copy_from_slice(start);
@@ -151,7 +151,7 @@ impl OwnTasks {
         digest.word(arrays.states as u64);
         digest.word(arrays.dim as u64);
         let TaskArrays { p0, p, reward, phi, .. } = &arrays;
-        // Zero has one sign here.
+        // -0 becomes 0.
         [p0, p, reward, phi].into_iter().flatten().for_each(|x| digest.number(*x + 0.0));
         arrays.terminal.iter().for_each(|end| digest.word((*end).into()));
         digest.number(arrays.gamma.unwrap_or(-1.0));
@@ -166,12 +166,12 @@ impl OwnTasks {
         file.map_or(digest.is_some(), is_file).then_some(own)
     }
 
-    /// Returns the name, as recipes have it.
+    /// Returns the name, as recipes store it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the file that is named, if one is, and the name that its tasks should have.
+    /// Returns the named file, if any, and the expected name of its tasks, if any.
     pub fn source(&self) -> (Option<&str>, Option<&str>) {
         let is_digest = |text: &str| {
             let digest = text.strip_prefix("own-").unwrap_or_default();
@@ -184,7 +184,7 @@ impl OwnTasks {
         }
     }
 
-    /// Returns the arrays; none before they are read.
+    /// Returns the arrays; `None` before they are read.
     pub fn arrays(&self) -> Option<&Arc<TaskArrays>> {
         self.arrays.as_ref()
     }

@@ -1,4 +1,4 @@
-//! P and Q as files hold them, and the core's models made of them: with zeros for features that there is more room for.
+//! P and Q as stored in files, and the core's models built from them, padded with zeros to the models' capacity.
 
 use crate::recipe::{AttentionKind, LayerSharing};
 use ictd_core::layer::Layer;
@@ -9,10 +9,10 @@ use ictd_core::{Error, UniversalModel};
 use nalgebra::SMatrix;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-/// The most layers with parameters of their own.
+/// The largest number of layers with separate parameters.
 pub const MAX_STORED_LAYERS: usize = 16;
 
-/// A model without a feature dimension, in the precision of the commands.
+/// The universal model, in the precision of the commands.
 pub type Universal = UniversalModel<f64>;
 
 /// The parameters of one layer.
@@ -24,37 +24,37 @@ pub struct LayerParameters {
     pub q: Vec<f32>,
 }
 
-/// The parameters of a transformer, and what is known about it.
+/// The parameters of a transformer, and the settings that its file states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// K = 2d + 1.
     pub token_size: usize,
     /// One layer if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
-    /// The layers' parameters: shared, or each layer's own.
+    /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
-    /// L, if the file says so (always if sequential).
+    /// The number of layers L, if the file states it (always if sequential).
     pub depth: Option<usize>,
-    /// The attention, if the file says so.
+    /// The attention, if the file states it.
     pub attention: Option<AttentionKind>,
-    /// gamma, if the file says so.
+    /// gamma, if the file states it.
     pub gamma: Option<f64>,
-    /// n, the context length that was trained with, if the file says so.
+    /// The context length n in training, if the file states it.
     pub context_length: Option<usize>,
-    /// The trace decay of the mask that they were made for; 0 if the file says nothing.
+    /// The trace decay of the mask; 0 if the file does not state it.
     pub trace_decay: f64,
 }
 
 impl LayerParameters {
-    /// Makes a layer of the core for the token size K or more, with zeros for the features that it does not have;
-    /// none for less.
+    /// Returns the core's layer for token size K, padded with zeros; `None` if the layer is larger, or if P and Q are not
+    /// square and of one size.
     pub fn to_layer<S: Scalar, const K: usize>(&self) -> Option<Layer<S, K>> {
         let k = self.p.len().isqrt();
         if !(3..=K).contains(&k) || [&self.p, &self.q].iter().any(|x| x.len() != k * k) {
             return None;
         }
         let d = (k - 1) / 2;
-        // phi, phi' and r of the small token among those of the large one.
+        // The index in the large token of an entry of phi, phi' or r in the small one.
         let place = |i: usize| i + i / d * ((K - k) / 2);
         let matrix = |x: &[f32]| {
             let mut m = SMatrix::from_element(S::ZERO);
@@ -68,13 +68,13 @@ impl LayerParameters {
 }
 
 impl Parameters {
-    /// Returns d.
+    /// Returns the feature dimension d.
     pub fn feature_dimension(&self) -> usize {
         (self.token_size - 1) / 2
     }
 
-    /// Makes a transformer of the core; `depth` is for an autoregressive one.
-    /// Errors: the core's, for more layers than there is room for.
+    /// Builds the core's transformer (`depth` applies only to an autoregressive one). Returns the core's error for more than C
+    /// layers.
     pub fn transformer<S: Scalar, const K: usize, const C: usize>(
         &self,
         depth: usize,
@@ -89,8 +89,7 @@ impl Parameters {
     }
 }
 
-/// Reads the bytes of a stored model without a feature dimension; `gamma` goes before that of the file.
-/// Errors: the core's, for bytes that are no such model.
+/// Reads a stored universal model; `gamma` overrides the file's. Returns the core's error for bytes that are not such a model.
 pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal, Error> {
     let stored = UniversalModel::<f32>::from_bytes(bytes)?;
     let [low, high] = stored.mask().trace_decays().map(f64::from);
@@ -99,7 +98,7 @@ pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universa
     gamma.map_or(Ok(model), |gamma| model.with_gamma(gamma))
 }
 
-/// Serialises a model without a feature dimension: its discount, and its bytes, which hold all else of it.
+/// Serialises a universal model as its discount in `f64` and its stored bytes.
 pub(crate) mod as_bytes {
     use super::*;
 
@@ -115,8 +114,7 @@ pub(crate) mod as_bytes {
     }
 }
 
-/// Returns the bytes of a model in the precision of a chip.
-/// Errors: the core's, for numbers that leave the range of `f32`.
+/// Returns the stored bytes of a universal model, in `f32`. Returns the core's error for parameters outside the range of `f32`.
 pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>, Error> {
     let [low, high] = model.mask().trace_decays().map(|x| x as f32);
     let numbers = model.parameters().map(|x| x as f32);

@@ -1,4 +1,4 @@
-//! Predictions of signals row by row, and how good they were once it is known what followed.
+//! Predictions of signals row by row, scored once the returns are known.
 
 mod candidates;
 mod clock;
@@ -17,61 +17,61 @@ use ictd_core::Error;
 use std::collections::VecDeque;
 use std::io::Write;
 
-/// The rows at the front that are not judged.
+/// The number of first rows that are not scored.
 pub const UNJUDGED: u64 = 50;
-/// The rows at the end that a figure shows.
+/// The number of last rows that a figure shows.
 const ROWS_IN_FIGURE: usize = 300;
-/// A surprise above this one is an alarm: in a clean signal about one in 1,000 rows.
+/// A surprise above this value is an alarm: in a clean signal about one in 1,000 rows.
 pub const ALARM: f32 = 0.999;
 
-/// A sum to predict: a signal and a discount.
+/// The forecasts of one discounted sum: a signal and a discount.
 pub struct SignalForecast {
     /// The signal's name.
     pub name: String,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: f64,
-    /// The signal's place in the rows read.
+    /// The signal's column in the rows.
     place: usize,
     learners: CandidateSet,
-    /// Rows that wait for what follows.
+    /// Rows that wait for their returns.
     pub returns: Returns,
-    /// The first value. Everything is computed from the distances to it, so that no result depends on the level.
+    /// The first value, which is subtracted from all values, so that no result depends on the level.
     level: Option<f64>,
-    /// The next row follows the last one: that was no gap, and there was one.
+    /// Whether the next row follows the last one: there is one, and it was not a gap.
     follows: bool,
     predictions: Vec<f32>,
     /// The signal's and the discount's cells.
     cells: String,
-    /// The lines of the table of predictions that are settled; the caller takes them.
+    /// The final lines of the table of predictions; the caller removes them.
     pub lines: Vec<u8>,
-    /// The record of the stream.
+    /// The stream's scores.
     pub judged: ForecastScore,
-    /// The last rows.
+    /// The last rows, for a figure.
     pub shown: VecDeque<FigureRow>,
 }
 
 /// A row that a figure may show.
 #[derive(Clone, Debug)]
 pub struct FigureRow {
-    /// Its number.
+    /// The row's number.
     pub row: u64,
-    /// The signal's value in it.
+    /// The signal's value.
     pub value: f64,
-    /// G_t, the discounted sum of the values that followed.
+    /// G_t, the discounted sum of the next values.
     pub realised_return: f32,
-    /// The prediction of each candidate, and [`OF_PREDICTOR`].
+    /// The candidates' predictions, then the columns [`OF_PREDICTOR`].
     pub predictions: Vec<f32>,
 }
 
 impl SignalForecast {
-    /// Begins to predict a signal at a place in the rows.
+    /// Returns the forecasts of the signal in column `place` of the rows.
     ///
     /// # Errors
-    /// The core's, for settings that no candidate has.
+    /// Returns the core's error for settings that a candidate does not accept.
     pub fn new(name: &str, place: usize, gamma: f64, settings: &Settings) -> Result<Self, Error> {
         let learners = CandidateSet::new(settings, gamma)?;
         let mut cells = csv::WriterBuilder::new().from_writer(Vec::new());
-        // Memory does not refuse.
+        // Writing to memory cannot fail.
         let _ = cells.write_record([name, &gamma.to_string()]);
         let cells = String::from_utf8_lossy(&cells.into_inner().unwrap_or_default()).into_owned();
         let count = learners.candidates.len();
@@ -96,11 +96,11 @@ impl SignalForecast {
         &self.learners.candidates
     }
 
-    /// Takes rows, and appends the lines that are settled; all of them without rows, at the end of the stream. The rows at
-    /// `breaks` do not follow the one before.
+    /// Observes rows and appends the lines that have become final; an empty `rows` ends the stream and makes all lines final.
+    /// The rows at `breaks` do not follow the one before.
     ///
     /// # Errors
-    /// The number of the row, and the core's reason, for numbers that are too large.
+    /// Returns the row's number and the core's error for a number that is too large.
     pub fn take(&mut self, rows: &Rows, breaks: &[usize]) -> Result<(), (u64, Error)> {
         let mut breaks = breaks.iter().peekable();
         for (i, &row) in rows.row_numbers.iter().enumerate() {
@@ -113,7 +113,7 @@ impl SignalForecast {
         Ok(())
     }
 
-    /// Gives back the memory for rows and lines, at the end of the stream.
+    /// Frees the memory for rows and lines, at the end of the stream.
     pub fn release(&mut self) {
         self.lines = Vec::new();
         self.returns = Returns::new(self.gamma, 0);
@@ -149,7 +149,7 @@ impl SignalForecast {
         } = self;
         let level = level.unwrap_or(0.0);
         let sum = level / (1.0 - *gamma);
-        // In the signal's own unit; the last number is the surprise.
+        // Add the level back; the last number is the surprise.
         let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
         returns.settle(is_end, |settled| {
             judged.take(&settled);
@@ -179,7 +179,7 @@ fn put_line(
     realised_return: Option<f32>,
     predictions: &[f32],
 ) {
-    // Memory does not refuse.
+    // Writing to memory cannot fail.
     let _ = write!(lines, "{row},{cells}");
     let realised_return = realised_return.unwrap_or(f32::NAN);
     let mut buffer = ryu::Buffer::new();

@@ -1,9 +1,9 @@
-//! The recipe of a run: what is trained, and how. Every default is the paper's main experiment.
+//! The recipe of a run: the network, its tasks and its training. Every default is the paper's main experiment.
 
 use crate::capacity;
 use crate::options::NumberRange;
 use crate::own_tasks::OwnTasks;
-use crate::settings::{SETTINGS, SettingSpec, SettingValue, setting};
+use crate::settings::{SETTINGS, SettingValue, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
@@ -17,9 +17,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {reason}")]
 pub struct InvalidSetting {
-    /// Its name, as `ictd train` takes it after `--`.
+    /// The setting's name, which `ictd train` accepts after `--`.
     pub setting: &'static str,
-    /// The reason, and what is expected.
+    /// The reason, and the expected value.
     pub reason: String,
 }
 
@@ -103,7 +103,7 @@ pub enum Fixed {
     Features,
 }
 
-/// The rule by which a gradient changes the parameters.
+/// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptimizerKind {
     Adam,
@@ -129,7 +129,7 @@ pub enum TaskMixture {
 }
 
 impl TaskMixture {
-    /// Returns the named distributions; none of tasks given as data.
+    /// Returns the named distributions; empty for tasks given as data.
     pub fn specs(&self) -> &[TaskSpec] {
         match self {
             TaskMixture::Named(specs) => specs,
@@ -219,19 +219,12 @@ impl Recipe {
     /// Returns this recipe with other values, as typed, of some settings.
     ///
     /// # Errors
-    /// [`InvalidSetting`] as for [`Recipe::set`].
+    /// [`InvalidSetting`] for an unknown name, a setting that is given twice, or a value that the setting does not accept.
     pub fn with_settings<'a>(
         mut self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, InvalidSetting> {
-        let mut given = Vec::new();
         for (name, text) in settings {
-            if let Some(SettingSpec { name, .. }) = setting(name) {
-                if given.contains(name) {
-                    return invalid(name, "there twice; expected each setting once".into());
-                }
-                given.push(*name);
-            }
             self.set(name, text)?;
         }
         Ok(self)
@@ -241,7 +234,7 @@ impl Recipe {
     /// and that none would be ignored.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for the first setting that fails, with what is expected.
+    /// [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         let mut parsed = self.clone();
         let text = |name: &str| {
@@ -327,7 +320,7 @@ impl Recipe {
     /// Returns this recipe for tasks given as data, which decide the features and may decide the discount.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for a setting that was given and says otherwise.
+    /// [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
     pub fn with_own_tasks(self, own: OwnTasks) -> Result<Self, InvalidSetting> {
         let (dim, gamma) = {
             let arrays = own.read()?;

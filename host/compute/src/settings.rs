@@ -15,24 +15,22 @@ use std::ops::Bound;
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
-    /// Other names that are read.
-    pub aliases: &'static [&'static str],
-    /// The values that it takes.
+    /// The accepted values.
     pub values: Values,
     /// The meaning, in a line or two.
     pub help: &'static str,
     /// Returns the value, or `None` if it is not given.
     pub get: fn(&Recipe) -> Option<SettingValue>,
-    /// Parses a typed value into a recipe; the error says what is expected.
+    /// Parses a typed value into a recipe; the error states the expected value.
     pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
 
-/// Words that a setting takes.
+/// The words that a setting accepts.
 pub type WordList = &'static [&'static str];
 
 type Reals = (Bound<f64>, Bound<f64>);
 
-/// The values that a setting takes.
+/// The values that a setting accepts.
 #[derive(Clone, Copy)]
 pub enum Values {
     /// An integer from one number to another.
@@ -49,7 +47,7 @@ pub enum Values {
     Words(WordList),
 }
 
-/// A value as files have it; its text is what is typed.
+/// A value as stored in files; `Display` writes it as a user types it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SettingValue {
@@ -77,7 +75,7 @@ trait Field: Sized {
     fn value(&self) -> Option<SettingValue>;
 }
 
-/// The error for a table row whose values do not fit its field; a test parses every row.
+/// Returns the error for a table row whose values do not fit its field; a test parses every row.
 fn misfit<T>() -> Result<T, String> {
     Err("expected a setting whose values fit its field".into())
 }
@@ -136,7 +134,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// The most tasks of a mixture.
+/// The largest number of task distributions in a mixture.
 const MAX_MIXTURE: usize = 1000;
 
 impl Field for TaskMixture {
@@ -166,7 +164,7 @@ pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
     /// Returns the word.
     fn word(self) -> &'static str;
 
-    /// Parses a word; the error says what is expected.
+    /// Parses a word; the error states the expected words.
     fn parse_word(text: &str) -> Result<Self, String> {
         Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
     }
@@ -184,7 +182,7 @@ impl Word for TaskSpec {
     }
 }
 
-/// Gives a type its words: each variant's own, then those that are also read.
+/// Implements [`Word`](settings::Word) for an enum: each variant's word, then its aliases.
 #[macro_export]
 macro_rules! words {
     ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
@@ -244,10 +242,9 @@ const SHARE: Reals = (Bound::Included(0.0), Bound::Included(1.0));
 const COUNT: Values = Integer(1, 100_000_000);
 
 macro_rules! table {
-    ($($field:ident $name:literal $(| $alias:literal)*: $values:expr, $help:expr;)*) => {
+    ($($field:ident $name:literal: $values:expr, $help:expr;)*) => {
         &[$(SettingSpec {
             name: $name,
-            aliases: &[$($alias),*],
             values: $values,
             help: $help,
             get: |recipe| recipe.$field.value(),
@@ -263,19 +260,19 @@ use Values::{Integer, Integers, Range, Real, Words};
 
 /// Every setting, in the order of files and of the help.
 pub const SETTINGS: &[SettingSpec] = table! {
-    network "network" | "model": Values::Word(NetworkKind::WORDS),
+    network "network": Values::Word(NetworkKind::WORDS),
         "A transformer, or a tanh RNN with 4 hidden units per layer";
     attention "attention": Values::Word(AttentionKind::WORDS),
         "The transformer's attention (softmax: App. \"Nonlinear Attention\")";
-    layer_sharing "layer-sharing" | "mode": Values::Word(LayerSharing::WORDS),
+    layer_sharing "layer-sharing": Values::Word(LayerSharing::WORDS),
         "Whether all layers share one pair (P, Q), or each of the L layers has its own";
     rnn_input "rnn-input": Values::Word(RnnInput::WORDS),
         "The input of an RNN's layers above the first: the layer below's new state, or its previous state, exactly as in the \
          paper's formula, with which 3 layers never see the query";
     layers "layers": Integer(1, capacity::LAYERS), "Number of layers L";
     dim "dim": Integer(1, capacity::DIM), "Feature dimension d";
-    context_length "context-length" | "context": Integer(1, capacity::CONTEXT), "Context length n";
-    context_range "context-range" | "lengths": Integers(1, capacity::CONTEXT),
+    context_length "context-length": Integer(1, capacity::CONTEXT), "Context length n";
+    context_range "context-range": Integers(1, capacity::CONTEXT),
         "Range of context lengths, drawn log-uniformly: all windows of a batch then start at the beginning of its trajectory \
          and get longer. --context-length is then that of the metrics";
     task "task": Words(TaskSpec::NAMES),
@@ -289,7 +286,7 @@ pub const SETTINGS: &[SettingSpec] = table! {
         "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \
          (p_0, p), or the features phi";
     actions "actions": Integer(1, MAX_ACTIONS), "Number of actions of a random MDP (--task mdp)";
-    tasks "tasks" | "mrps": COUNT, "Number of tasks (Markov reward processes) to train on";
+    tasks "tasks": COUNT, "Number of tasks (Markov reward processes) to train on";
     batches "batches": Integer(1, 100_000), "Batches per task, each a fresh trajectory";
     batch_size "batch-size": Integer(1, capacity::WINDOWS), "Windows (TD errors) per batch";
     optimizer "optimizer": Values::Word(OptimizerKind::WORDS),
@@ -297,25 +294,25 @@ pub const SETTINGS: &[SettingSpec] = table! {
     loss "loss": Values::Word(LossKind::WORDS),
         "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \
          or the squared TD error with its gradient also through the bootstrap target";
-    learning_rate "learning-rate" | "lr": Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
+    learning_rate "learning-rate": Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
     weight_decay "weight-decay": Real(NOT_NEGATIVE), "L2 weight decay, added to Adam's gradient";
     gamma "gamma": Real(DISCOUNT), "Discount factor gamma";
-    trace_decay "trace-decay" | "lambda": Real(SHARE),
+    trace_decay "trace-decay": Real(SHARE),
         "Trace decay of the mask, the paper's lambda [0: TD(0)'s mask]";
-    gamma_range "gamma-range" | "gammas": Range(DISCOUNT),
+    gamma_range "gamma-range": Range(DISCOUNT),
         "Range of discounts: each task draws its own uniformly, instead of --gamma";
     gain "gain": Real(POSITIVE),
         "Gain of the initial parameters (Xavier normal) [default: 0.1, and 0.1 / L with --layer-sharing sequential]";
     log_every "log-every": COUNT, "Number of tasks between two log points";
 };
 
-/// Returns the setting that has a name, or reads it as an alias.
+/// Returns the setting with this name or alias.
 pub fn setting(name: &str) -> Option<&'static SettingSpec> {
-    SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&name))
+    SETTINGS.iter().find(|setting| setting.name == name)
 }
 
 impl Values {
-    /// Returns the words of a setting that takes words; no word of one that takes numbers.
+    /// Returns the accepted words; empty for a setting that accepts numbers.
     pub fn words(self) -> WordList {
         match self {
             Values::Word(words) | Words(words) => words,

@@ -1,6 +1,5 @@
-//! The networks that are compiled: shapes live in types, so a shape asked for at run time must be
-//! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
-//! for features is a type.
+//! The networks that are compiled: shapes are type parameters, so a shape chosen at run time must be one of a list, and each
+//! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use crate::group::{self, LaneGroup, SeedGroup};
@@ -14,8 +13,7 @@ use ictd_core::training::{
 
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
-/// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context, as
-/// [`group::value`] does.
+/// Returns an RNN's value of features phi in a context ([`group::value`]); missing parameters are 0.
 pub fn rnn_value(
     input: LayerInput,
     parameters: &[f32],
@@ -30,9 +28,9 @@ pub fn rnn_value(
     group::value(&mut network, 0, features, rewards, gamma, phi)
 }
 
-/// Makes a group of seeds that train side by side, at most [`SimdLevel::lanes`] of them, with the instructions of a level.
-/// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and if this machine lacks the
-/// instructions; the core's.
+/// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
+/// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
+/// and other errors of the core.
 pub fn group(
     level: SimdLevel,
     recipe: &Recipe,
@@ -43,8 +41,8 @@ pub fn group(
     level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
 }
 
-/// Makes a group of the recipe's shape. The number of stored layers is a value, so that softmax networks
-/// whose layers share their parameters, and those whose layers do not, are of one type.
+/// Builds a group of the recipe's shape. The number of stored layers is a value, so that softmax networks with shared and with
+/// separate parameters have one type.
 struct GroupFactory<'a> {
     recipe: &'a Recipe,
     seeds: &'a [u64],
@@ -58,7 +56,7 @@ impl WithScalar for GroupFactory<'_> {
         type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = recipe.layers;
         match (recipe.network, recipe.attention, recipe.layer_sharing, recipe.dim) {
-            // Room for few features beside that for all: what a task reads of them stays close together.
+            // A smaller capacity for few features keeps the features of a task close together in memory.
             (NetworkKind::Transformer, AttentionKind::Linear, _, 1..=4) => {
                 linear::<S, 4, 9>(recipe, seeds)
             }
@@ -79,8 +77,8 @@ impl WithScalar for GroupFactory<'_> {
     }
 }
 
-/// Linear attention of any shape, with room for D features. A call of its own: on the stack it makes a trainer
-/// with all that room.
+/// Returns a group with linear attention of any shape, with room for D features. Not inlined: it builds a trainer of this
+/// capacity on the stack.
 #[inline(never)]
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     recipe: &Recipe,

@@ -11,12 +11,11 @@ use ictd_core::model::{
 };
 use ictd_core::transformer::Transformer;
 
-/// The bytes of a header, and those of the checksum at the end.
+/// The sizes in bytes of the header, and of the checksum at the end.
 const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
-/// Returns the stored model, in `f32`, of a transformer.
-/// Errors: the core's, naming what cannot be stored.
+/// Returns a transformer as a stored model, in `f32`. Returns the core's error, naming the parameter, if it cannot be stored.
 pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
     let refuse = |parameter, expected| Err(Error::OutOfRange { parameter, expected });
     let (parameters, attention) = match &estimator.method {
@@ -28,7 +27,7 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
         return refuse("layers", "1 to 65535");
     };
     let (gamma, trace_decay) = (estimator.gamma as f32, parameters.trace_decay as f32);
-    // The core judges what stands beside P and Q.
+    // The core validates the parameters other than P and Q.
     let settings = ConstructionSettings { alpha: 1.0, depth, gamma };
     match attention {
         AttentionKind::Softmax => {
@@ -59,9 +58,8 @@ fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the stored model of a construction with C = alpha I for d features: that for one feature, each number of
-/// which stands for a block's diagonal.
-/// Errors: the core's, naming what cannot be stored.
+/// Returns the stored model of a construction with C = alpha I for d features: the model for one feature, each entry expanded
+/// to the diagonal of a (d, d) block. Returns the core's error, naming the parameter, if it cannot be stored.
 pub fn constructed(
     construction: Construction,
     d: usize,

@@ -16,7 +16,7 @@ pub struct RecipeTasks(pub Recipe);
 
 /// A task of [`RecipeTasks`].
 #[derive(Clone, Debug)]
-// Two are kilobytes; one lives in each lane.
+// Two variants take kilobytes, and each lane holds one task.
 #[allow(clippy::large_enum_variant)]
 pub enum AnyTask<const D: usize> {
     Finite(Mrp<f32, D, STATES>),
@@ -81,7 +81,7 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
     ) -> Result<AnyTask<D>, Error> {
         let task = self.draw_number(number, gamma, rng)?;
         let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
-        // The seed's first task, wherever the run stands.
+        // Draw the seed's first task again.
         let first = self.draw_number(0, gamma, &mut Rng::stream(seed, RngStream::Tasks))?;
         let AnyTask::Finite(first) = first else { return Ok(first) };
         Ok(AnyTask::Finite(match fixed {
@@ -130,7 +130,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
                 let (reward, next) = task.step(s, rng);
                 (reward, AnyState::CartPole(next))
             }
-            // Another task's state: this one starts anew.
+            // A state of another kind of task: restart.
             _ => (0.0, self.initial_state(rng)),
         }
     }

@@ -1,4 +1,4 @@
-//! A training run: groups of seeds on threads, watched, cancelled by a flag, taken up from checkpoints.
+//! Trains groups of seeds on threads, reports to an observer, stops on a flag, and resumes from checkpoints.
 
 use crate::checkpoint::Checkpoint;
 use crate::group::{SeedGroup, digest};
@@ -13,16 +13,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Room for a trainer of the largest network on a thread's stack; reserved, not used, memory.
+/// Stack size of a thread in bytes, enough for a trainer of the largest network; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 
-/// Watches a run. Its methods are called from all of the run's threads, for different seeds at once; an error of
-/// one of them ends the run.
+/// Watches a run. Its methods are called from all of the run's threads, concurrently for different seeds. If one of them
+/// returns an error, the run ends.
 pub trait Observer: Sync {
-    /// Why it ends the run.
+    /// The reason for which the observer ends the run.
     type Error: Send;
 
-    /// Returns how often it wants checkpoints, and at the end of each seed; none: never.
+    /// Returns the time between checkpoints (the end of a seed adds one); `None` for no checkpoints.
     fn checkpoint_every(&self) -> Option<Duration> {
         None
     }
@@ -30,12 +30,12 @@ pub trait Observer: Sync {
     /// Is called when this many seeds have trained on one more task.
     fn advanced(&self, _seeds: usize) {}
 
-    /// A seed's log has a new point.
+    /// Is called with each new point of a seed's log.
     fn logged(&self, _seed: u64, _point: &LogPoint) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// A seed's state, from which [`Trainer::resume`] goes on.
+    /// Is called with a seed's state, from which [`Trainer::resume`] continues.
     fn checkpoint(&self, _checkpoint: Checkpoint) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -46,50 +46,49 @@ pub trait Observer: Sync {
     }
 }
 
-/// Nobody watches.
+/// An observer that does nothing.
 impl Observer for () {
     type Error = std::convert::Infallible;
 }
 
-/// Why a run came to no end.
+/// Why a run stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Stopped<E> {
-    /// Its flag was set.
+    /// [`Trainer::cancelled`] was set.
     #[error("cancelled")]
     Cancelled,
-    /// The core refused.
+    /// The core returned an error.
     #[error("training seeds {seeds:?}: {source}")]
     Core {
         /// The seeds that were trained.
         seeds: Vec<u64>,
-        /// The core's reason, which names the parameter.
+        /// The reason, which names the parameter.
         source: ictd_core::Error,
     },
-    /// The observer ended it.
+    /// The observer returned this error.
     #[error("{0}")]
     Observer(E),
 }
 
-/// A recipe to be trained with some seeds.
+/// A training run of a recipe with some seeds.
 #[derive(Clone, Debug)]
 pub struct Trainer<'a> {
     recipe: Recipe,
-    /// Each seed, and where it stands if it has begun.
+    /// Each seed, with its checkpoint if its training has begun.
     seeds: BTreeMap<u64, Option<Checkpoint>>,
-    /// The run that its checkpoints are of ([`Checkpoint::config`]).
+    /// The run's name, which its checkpoints store ([`Checkpoint::config`]).
     pub name: String,
-    /// The threads, each of which takes whole groups of seeds: no bit of any seed depends on it.
+    /// The number of threads; each trains whole groups of seeds, so results do not depend on it.
     pub threads: usize,
-    /// It trains until this flag is set; then each seed stops after the task at hand, with a checkpoint.
+    /// A flag that cancels the training: each seed then stops after its current task, with a checkpoint.
     pub cancelled: Option<&'a AtomicBool>,
 }
 
-/// A seed, and where it stands if it has begun.
+/// A seed, with its checkpoint if its training has begun.
 type Started<'a> = (u64, Option<&'a Checkpoint>);
 
 impl Trainer<'_> {
-    /// Trains each of the seeds once, on one thread.
-    /// Errors: as [`Recipe::check`].
+    /// Returns a trainer of these seeds on one thread. Returns [`InvalidSetting`] if [`Recipe::check`] rejects the recipe.
     pub fn new(
         recipe: Recipe,
         seeds: impl IntoIterator<Item = u64>,
@@ -104,16 +103,16 @@ impl Trainer<'_> {
         })
     }
 
-    /// Goes on from where seeds stood; other seeds than the trainer's are added.
+    /// Resumes seeds from their checkpoints; seeds that the trainer does not have yet are added.
     #[must_use]
     pub fn resume(mut self, checkpoints: impl IntoIterator<Item = Checkpoint>) -> Self {
         self.seeds.extend(checkpoints.into_iter().map(|c| (c.run.seed, Some(c))));
         self
     }
 
-    /// Trains, and returns every seed in ascending order; seeds whose checkpoint is complete are returned unchanged,
-    /// without calling the observer. Errors: why it stopped early: the first reason, in the order of the groups. The
-    /// other groups have come to their end, unless the run was cancelled.
+    /// Trains all seeds and returns them in ascending order. Seeds whose checkpoint is complete are returned unchanged, without
+    /// calling the observer. If training stops early, returns the first reason in the order of the groups; the other groups
+    /// still finish, unless the run was cancelled.
     pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
         let (mut runs, groups) = self.groups();
         let count = groups.len();
@@ -125,7 +124,7 @@ impl Trainer<'_> {
         };
         let mut results = thread::scope(|scope| {
             let thread = || thread::Builder::new().stack_size(STACK);
-            // A system that has no more threads gives fewer; this one does what they leave.
+            // The current thread works, too, so that training finishes even if the system starts no threads.
             let threads: Vec<_> = (0..self.threads.min(count))
                 .map_while(|_| thread().spawn_scoped(scope, work).ok())
                 .collect();
@@ -143,8 +142,8 @@ impl Trainer<'_> {
         Ok(runs)
     }
 
-    /// Returns the seeds that have come to their end, and groups of the others. Lanes advance together, so seeds
-    /// share a group only if they have come equally far.
+    /// Returns the finished seeds, and groups of the others. Lanes advance together, so seeds share a group only if they have
+    /// trained on the same number of tasks.
     fn groups(&self) -> (Vec<SeedRun>, Vec<Vec<Started<'_>>>) {
         let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
         for (seed, found) in &self.seeds {
@@ -160,14 +159,14 @@ impl Trainer<'_> {
         }
         let mut groups = Vec::new();
         for seeds in by_progress.into_values() {
-            // Every thread has a group before groups grow.
+            // Give every thread a group before making groups larger.
             let lanes = SimdLevel::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
             groups.extend(seeds.chunks(lanes).map(<[_]>::to_vec));
         }
         (ended, groups)
     }
 
-    /// Returns the seeds of one group, from where they stand to the end.
+    /// Trains the seeds of one group from their checkpoints to the end.
     fn train_group<O: Observer>(
         &self,
         seeds: Vec<Started<'_>>,

@@ -1,5 +1,5 @@
-//! The model that ships: how its parameters are found, and its errors on fresh tasks beside those of the classical algorithms
-//! and of the paper's own trained model.
+//! The universal model: the search for its parameters, and its errors on fresh tasks compared with those of classical
+//! algorithms and of the paper's trained model.
 
 mod dual;
 mod families;

@@ -14,7 +14,7 @@ use ictd_core::tasks::{
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
 
-/// The actions of an MDP; the paper does not say how many.
+/// The number of actions of an MDP, which the paper does not state.
 const ACTIONS: usize = 3;
 
 /// The tasks, and the contexts in them.
@@ -22,13 +22,13 @@ const ACTIONS: usize = 3;
 pub struct ContextSweep {
     /// One finite distribution, or tasks given as data.
     pub task: TaskMixture,
-    /// d, at most [`FEW`] of a named distribution.
+    /// The number of features d, at most [`FEW`] for a named distribution.
     pub dim: usize,
     /// The fewest and the most states, at most [`STATES`].
     pub states: [usize; 2],
-    /// The discount.
+    /// The discount gamma.
     pub gamma: f64,
-    /// The lengths of contexts, each of which is a trajectory of its own.
+    /// The context lengths; each context is a separate trajectory.
     pub lengths: Vec<usize>,
 }
 
@@ -46,7 +46,7 @@ pub struct ValueErrors {
 /// A source of values after a context.
 #[derive(Clone, Debug)]
 pub enum ValuePredictor<'a> {
-    /// An estimator of as many features as the tasks have.
+    /// An estimator for the tasks' number of features.
     Estimator(Estimator),
     /// An RNN's parameters, for [`RNN_DIM`](crate::capacity::RNN_DIM) features.
     Rnn(RnnInput, &'a [f32]),
@@ -131,7 +131,7 @@ fn errors_on<const D: usize, const M: usize>(
     Ok(errors)
 }
 
-/// Returns a trajectory of its own for each length, as in the authors' code.
+/// Draws a new trajectory of n transitions, as in the authors' code.
 fn trajectory<const D: usize, const M: usize>(
     task: &Mrp<f64, D, M>,
     n: usize,
@@ -141,7 +141,7 @@ fn trajectory<const D: usize, const M: usize>(
     (0..n).map(|_| task.transition(&mut state, rng)).collect()
 }
 
-/// Returns a task of the distribution.
+/// Draws a task of the distribution.
 fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>, Error> {
     let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
@@ -157,13 +157,13 @@ fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>, Er
     FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng)
 }
 
-/// An error of so many times that of predicting 0, or more, is one without an end.
+/// The largest error relative to that of predicting 0; larger ones count as divergence.
 pub const DIVERGED: f64 = 1e6;
 
-/// Returns the error on the task of a seed over that of predicting 0, after the longest context; at most [`DIVERGED`].
+/// Returns the error on the task of a seed divided by that of predicting 0, after the longest context; at most [`DIVERGED`].
 ///
 /// # Errors
-/// The core's error for a task that cannot be drawn.
+/// Returns the core's error for a task that cannot be drawn.
 pub fn over_zero(
     sweep: &ContextSweep,
     predictor: &ValuePredictor,
@@ -178,14 +178,14 @@ pub fn over_zero(
     }
 }
 
-/// Returns, for each length of a context in the task of a seed, by which factor a layer of Theorem 1's, C = alpha I,
-/// changes the next one's step of w in the long run. It is the spectral radius of I - alpha A where b has a part:
-/// layers come to rest, at A w = b, if it is below 1, and only then.
+/// Returns, for each context length in the task of a seed, the asymptotic factor between the steps of w of successive layers of
+/// Theorem 1 with C = alpha I: the spectral radius of I - alpha A on the subspace that b excites. The layers converge, to A w =
+/// b, if and only if it is below 1.
 ///
 /// # Errors
-/// The core's error for a task that cannot be drawn.
+/// Returns the core's error for a task that cannot be drawn.
 pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>, Error> {
-    /// Steps until the largest eigenvalue rules, and the last ones, whose geometric mean is its modulus.
+    /// The number of steps, and of the last steps whose mean growth is the largest eigenvalue's modulus.
     const STEPS: usize = 5000;
     const LAST: usize = 1 << ROOTS;
     const ROOTS: usize = 10;
@@ -195,7 +195,7 @@ pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f6
     let growth = |n: &usize| {
         let context = trajectory(&task, *n, &mut rng);
         let td = AlgorithmStep::new((Construction::TdLambda, 0.0), &context, sweep.gamma)?;
-        // Steps stay in the span of the features, beside which I has the eigenvalue 1: rounding would bring it in.
+        // Outside the span of the features I - alpha A has the eigenvalue 1: project, so that rounding does not bring it in.
         let mut basis: Vec<SVector<f64, FEW>> = Vec::new();
         for t in &context {
             let rest = basis.iter().fold(t.phi, |rest, q| rest - q * q.dot(&rest));

@@ -1,4 +1,4 @@
-//! Transformers whose layers are TD's iterations, beside those iterations: App. "Numerical Verification of Proofs".
+//! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs".
 
 use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
@@ -16,7 +16,7 @@ use ictd_core::{constructions, linalg};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 
-/// The most layers.
+/// The largest number of layers.
 pub const LAYERS: usize = 128;
 
 const K: usize = 2 * FEW + 1;
@@ -29,7 +29,7 @@ type Matrix = SMatrix<f64, FEW, FEW>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
-    /// Their own draws.
+    /// Independent draws.
     Independent,
     /// The next column's features: a trajectory, as in Theorem 1's Z_0.
     Trajectory,
@@ -56,7 +56,7 @@ pub struct VerifySettings {
     pub successors: Successors,
 }
 
-/// The value of the query after a layer, three times.
+/// The query's value after a layer, computed in three ways.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerValues {
     /// <phi_n, w_l>, from the algorithm.
@@ -65,15 +65,14 @@ pub struct LayerValues {
     pub literal: f64,
     /// -y_l of its streaming form.
     pub streaming: f64,
-    /// |phi_n| |w_l|, or 1 if that is less: what errors are relative to.
+    /// The scale of relative errors: max(|phi_n| |w_l|, 1).
     pub scale: f64,
 }
 
-/// Returns the values after each layer of several pairs of a construction and an algorithm, for one random prompt
-/// and random preconditioners of their own. (A construction proves another algorithm only if they agree.)
-///
+/// Returns, for each pair of a construction and an algorithm, the values after each layer for one random prompt, with random
+/// preconditioners for each pair. (They agree only if the construction implements that algorithm.)
 /// # Errors
-/// [`Error::CapacityExceeded`] for more features, layers or transitions than there is room for;
+/// [`Error::CapacityExceeded`] for too many features, layers or transitions;
 /// [`Error::NonFinite`] if the iterates leave the range of `f64`.
 pub fn values(
     settings: &VerifySettings,
@@ -109,14 +108,14 @@ fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
     let inside = |i, j| i < settings.dim && j < settings.dim;
     let c = Matrix::from_fn(|i, j| if inside(i, j) { rng.normal() } else { 0.0 });
     let squares: f64 = c.iter().fold(0.0, |sum, x| sum + x * x);
-    // Drawn 0 with probability 0; the matrix then stays 0.
+    // All draws are 0 with probability 0; the matrix then stays 0.
     linalg::scale(if squares > 0.0 { settings.c_norm / squares.sqrt() } else { 0.0 }, &c)
 }
 
 struct RandomPrompt<'a> {
     settings: &'a VerifySettings,
     transitions: Vec<Transition<f64, FEW>>,
-    /// phi_n, whose value is asked for.
+    /// The query phi_n.
     query: Vector,
 }
 
@@ -152,7 +151,7 @@ impl<'a> RandomPrompt<'a> {
         c.iter().map(step).collect()
     }
 
-    /// Returns the values that the transformer with a construction's parameters gives.
+    /// Returns the literal and the streaming values of the transformer with a construction's parameters.
     fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs, Error> {
         let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
@@ -172,7 +171,7 @@ impl<'a> RandomPrompt<'a> {
         }
     }
 
-    /// Returns the transformer of layers, its query, and the values by the literal forward pass.
+    /// Returns the transformer with these layers, its query, and the values by the literal forward pass.
     fn literal<const K: usize, M: Attention<f64, K>>(
         &self,
         attention: M,

@@ -13,13 +13,11 @@ const SWATCH: f64 = 24.0;
 /// Curves over a common x axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// Above the panel; may be empty.
+    /// The title above the panel; may be empty.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
-    /// In the order of the legend.
+    /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
 }
 
@@ -30,9 +28,9 @@ pub struct Axis {
     pub label: String,
     /// Logarithmic: non-positive values are drawn at its low end.
     pub log: bool,
-    /// Where it starts.
+    /// The lower bound.
     pub low: Option<f64>,
-    /// Where it ends.
+    /// The upper bound.
     pub high: Option<f64>,
 }
 
@@ -61,17 +59,16 @@ impl Axis {
 /// A curve with a band.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend; empty: not in the legend.
+    /// The name in the legend; if empty, the curve is not listed.
     pub label: String,
-    /// Common x values.
+    /// The x values.
     pub x: Vec<f64>,
-    /// One y per x; a gap where it is not finite.
+    /// One y per x; a value that is not finite is a gap.
     pub y: Vec<f64>,
-    /// The band's lower and upper edge per x; empty: no band.
+    /// The band's lower and upper edge per x; empty for no band.
     pub band: Vec<(f64, f64)>,
-    /// Drawn with dashes.
     pub dashed: bool,
-    /// Each point is marked, as one that was measured.
+    /// Whether each point is marked, as measured.
     pub marked: bool,
 }
 
@@ -82,7 +79,7 @@ impl Curve {
         Curve { label: label.into(), x, y, band, ..Default::default() }
     }
 
-    /// Medians between their quartiles: at each x the first, the median and the third.
+    /// Returns a curve of medians with a band between the quartiles: first quartile, median and third quartile at each x.
     pub fn with_quartiles(label: &str, points: impl IntoIterator<Item = (f64, [f64; 3])>) -> Self {
         let mut curve = Curve { label: label.into(), ..Default::default() };
         for (x, [low, median, high]) in points {
@@ -113,7 +110,7 @@ impl Curves {
         if self.title.is_empty() { 0.0 } else { 22.0 }
     }
 
-    /// Where the legend's entries stand in rows of this width: x, row, and which curve.
+    /// Returns the positions of the legend's entries in rows of this width: x, row, and index of the curve.
     fn legend(&self, width: f64) -> Vec<(f64, usize, usize)> {
         let (mut x, mut row) = (0.0, 0);
         let mut places = Vec::new();

@@ -1,13 +1,13 @@
-//! The embedded font: how wide a text is.
+//! The embedded font, which measures text.
 
 use crate::style::TextStyle;
 use std::sync::OnceLock;
 use ttf_parser::{Face, GlyphId};
 
-/// Inter, Regular: its file.
+/// The file of Inter, Regular.
 pub const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf");
 
-/// Inter, SemiBold: its file.
+/// The file of Inter, SemiBold.
 pub const SEMI_BOLD: &[u8] = include_bytes!("../../assets/inter/Inter-SemiBold.otf");
 
 /// A part of a text at its own size and height above the baseline.
@@ -49,7 +49,7 @@ pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     spans(text, style).into_iter().map(window_of_span).sum()
 }
 
-/// Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.
+/// Returns Inter, Regular or SemiBold, embedded so that figures are the same on machines without fonts.
 fn face(bold: bool) -> Option<&'static Face<'static>> {
     static FACES: [OnceLock<Option<Face>>; 2] = [const { OnceLock::new() }; 2];
     let data = if bold { SEMI_BOLD } else { REGULAR };

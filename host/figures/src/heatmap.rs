@@ -6,13 +6,13 @@ use crate::svg::{Anchor, Drawing, Point, Size};
 /// A matrix in colours, on the fixed scale -1 (blue) to 1 (red), row 0 on top.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heatmap {
-    /// Above the matrix.
+    /// The title above the matrix.
     pub title: String,
     /// Rows of equal length.
     pub rows: Vec<Vec<f64>>,
     /// Rows and columns before which a thin line marks a block, for example d and 2 d.
     pub blocks: Vec<usize>,
-    /// Draw the colour bar at the right.
+    /// Whether to draw a colour bar on the right.
     pub colour_bar: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Figures: what is shown, as SVG with the same bytes on every platform.
+//! Draws figures as SVG, with the same bytes on every platform.
 //!
 //! A [`Figure`] is a title and panels, side by side; a panel holds [`Curves`] with bands or a
-//! [`Heatmap`]. Every length is plain arithmetic, logarithms are `libm`'s, text is as wide as in the embedded
-//! font, and the digests of the bytes stand in `tests/figures.txt`.
+//! [`Heatmap`]. Every length is plain arithmetic, logarithms are `libm`'s, text widths are those of the embedded font, and
+//! `tests/figures.txt` lists digests of the bytes.
 
 mod curves;
 mod font;
@@ -22,11 +22,11 @@ use svg::{Anchor, Drawing, Point, Size};
 pub struct Figure {
     /// The title, which says what the figure shows.
     pub title: String,
-    /// How it was measured: what is averaged, what the bands are.
+    /// The measurement: the quantity that is averaged, and the meaning of the bands.
     pub subtitle: String,
-    /// Read along rows.
+    /// The panels, row by row.
     pub panels: Vec<Panel>,
-    /// Panels in a row.
+    /// The number of panels in a row.
     pub columns: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for Figure {
     }
 }
 
-/// Figures with their file names, without ending.
+/// Figures with their file names, without extension.
 pub type NamedFigures = Vec<(String, Figure)>;
 
 /// The width of a panel on a page, in pixels.
@@ -47,7 +47,6 @@ const PHONE: f64 = 330.0;
 pub enum Panel {
     /// Curves over a common x axis.
     Curves(Curves),
-    /// A matrix in colours.
     Heatmap(Heatmap),
 }
 
@@ -88,8 +87,8 @@ impl Figure {
         self.draw(Drawing::document(size, &self.title), places) + "\n"
     }
 
-    /// Returns each panel as an element of a page, all of them as wide as a phone. Colours are the page's, by names such as
-    /// `--figure-ink`; `id`, unique on the page, begins the names inside. Title and subtitle are left to the page.
+    /// Returns each panel as an SVG element for a page, as wide as a phone. The page defines colours such as `--figure-ink`,
+    /// and shows title and subtitle; `id`, unique on the page, prefixes the names inside.
     pub fn to_elements(&self, id: &str) -> Vec<String> {
         let head = self.panels.iter().map(|panel| panel.head(PHONE)).fold(0.0, f64::max);
         let element = |(i, panel): (usize, &Panel)| {

@@ -1,12 +1,12 @@
-//! Scales: data to paper, and the ticks between.
+//! Scales: they map data to page coordinates, and place ticks.
 
-/// An axis' range on paper.
+/// The mapping of an axis' range to page coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     log: bool,
     low: f64,
     high: f64,
-    /// Paper coordinates of low and high.
+    /// The page coordinates of low and high.
     from: f64,
     to: f64,
 }
@@ -26,7 +26,7 @@ impl Scale {
         Scale { log, low, high, from, to }
     }
 
-    /// Returns a data value on paper; values that a log axis cannot show lie on its low end.
+    /// Returns the page coordinate of a value; a log axis shows values that it cannot represent at its low end.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = match self.log {
             true if value > 0.0 => libm::log10(value).max(self.low),
@@ -36,7 +36,7 @@ impl Scale {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// Tick values with labels, about `count` of them.
+    /// Returns about `count` tick values with labels.
     pub(crate) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.log { self.decades(count) } else { self.linear_ticks(count) }
     }
@@ -57,7 +57,7 @@ impl Scale {
         let slack = 1e-9 * (self.high - self.low);
         let first = ((self.low - slack) / step).ceil() as i64;
         let last = ((self.high + slack) / step).floor() as i64;
-        // All digits of a large number would not fit beside the axis.
+        // All digits of a large number would not fit next to the axis.
         let label = |x: f64| match step >= 1e6 && x != 0.0 {
             true => format!("{x:.2e}"),
             false => format!("{x:.digits$}"),
@@ -76,7 +76,7 @@ impl Scale {
     }
 }
 
-/// 10 to a whole number.
+/// Returns 10 to the power of a whole number.
 pub(crate) fn power_of_ten(exponent: f64) -> f64 {
     libm::exp10(exponent)
 }

@@ -21,7 +21,7 @@ pub(crate) const PANEL_TITLE: TextStyle = text(13.0, Colour::Ink, true);
 pub(crate) const LABEL: TextStyle = text(12.0, Colour::Ink, false);
 pub(crate) const TICK: TextStyle = text(12.0, Colour::FaintInk, false);
 
-/// A colour by what it stands for: a page shows others in the dark.
+/// A colour by its meaning: a page shows others in the dark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colour {
     Ink,
@@ -47,37 +47,33 @@ const CURVES: [[u8; 3]; 7] = [
 ];
 
 impl Colour {
-    /// On white paper.
-    pub(crate) fn rgb(self) -> [u8; 3] {
-        match self {
-            Colour::Ink => [0x1d, 0x24, 0x30],
-            Colour::FaintInk => [0x5b, 0x64, 0x72],
-            Colour::Axis => [0x8a, 0x93, 0xa0],
-            Colour::Grid => [0xe6, 0xe9, 0xee],
-            Colour::Paper => [0xff, 0xff, 0xff],
-            Colour::Curve(index) => CURVES[index % CURVES.len()],
-            Colour::Value(value) => diverging(value),
-        }
+    /// Returns the name in a page's style sheet, if the page has a colour of its own for it, and the colour on white paper.
+    fn named(self) -> (Option<String>, [u8; 3]) {
+        let (name, rgb) = match self {
+            Colour::Ink => ("ink", [0x1d, 0x24, 0x30]),
+            Colour::FaintInk => ("faint-ink", [0x5b, 0x64, 0x72]),
+            Colour::Axis => ("axis", [0x8a, 0x93, 0xa0]),
+            Colour::Grid => ("grid", [0xe6, 0xe9, 0xee]),
+            Colour::Paper => ("paper", [0xff, 0xff, 0xff]),
+            Colour::Curve(index) => {
+                let index = index % CURVES.len();
+                return (Some(format!("curve-{index}")), CURVES[index]);
+            }
+            Colour::Value(value) => return (None, diverging(value)),
+        };
+        (Some(name.to_owned()), rgb)
     }
 
-    /// On white paper, as `#rrggbb`.
+    /// Returns the colour on white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
-        let [r, g, b] = self.rgb();
+        let (_, [r, g, b]) = self.named();
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
-    /// On a page whose style sheet names the theme's colours, for example `--figure-ink`.
+    /// Returns the colour on a page whose style sheet names the theme's colours, for example `--figure-ink`.
     pub(crate) fn on_page(self) -> String {
-        let name = match self {
-            Colour::Ink => "ink",
-            Colour::FaintInk => "faint-ink",
-            Colour::Axis => "axis",
-            Colour::Grid => "grid",
-            Colour::Paper => "paper",
-            Colour::Curve(index) => &format!("curve-{}", index % CURVES.len()),
-            Colour::Value(_) => return self.hex(),
-        };
-        format!("var(--figure-{name})")
+        let name = self.named().0;
+        name.map_or_else(|| self.hex(), |name| format!("var(--figure-{name})"))
     }
 }
 
@@ -95,7 +91,7 @@ const DIVERGING: [[u8; 3]; 9] = [
 ];
 
 /// Returns the colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
-pub(crate) fn diverging(value: f64) -> [u8; 3] {
+fn diverging(value: f64) -> [u8; 3] {
     if value.is_nan() {
         return [160, 160, 160];
     }

@@ -1,4 +1,4 @@
-//! A drawing, written as SVG: a document of its own, or an element of a page.
+//! A drawing, written as SVG: a separate document, or an element of a page.
 
 use crate::font;
 use crate::style::{Colour, TextStyle};
@@ -9,7 +9,7 @@ pub(crate) type Point = (f64, f64);
 /// Width and height.
 pub(crate) type Size = (f64, f64);
 
-/// The point of a text that its position names.
+/// The point of a text that lies at its position.
 #[derive(Clone, Copy)]
 pub(crate) enum Anchor {
     Start,
@@ -20,10 +20,10 @@ pub(crate) enum Anchor {
 /// Shapes and text on a page, in drawing order.
 pub(crate) struct Drawing<'a> {
     out: String,
-    /// Before the names inside the drawing.
+    /// The prefix of the names inside the drawing.
     id: &'a str,
     colour: fn(Colour) -> String,
-    /// The shapes so far.
+    /// The number of shapes so far.
     count: usize,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Drawing<'a> {
         self.put_text(&place, text, anchor, style);
     }
 
-    /// Writes a text from below upwards, centred.
+    /// Writes a text upwards, centred.
     pub(crate) fn upward(&mut self, (x, y): Point, text: &str, style: TextStyle) {
         let place = format!(r#"transform="translate({} {}) rotate(-90)""#, number(x), number(y));
         self.put_text(&place, text, Anchor::Middle, style);
@@ -129,7 +129,7 @@ impl<'a> Drawing<'a> {
         ));
     }
 
-    /// Shows of what is drawn until [`Drawing::end_clip`] only what lies inside.
+    /// Clips everything drawn until [`Drawing::end_clip`] to a rectangle.
     pub(crate) fn clip(&mut self, at: Point, size: Size) {
         let (id, area) = (format!("{}clip{}", self.id, self.count), self.area(at, size, None));
         self.put(&format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##));
@@ -162,7 +162,7 @@ fn spans(text: &str, style: &TextStyle) -> String {
     out
 }
 
-/// Every number of a drawing: in hundredths, without trailing zeros, and without the sign of -0.
+/// Returns a number in hundredths, without trailing zeros, and without the sign of -0.
 fn number(x: f64) -> String {
     let text = format!("{x:.2}");
     match text.trim_end_matches('0').trim_end_matches('.') {

@@ -26,9 +26,9 @@ const FILES: [(&str, &str, &[u8]); 8] = [
 /// A small sweep.
 const PLAN: &str = "seeds = 2
 [settings]
-mrps = 2
+tasks = 2
 batch-size = 4
-context = 6
+context-length = 6
 [grid]
 learning-rate = [0.001, 0.01]
 layers = [1, 2]
@@ -57,7 +57,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     };
     let options = small_run();
     run(&format!(
-        "ictd train --tasks {} --batches {} --batch-size {} --context {} --log-every {} --json",
+        "ictd train --tasks {} --batches {} --batch-size {} --context-length {} --log-every {} --json",
         options.tasks,
         options.batches,
         options.batch_size,

@@ -1,5 +1,5 @@
-//! The functions that the page calls. Those that change something return 0 for done, else the code of a refusal, whose
-//! words the page has.
+//! The functions that the page calls. A function that changes something returns 0 on success, else an error code, for which the
+//! page has the message.
 
 use crate::{Kind, Live, MAX_STATES, Signals};
 use core::cell::RefCell;
@@ -126,20 +126,20 @@ extern "C" fn signals_reset(seed: u32) -> u32 {
     if page.is_some() { 0 } else { 3 }
 }
 
-/// Takes the next sample of the random signals.
+/// Observes the next sample of the random signals.
 #[unsafe(no_mangle)]
 extern "C" fn signals_next() -> u32 {
     SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.advance()))
 }
 
-/// Takes the next sample (x, y).
+/// Observes the next sample (x, y).
 #[unsafe(no_mangle)]
 extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
     SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.observe([x, y])))
 }
 
-/// Returns of a signal its value (0), its surprise (1), or at a horizon the prediction's mean (2) and the lower (3) and
-/// upper end (4) of its band.
+/// Returns a signal's value (0) or surprise (1) or, at a horizon, its prediction's mean (2) or the lower (3) or upper end (4)
+/// of its band.
 #[unsafe(no_mangle)]
 extern "C" fn signals_read(what: u32, s: u32, horizon: u32) -> f32 {
     let (s, horizon) = (s as usize, horizon as usize);
@@ -162,7 +162,6 @@ extern "C" fn signals_digest() -> u64 {
     SIGNALS.read(|signals| signals.digest.value()).unwrap_or(0)
 }
 
-/// See [`crate::story`].
 #[unsafe(no_mangle)]
 extern "C" fn story() -> u64 {
     crate::story().unwrap_or(0)

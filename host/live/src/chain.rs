@@ -1,4 +1,4 @@
-//! The Markov chain that is evaluated, with what is known of it.
+//! The Markov chain that is evaluated, with its true values.
 
 use crate::{D, GAMMA};
 use ictd_core::error::Error;
@@ -8,10 +8,10 @@ use ictd_core::scalar::Scalar;
 use ictd_core::tasks::{self, Mrp};
 use nalgebra::{SMatrix, SVector};
 
-/// The most states of a chain.
+/// The largest number of states of a chain.
 pub const MAX_STATES: usize = 8;
 
-/// Actions of a random MDP, as in the host's Figure 1.
+/// The number of actions of a random MDP, as in the host's Figure 1.
 const ACTIONS: usize = 3;
 
 /// How a chain is drawn.
@@ -19,7 +19,7 @@ const ACTIONS: usize = 3;
 pub enum Kind {
     /// A random MDP under a random policy: the tasks of Figure 1.
     RandomMdp,
-    /// Boyan's chain, on whose kind the trained transformer was trained.
+    /// Boyan's chain: the kind of the trained transformer's training tasks.
     BoyanChain,
     /// The Loop of the authors' demo: few edges.
     Loop,
@@ -27,15 +27,14 @@ pub enum Kind {
     Ring,
 }
 
-/// The chain, and what is known of it.
+/// The chain, with its true values.
 pub struct Chain {
-    /// The chain itself.
     pub task: Mrp<f32, D, MAX_STATES>,
-    /// v(s).
+    /// The true values v(s), (m).
     pub value: SVector<f32, MAX_STATES>,
-    /// d(s).
+    /// The stationary distribution d(s), (m).
     pub stationary: SVector<f32, MAX_STATES>,
-    /// The least MSVE that a function linear in the features can have.
+    /// The smallest MSVE of a function that is linear in the features.
     pub least_msve: f32,
 }
 
@@ -67,7 +66,7 @@ impl Chain {
         })
     }
 
-    /// Returns the chain with p(. | s) in proportion to `weights`, and r(s). The features stay.
+    /// Returns the chain with p(. | s) proportional to `weights`, and reward r(s); the features do not change.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a state that does not exist, or weights that are negative or all 0;

@@ -1,5 +1,5 @@
-//! The live parts of the report: one Markov chain, one trajectory, and what two transformers with fixed
-//! weights make of it, step by step; and signals, predicted as they come.
+//! The live parts of the report: one Markov chain, one trajectory, and the predictions of two transformers with fixed weights,
+//! step by step; and signals, predicted sample by sample.
 //!
 //! The browser runs it as WebAssembly (`browser`), the host as a library; [`Live::digest`]
 //! covers every number that is shown, and is the same in both.
@@ -29,27 +29,26 @@ pub const D: usize = 4;
 /// K, the size of a token.
 pub const K: usize = 2 * D + 1;
 
-/// The discount.
 pub const GAMMA: f32 = 0.9;
 
 /// The first chain that a reader sees.
 const STATES: usize = 5;
 const SEED: u32 = 32;
 
-/// Learning rate and depth of the constructed transformer, until the reader moves them.
+/// Learning rate and depth of the constructed transformer, until the reader changes them.
 const ALPHA: f32 = 0.2;
 const DEPTH: u16 = 40;
 
 /// L = 3, trained by multi-task TD on 4000 Boyan's chains; the firmware's demo links the same.
 const TRAINED: &[u8] = include_bytes!("../../../embedded-demo/src/trained.ictd");
 
-/// The transformers that watch: Theorem 1's weights, and trained ones.
+/// The number of transformers: one with Theorem 1's weights, and a trained one.
 pub const MODELS: usize = 2;
 
 /// A transformer's prediction in the present context.
 #[derive(Clone, Copy, Debug)]
 pub struct Prediction {
-    /// The value of each state; NaN before the first transition, or if the layers blow up.
+    /// The value of each state; NaN before the first transition, or if the layers diverge.
     pub values: [f32; MAX_STATES],
     /// sum_s d(s) (v_TF(s) - v(s))^2.
     pub msve: f32,
@@ -59,15 +58,14 @@ const UNKNOWN: Prediction = Prediction { values: [f32::NAN; MAX_STATES], msve: f
 
 /// Everything that the page shows.
 pub struct Live {
-    /// The chain.
     pub chain: Chain,
-    /// The state that the agent is in.
+    /// The agent's state.
     pub state: usize,
     /// The trajectory so far.
     pub context: Context<D>,
     /// The newest column of the prompt, (phi; gamma phi'; R).
     pub token: [f32; K],
-    /// What the transformers predict: the constructed one, and the trained one.
+    /// The predictions of the constructed and of the trained transformer.
     pub predictions: [Prediction; MODELS],
     /// The digest of everything computed since the last reset.
     pub digest: Digest,
@@ -80,7 +78,7 @@ impl Live {
     /// Returns the first chain that a reader sees.
     ///
     /// # Errors
-    /// None: the constants are in range.
+    /// Returns no error: the constants are in range.
     pub fn new() -> Result<Self, Error> {
         let trained = Model::<D>::from_bytes(TRAINED)
             .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", expected: "a model" })?;
@@ -102,10 +100,7 @@ impl Live {
         Ok(live)
     }
 
-    /// Draws a chain; the old one stays if this one cannot be used.
-    ///
-    /// # Errors
-    /// As [`Chain::sample`].
+    /// Draws a chain; keeps the old one on an error.
     pub fn sample(&mut self, kind: Kind, states: usize, seed: u32) -> Result<(), Error> {
         self.chain = Chain::sample(kind, states, seed)?;
         self.seed = seed;
@@ -113,10 +108,7 @@ impl Live {
         Ok(())
     }
 
-    /// Changes the chain as [`Chain::edited`].
-    ///
-    /// # Errors
-    /// As [`Chain::edited`].
+    /// Changes the chain by [`Chain::edited`].
     pub fn edit(
         &mut self,
         state: usize,
@@ -128,7 +120,7 @@ impl Live {
         Ok(())
     }
 
-    /// Theorem 1's weights with another learning rate or depth; the context stays.
+    /// Rebuilds Theorem 1's weights with another learning rate or depth; keeps the context.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::NonFinite`].
@@ -138,7 +130,7 @@ impl Live {
         Ok(())
     }
 
-    /// Forgets the trajectory; the next one is the same again.
+    /// Forgets the trajectory; the next one repeats it.
     pub fn reset(&mut self) {
         self.context.clear();
         self.token = [0.0; K];
@@ -156,10 +148,10 @@ impl Live {
         self.digest.number(self.chain.least_msve);
     }
 
-    /// One transition: into the context, then both transformers predict every value.
+    /// Observes one transition; then both transformers predict every value.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if the chain has a reward that is none.
+    /// [`Error::NonFinite`] if a reward of the chain is not finite.
     pub fn step(&mut self) -> Result<(), Error> {
         let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
         self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
@@ -188,7 +180,7 @@ impl Live {
         }
     }
 
-    /// G / n, all that the transformers keep of the context.
+    /// Returns an entry of G / n, the only part of the context that the transformers read.
     pub fn statistic(&self, i: usize, j: usize) -> f32 {
         match self.context.statistic::<K>(GAMMA, 0) {
             Ok(Statistic { g, inverse_len }) if i < K && j < K => g[(i, j)] * inverse_len,
@@ -197,11 +189,11 @@ impl Live {
     }
 }
 
-/// Returns the digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36
-/// samples of two random signals. Whoever tells it must end with the same digest.
+/// Runs a fixed sequence: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36 samples of two random
+/// signals. Returns its digest, which is the same on every platform.
 ///
 /// # Errors
-/// None: the constants are in range.
+/// Returns no error: the constants are in range.
 pub fn story() -> Result<u64, Error> {
     let mut all = Digest::EMPTY;
     let mut live = Live::new()?;

@@ -1,4 +1,4 @@
-//! Two signals, random ones or the reader's hand, and what is predicted of them.
+//! Two signals, random or drawn by the reader, and their predictions.
 
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
@@ -6,25 +6,24 @@ use ictd_core::predictor::{Outlook, Predictor};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::random_signal;
 
-/// How many signals there are.
 pub const SIGNALS: usize = 2;
 
 /// The horizons, in samples.
 pub const HORIZONS: [f32; 4] = [5.0, 10.0, 20.0, 40.0];
 
-/// How many samples a random signal has; then it begins again.
+/// The length of a random signal in samples, after which it repeats.
 const LONGEST: usize = 2_000;
 
-/// What is said after a sample.
+/// The predictors' outputs after a sample.
 pub type Seen = [Outlook<{ HORIZONS.len() }>; SIGNALS];
 
-/// Two signals that are predicted as they come.
+/// Two signals with their predictors.
 pub struct Signals {
     /// The latest sample.
     pub values: [f32; SIGNALS],
-    /// What was said after it.
+    /// The outputs after the latest sample.
     pub seen: Option<Seen>,
-    /// The digest of all that was said.
+    /// The digest of all outputs.
     pub digest: Digest,
     random: [[f32; LONGEST]; SIGNALS],
     predictors: [Predictor<{ HORIZONS.len() }>; SIGNALS],
@@ -32,10 +31,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Returns the signals of a seed, none of which has been seen.
+    /// Returns the random signals of a seed, before their first sample.
     ///
     /// # Errors
-    /// None: the constants are in range.
+    /// Returns no error: the constants are in range.
     pub fn new(seed: u32) -> Result<Self, Error> {
         let mut signals = Signals {
             random: [[0.0; LONGEST]; SIGNALS],
@@ -50,13 +49,13 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Takes the next sample of the random signals.
+    /// Observes the next sample of the random signals.
     pub fn advance(&mut self) {
         let t = self.len % LONGEST;
         self.observe(self.random.each_ref().map(|signal| signal.get(t).copied().unwrap_or(0.0)));
     }
 
-    /// Takes the next sample.
+    /// Observes the next sample.
     pub fn observe(&mut self, values: [f32; SIGNALS]) {
         let mut values_left = values.into_iter();
         let seen =

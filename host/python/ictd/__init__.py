@@ -6,7 +6,7 @@
     >>> ictd.Model.universal(gamma=0.9).values(phi, reward, query=task.phi).shape
     (10,)
 
-The same numbers, to the bit, as the command line's on every machine.
+Results are bit-identical to the command line's, on every machine.
 """
 
 from . import tasks

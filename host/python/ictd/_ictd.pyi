@@ -10,10 +10,10 @@ Singles = NDArray[np.float32]
 
 @final
 class Model:
-    """A transformer with fixed weights, or a classical algorithm in its place.
+    """A transformer with fixed weights, or a classical algorithm with the same interface.
 
-    It takes 1 to 64 features. It can be pickled and copied. Errors are `ValueError`, naming the argument, and `FloatingPointError` in a thread
-    whose arithmetic is not IEEE 754's (a library has set flush-to-zero).
+    It accepts 1 to 64 features. It can be pickled and copied. Errors are `ValueError`, naming the argument, and
+    `FloatingPointError` in a thread whose arithmetic is not IEEE 754's (a library has set flush-to-zero).
     """
 
     @staticmethod
@@ -26,7 +26,7 @@ class Model:
     def td_lambda(
         d: int, trace_decay: float = 0.5, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9
     ) -> Model:
-        """Each layer is a step of batch TD(lambda), under the mask with that trace decay."""
+        """Each layer is a step of batch TD(lambda), under the mask with this trace decay."""
     @staticmethod
     def online_td(
         lambda_: float = 0.9, alpha: float = 0.1, gamma: float = 0.9, true_online: bool = True
@@ -36,7 +36,7 @@ class Model:
     def recursive_lstd(
         lambda_: float = 0.9, ridge: float = 0.3, retention: float = 0.9998, gamma: float = 0.9
     ) -> Model:
-        """Recursive LSTD(lambda): the past shrinks by `retention` with each transition."""
+        """Recursive LSTD(lambda): `retention` multiplies the weight of the past at each transition."""
     @staticmethod
     def batch_td(
         lambda_: float = 0.0, alpha: float = 0.2, iterations: int = 15, gamma: float = 0.9
@@ -60,11 +60,11 @@ class Model:
     ) -> Model:
         """A trained model: .safetensors, data.npz, a stored model, or the folder of a run (its seed `seed`) or seed.
 
-        Raises `FileNotFoundError`, or `ValueError` naming the file and what it should hold.
+        Raises `FileNotFoundError`, or `ValueError` naming the file and the expected content.
         """
     @property
     def gamma(self) -> float:
-        """The discount."""
+        """The discount gamma."""
     @property
     def layers(self) -> int | None:
         """Layers L, or iterations; None for an algorithm that has neither."""
@@ -84,9 +84,9 @@ class Model:
     ) -> Array:
         """The values, (m,), of the states `query`, (m, d), or of all rows of `phi`, in the context of n transitions.
 
-        phi: (n, d) with phi_next (n, d); or (n + 1, d) alone, a trajectory whose every row follows the one before.
-        reward: (n,) or (n, 1). terminal, end: (n,), true where the next state ends the episode (its value is 0), or where the
-        episode is cut. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
+        phi: (n, d) with phi_next (n, d); or only (n + 1, d), a trajectory in which each row follows the one before.
+        reward: (n,) or (n, 1). terminal, end: (n,), true where the next state is terminal (its value is 0), or where the
+        episode is truncated. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
         """
     def weights(
         self,
@@ -105,25 +105,25 @@ class Context:
     """The state of a model on a stream of transitions, in constant memory.
 
     d: the number of features, 1 to 64. model: the universal one, with gamma = 0.9, by default. retention: in (0, 1),
-    the past shrinks by that with each transition; by default all is remembered. It can be pickled and copied; threads that share
-    it wait for each other.
+    multiplies the weight of the past at each transition; by default nothing is forgotten. It can be pickled and copied;
+    threads that share it wait for each other.
     """
 
     def __new__(cls, d: int, model: Model | None = None, retention: float | None = None) -> Context: ...
     def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None, rho: float = 1.0) -> None:
-        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows.
+        """Observes a transition: (d,), a number, (d,). phi_next is None if the next state is terminal.
 
-        rho: pi(A|S) / b(A|S), if a policy b acted and the values of another one, pi, are asked for (per-decision importance
-        sampling); a model that reads a context takes it.
+        rho: the importance ratio pi(A|S) / b(A|S) of the target policy pi and the behaviour policy b (per-decision
+        importance sampling); only a model that reads a context accepts another one than 1.
         """
     def end_episode(self) -> None:
-        """The next transition does not follow the last one."""
+        """Ends the episode: the next transition does not follow the last one."""
     def clear(self) -> None:
         """Forgets everything."""
     def copy(self) -> Context:
         """Returns an independent copy."""
     def __len__(self) -> int:
-        """How many transitions there were."""
+        """The number of transitions observed."""
     def weights(self) -> Array:
         """w, (d,), of v(s) = <w, phi(s)>. `ValueError` before the first transition."""
     @overload
@@ -134,13 +134,13 @@ class Context:
 
 @final
 class Predictor:
-    """Predicts what is coming of signals, with a band, and says how surprising each sample was; in constant memory.
+    """Predicts signals with a band, and measures how surprising each sample is, in constant memory.
 
-    horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: a predictor is made for each, and none knows
-    of the others. limits: (low, high) of what the sensor can measure; samples outside of them are never learned from.
-    dtype: the type that samples and answers are rounded to; with "float32" the answers are the C library's (`core/c`), bit
-    for bit, and each reads the state that the other stores. It can be pickled and copied; threads that share it
-    wait for each other.
+    horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: their number; each has an independent
+    predictor. limits: the range (low, high) of the sensor; the predictor never learns from samples outside it.
+    dtype: the precision of samples and results; with "float32" the results are bit-identical to the C library's
+    (`core/c`), and each reads the state that the other stores. It can be pickled and copied; threads that share it wait
+    for each other.
     """
 
     def __new__(
@@ -156,28 +156,26 @@ class Predictor:
     def signals(self) -> int:
         """The number of signals."""
     def observe(self, x: ArrayLike | None) -> Predictions:
-        """Takes the next sample of each signal, (signals,), or one number; None, NaN or masked where it is missing."""
+        """Observes the next sample of each signal, (signals,) or one number; None, NaN or masked if missing."""
     def run(self, x: ArrayLike) -> Predictions:
-        """Takes T samples, (T, signals), or (T,) of one signal, as `observe` does one after the other; masked or NaN where one
-        is missing."""
+        """Observes T samples in order, (T, signals), or (T,) of one signal; NaN or a masked entry is a missing sample."""
     def reset(self) -> None:
         """Forgets all that was observed."""
     def to_bytes(self) -> bytes:
-        """The whole state, each signal's as C's `ictd_predictor_to_bytes` stores it."""
+        """The whole state, for each signal in the format of C's `ictd_predictor_to_bytes`."""
     @staticmethod
     def from_bytes(data: bytes) -> Predictor:
-        """A predictor that goes on where the stored one stood, to the same bits. `ValueError` for damaged bytes."""
+        """A predictor that continues from the stored state, bit for bit. `ValueError` for damaged bytes."""
 
 @final
 class Predictions:
-    """What a predictor says after each sample: arrays with T in front if there were many.
+    """A predictor's outputs after each sample: arrays, with a leading axis T after `run`.
 
-    value, (signals, horizons): the weighted mean of the samples that follow, in the signal's unit; horizon h weighs the
-    k-th by (1 - 1/h)^k. low, high: the band in which it lies nine times in ten, infinite while nothing is known. known: true
-    once the band has ends.
-    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. depth: the same as -ln p,
-    which does not saturate. recent: the largest surprise of the 25 to 50 samples before. status: 0 for a sample that was
-    taken, 1 for one that is missing, 2 for one that was held back, 3 for a level that moved.
+    value, (signals, horizons): the weighted mean of the next samples, in the signal's unit; horizon h weighs the k-th by
+    (1 - 1/h)^k. low, high: the 90 % band of this mean, infinite while it is not known. known: true once the band is finite.
+    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. depth: the surprise as
+    -ln p, which does not saturate. recent: the largest surprise of the 25 to 50 samples before. status: 0 for an accepted
+    sample, 1 for a missing one, 2 for one held back as an outlier, 3 for a level shift.
     """
 
     @property
@@ -208,7 +206,7 @@ class Task:
 
     Your own: p, (m, m), the probability of going from row to column; reward, (m,), the (expected) reward on leaving a state;
     phi, (m, d), its features, one-hot states by default; p0, (m,), the initial distribution, uniform by default; terminal,
-    (m,), true for states that end an episode: their value, features and reward are 0, and the next episode starts by p0.
+    (m,), true for states that end an episode: their value, features and reward are 0, and the next episode starts from p0.
     gamma: the discount. `ictd.train(tasks=[...])` trains on tasks. It can be pickled and copied.
     """
 
@@ -285,6 +283,6 @@ def train(
 ) -> list[dict[str, Any]]: ...
 
 def main() -> NoReturn:
-    """The command line `ictd`, of the arguments in `sys.argv`; ends the process with its exit code."""
+    """Runs the command line `ictd` with `sys.argv`; exits the process with its exit code."""
 
 __version__: str

@@ -17,14 +17,14 @@ Features = Callable[[Any], NDArray[np.floating[Any]]]
 
 
 class PredictValue(gym.Wrapper):
-    """Predicts, at each step, the discounted sum of the rewards that follow, whatever policy acts.
+    """Predicts, at each step, the return (the discounted sum of the next rewards) of the policy that acts.
 
     `info["value"]` of `reset` and `step` is the value of the state just reached, predicted from all transitions seen
-    so far, in this episode and those before; 0.0 before the first one, and of a state that ends an episode. A step after the
-    end of an episode begins another one and is no transition, as in environments that reset themselves.
+    so far, in this and earlier episodes; 0.0 before the first one, and in a terminal state. A step after the end of an
+    episode begins another one and is not a transition, as in environments that reset themselves.
 
-    env: observations must be a vector. model: the universal one by default, with `gamma`. retention: by default all
-    transitions count; below 1 the past shrinks by that with each, for policies that change. features: from an
+    env: observations must be a vector. model: the universal one by default, with `gamma`. retention: as in `Context`;
+    below 1 for policies that change. features: from an
     observation to a vector of at most 64 features; by default 1 and the observation.
     """
 
@@ -48,7 +48,7 @@ class PredictValue(gym.Wrapper):
 
     @property
     def context(self) -> Context | None:
-        """What was seen so far; None before the first `reset`."""
+        """The context of all transitions so far; None before the first `reset`."""
         return self._context
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -56,7 +56,7 @@ class PredictValue(gym.Wrapper):
         self._phi = np.asarray(self._features(observation), dtype=np.float64)
         if self._context is None:
             self._context = Context(len(self._phi), self._model, self._retention)
-        # A reset in the middle of an episode cuts it.
+        # A reset in the middle of an episode truncates it.
         self._context.end_episode()
         self._has_ended = False
         return observation, {**info, "value": self._value()}
@@ -80,11 +80,11 @@ class PredictValue(gym.Wrapper):
 
 
 class PredictValues(gym.vector.VectorWrapper):
-    """`PredictValue` for a vector environment: `info["value"]` is an array, (num_envs,), of values that are each predicted
-    from that environment's own transitions.
+    """`PredictValue` for a vector environment: `info["value"]` is an array, (num_envs,), of values, each predicted
+    from its environment's own transitions.
 
-    Every mode of resetting is known (`metadata["autoreset_mode"]`): the step after an end is no transition where that step
-    resets, and the last state of an episode is `info["final_obs"]` where the same step does. env: observations must be
+    Every `metadata["autoreset_mode"]` is supported: if the step after an end resets, it is not a transition; if the same
+    step does, the last state of an episode is `info["final_obs"]`. env: observations must be
     vectors; the other arguments are those of `PredictValue`.
     """
 
@@ -108,7 +108,7 @@ class PredictValues(gym.vector.VectorWrapper):
 
     @property
     def contexts(self) -> list[Context]:
-        """What each environment has shown so far; empty before the first `reset`."""
+        """The context of each environment; empty before the first `reset`."""
         return self._contexts
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -158,10 +158,11 @@ class Act:
     of the context's weights w. Actions are epsilon-greedy: the share of random ones is 10 d / (10 d + n), with d features of
     states and actions and n transitions so far, and at least `epsilon`.
 
-    env: a finite number of actions; observations are numbers of states (of which each is a feature), or vectors. model: the
-    universal one by default, with `gamma`; any other whose values are linear in the features. retention: as in `Context`; below 1
-    the past is forgotten, as the policy changes. features: from an observation to a vector; states times actions must not exceed the
-    features that `Context` takes. interval: steps between reads of the context; each episode ends with one, too.
+    env: a finite number of actions; observations are numbers of states (each is one feature), or vectors. model: the
+    universal one by default, with `gamma`; any other whose values are linear in the features. retention: as in `Context`;
+    below 1 the past is forgotten, as the policy changes. features: from an observation to a vector; its size times actions
+    must not exceed the features that `Context` accepts. interval: steps between reads of the context, which is also read at
+    the end of each episode.
 
         >>> import gymnasium, ictd.gymnasium
         >>> agent = ictd.gymnasium.Act(gymnasium.make("FrozenLake-v1"))
@@ -201,11 +202,11 @@ class Act:
 
     @property
     def context(self) -> Context | None:
-        """What was seen so far, of d features of a state in the block of each action; None before the first episode."""
+        """The context of all transitions so far, with a block of state features per action; None before the first episode."""
         return self._context
 
     def learn(self, episodes: int) -> NDArray[np.float64]:
-        """Acts in episodes and learns from each transition; returns the sum of rewards of each, (episodes,)."""
+        """Acts in episodes and learns from each transition; returns the undiscounted return of each, (episodes,)."""
         return np.array([self._episode() for _ in range(episodes)])
 
     def values(self, observation: Any) -> NDArray[np.float64]:
@@ -213,7 +214,7 @@ class Act:
         return self._values(self._state(observation))
 
     def greedy(self, observation: Any) -> int:
-        """The action of the largest value; one of them at random if there are several."""
+        """The greedy action; ties are broken at random."""
         return self._first + self._best(self._state(observation))
 
     def _episode(self) -> float:
@@ -240,7 +241,7 @@ class Act:
         try:
             self._weights = context.weights()
         except ValueError:
-            # A system without a solution yet: the values stay as they are.
+            # The system has no solution yet: the values do not change.
             pass
 
     def _state(self, observation: Any) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The judge of value functions, of whatever library: is it TD, and how wrong is it?"""
+"""Evaluates value functions of any library: the algorithms that explain them, and their errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._ictd import Contexts, Model, Task
 
 __all__ = ["Verdict", "judge"]
 
-#: Half of the difference of a query's feature, of which the values' differences are the gradient.
+#: The step in a query's features of the central differences that give the gradients.
 STEP = 1e-2
 
 ValueFunction = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], ArrayLike]
@@ -22,17 +22,17 @@ ValueFunction = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the judge says, as means over the contexts that fitted nothing."""
+    """The metrics of a value function: means over the contexts that did not fit step sizes."""
 
-    #: The value difference sum_s d(s) (v(s) - v_TD(s))^2, the implicit weight similarity and the sensitivity similarity, beside
-    #: as many iterations of TD(0) as there are layers, with the step sizes that explain most.
+    #: The value difference sum_s d(s) (v(s) - v_TD(s))^2, the implicit weight similarity and the sensitivity similarity,
+    #: compared with iterations of TD(0), one per layer, with the step sizes that explain most.
     vd: float
     iws: float
     ss: float
-    #: The share of |v|^2 that each algorithm's iterations explain: "TD(0)" and its rivals; negative if worse than 0.
+    #: The share of |v|^2 that each algorithm's iterations explain: "TD(0)" and the others; negative if worse than 0.
     explained: dict[str, float]
     #: Mean squared value errors by context length, columns for `pandas.DataFrame`: `length`; `model`, the function's;
-    #: `zero`, predicting 0; `td0`, TD(0) with the step sizes that are best for the truth; `lstd`, LSTD(0).
+    #: `zero`, predicting 0; `td0`, TD(0) with the best step sizes for the true values; `lstd`, LSTD(0).
     msve: dict[str, NDArray[np.float64]]
 
     def __repr__(self) -> str:
@@ -53,11 +53,11 @@ def judge(
     lengths: Sequence[int] | None = None,
     seed: int = 0,
 ) -> Verdict:
-    """Judges a value function on contexts of fresh tasks, the same ones for the same recipe and seed.
+    """Evaluates a value function on contexts of fresh tasks; equal recipes and seeds give equal contexts.
 
     function: a `Model`, or a function of phi, (B, n + 1, d), reward, (B, n), and query, (B, m, d), that returns the values of
-    the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as `ictd.train` takes
-    them; `layers` (1 to 4) says how many iterations are compared. lengths: of the contexts whose errors are measured.
+    the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as for
+    `ictd.train`; `layers` (1 to 4) is the number of iterations compared. lengths: the context lengths of the errors.
     """
     found = Contexts(of_tasks.settings(recipe), list(tasks) if tasks is not None else None, contexts, seed)
     phi, reward, query = found.arrays()

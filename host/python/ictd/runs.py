@@ -1,4 +1,4 @@
-"""Training runs: made here, or read from the folder of one that the command line made."""
+"""Training runs: of `train`, or read from the folder of a run of the command line."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["SeedRun", "load_run", "table", "train"]
 
 @dataclass(frozen=True, eq=False)
 class SeedRun:
-    """What one seed of a run has learned, with the T points of its log and its S stored layers (1 or L)."""
+    """The result of one seed of a run, with the T points of its log and its S stored layers (1 or L)."""
 
     seed: int
-    #: Of the final parameters' bits: equal on every machine.
+    #: The digest of the final parameters' bits: equal on every machine.
     digest: str
     #: Columns of length T: `tasks`, `alpha`, `loss`, `vd`, `iws`, `ss`, `msve`; for `pandas.DataFrame`.
     metrics: dict[str, NDArray[Any]]
     #: P, (T, S, 2 d + 1, 2 d + 1); S is 0 for an RNN.
     p: NDArray[np.float32]
-    #: Q, of the same shape.
+    #: Q, with the shape of P.
     q: NDArray[np.float32]
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ class SeedRun:
         return f"<ictd.SeedRun seed={self.seed}, digest={self.digest}, {tasks} tasks, {logged} log points>"
 
     def model(self, gamma: float = 0.9, layers: int | None = None, trace_decay: float = 0.0) -> _ictd.Model:
-        """The transformer with linear attention that was trained. layers: L, where all share one layer."""
+        """The transformer with linear attention that was trained. layers: L, if all share one layer."""
         return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, trace_decay=trace_decay)
 
 
@@ -58,11 +58,11 @@ def train(
     """Trains by multi-task TD (Algorithm 1): one result for each seed, in ascending order.
 
     recipe: the options of the command line's `train` by name (`{"layers": 1, "batch_size": 32}`; a range is a pair, several
-    tasks are a list); what is left out is the paper's main experiment. tasks: your own, each drawn with the same probability,
-    which decide `dim` and `gamma`; `{"task": "FILE.npz"}` reads them from a file. folder: where the run is kept, in a folder
-    named after its recipe, as the command line's `--out` does it; what is there goes on, and finished seeds are read. progress:
-    a line on stderr. threads: by default one for each processor; no bit depends on it. on_log: called with a seed and its
-    metrics at each point of its log, from other threads; an exception in it ends the run, and so does Ctrl-C, with
+    tasks are a list); the defaults are the paper's main experiment. tasks: your own, each drawn with the same probability,
+    which decide `dim` and `gamma`; `{"task": "FILE.npz"}` reads them from a file. folder: keeps the run in a folder named
+    after its recipe, like the command line's `--out`; resumes a run that has begun, and reads finished seeds. progress:
+    a line on stderr. threads: by default one for each processor; results do not depend on it. on_log: called with a seed
+    and its metrics at each point of its log, from other threads; an exception in it ends the run, and so does Ctrl-C, with
     `KeyboardInterrupt`. `ValueError` names the setting that cannot be used.
     """
     if threads is None:
@@ -78,7 +78,7 @@ def train(
 
 
 class _Progress:
-    """Writes to stderr how far all seeds are, at each point of a log."""
+    """Writes the progress of all seeds to stderr, at each point of a log."""
 
     def __init__(self, each: str, seeds: int, on_log: Callable[[int, dict[str, float]], object] | None) -> None:
         self._of = f"of {each} tasks" if seeds == 1 else f"of {seeds} x {each} tasks"
@@ -98,7 +98,7 @@ class _Progress:
 def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
     """The seeds in the folder of a run of the command line's `train`, in ascending order.
 
-    Raises `FileNotFoundError` if the folder or a seed's log is not there, `ValueError` if it is no run's.
+    Raises `FileNotFoundError` if the folder or a seed's log is missing, `ValueError` if it is not a run's.
     """
     folder = Path(path)
     manifest = (folder / "run.json").read_text()
@@ -126,7 +126,7 @@ def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
 
 
 def table(runs: Iterable[SeedRun]) -> dict[str, NDArray[Any]]:
-    """The metrics of all seeds under each other, with a column `seed`: for `pandas.DataFrame`."""
+    """The metrics of all seeds, concatenated, with a column `seed`: for `pandas.DataFrame`."""
     runs = list(runs)
     columns = {"seed": np.concatenate([np.full(len(run.metrics["tasks"]), run.seed) for run in runs])}
     for name in runs[0].metrics:

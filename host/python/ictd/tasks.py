@@ -1,4 +1,4 @@
-"""Tasks as arrays: the trainer's own stream for other networks, and files of tasks for the command line."""
+"""Tasks as arrays: the trainer's batches for other networks, and files of tasks for the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Batch", "batch", "batches", "load", "prompts", "save"]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """W windows of n transitions that slide along a trajectory of one task, as the trainer takes them."""
+    """W windows of n transitions that slide along a trajectory of one task, as in training."""
 
     #: The batch's number, from 0. Each task of a recipe has `batches` of them, 5 by default.
     number: int
@@ -39,9 +39,9 @@ class Batch:
 def batches(
     seed: int = 0, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None, start: int = 0
 ) -> Iterator[Batch]:
-    """The batches that `ictd.train(recipe, [seed])` trains on, in its order and without end, from number `start` on.
+    """The batches that `ictd.train(recipe, [seed])` trains on, in order and without end, from number `start`.
 
-    recipe, tasks: as `ictd.train` takes them. `ValueError` names the setting that cannot be used.
+    recipe, tasks: as for `ictd.train`. `ValueError` names the setting that cannot be used.
     """
     stream = Batches(settings(recipe), list(tasks) if tasks is not None else None, seed)
     n, gamma = stream.context_length, stream.gamma
@@ -60,7 +60,7 @@ def batches(
 def batch(
     seed: int, number: int, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None
 ) -> Batch:
-    """One batch of `batches`. Those before it are drawn, too: take an iterator for many."""
+    """One batch of `batches`. Earlier batches are drawn, too: use an iterator for many."""
     return next(batches(seed, recipe, tasks=tasks, start=number))
 
 
@@ -80,7 +80,7 @@ def prompts(phi: ArrayLike, reward: ArrayLike, query: ArrayLike, gamma: float) -
 
 
 def save(path: str | os.PathLike[str], tasks: Sequence[Task]) -> None:
-    """Writes tasks of as many states and features to an .npz file, for the command line's `--task FILE.npz`."""
+    """Writes tasks with equal numbers of states and features to an .npz file, for the command line's `--task FILE.npz`."""
     parts = ("p", "reward", "phi", "p0", "terminal")
     if not tasks:
         raise ValueError("tasks: none; expected at least one")
@@ -93,9 +93,9 @@ def save(path: str | os.PathLike[str], tasks: Sequence[Task]) -> None:
 
 
 def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:
-    """The tasks of an .npz file; gamma: their discount, where the file does not say it.
+    """The tasks of an .npz file; gamma: their discount, if the file has none.
 
-    Raises `FileNotFoundError`, or `ValueError` naming the array that is no task's.
+    Raises `FileNotFoundError`, or `ValueError` naming the array that does not define tasks.
     """
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
@@ -110,7 +110,7 @@ def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:
 
 
 def settings(recipe: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """A recipe as the command line types it: a pair is a range, a list the names of several tasks."""
+    """A recipe as command-line options: a pair is a range, a list the names of several tasks."""
 
     def text(value: Any) -> str:
         if isinstance(value, tuple) and len(value) == 2:

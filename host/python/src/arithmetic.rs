@@ -1,13 +1,13 @@
-//! Numbers are the same everywhere only where arithmetic is IEEE 754's: some libraries change that for a whole
-//! thread.
+//! Checks that a thread's arithmetic is IEEE 754's, as some libraries change it for a whole thread: results would then differ
+//! from those elsewhere.
 
 use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 
-/// Refuses to compute in a thread that flushes subnormal numbers to zero or does not round to nearest.
+/// Rejects a thread that flushes subnormal numbers to zero or does not round to nearest.
 ///
 /// # Errors
-/// `FloatingPointError`, saying which.
+/// `FloatingPointError`, which names the deviation.
 pub(crate) fn check() -> PyResult<()> {
     ictd_core::environment().map_err(|found| {
         PyFloatingPointError::new_err(format!(

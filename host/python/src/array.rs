@@ -1,4 +1,4 @@
-//! Numbers that Python passes, as numpy users have them: what is none is refused by the name of the argument.
+//! Converts arguments from Python to numbers; an error names the argument.
 
 use numpy::ndarray::Array;
 use numpy::{
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
-/// Integers from here on are not all numbers of double precision.
+/// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 
 /// Numbers, row by row.
@@ -29,10 +29,10 @@ pub(crate) fn tuple(shape: &[usize]) -> String {
     format!("({}{comma})", extents.join(", "))
 }
 
-/// Returns the numbers of an argument. Masked entries are NaN where numbers may be missing, and refused elsewhere.
+/// Returns the numbers of an argument. Masked entries become NaN if numbers `may_miss`, and are rejected otherwise.
 ///
 /// # Errors
-/// `ValueError` for what is no array of real numbers: complex numbers, dates, text, integers that would be rounded.
+/// `ValueError` for anything but real numbers: complex numbers, dates, text, integers that would be rounded.
 pub(crate) fn numbers(name: &str, given: &Bound<'_, PyAny>, may_miss: bool) -> PyResult<Numbers> {
     if let Ok(number) = given.cast_exact::<PyFloat>() {
         return Ok(Numbers { shape: vec![], data: vec![number.extract()?] });
@@ -115,7 +115,7 @@ impl Numbers {
         }
     }
 
-    /// Refuses NaN and infinities.
+    /// Rejects NaN and infinities.
     pub(crate) fn finite(self, name: &str) -> PyResult<Self> {
         match self.data.iter().position(|x| !x.is_finite()) {
             Some(at) => {
@@ -129,10 +129,10 @@ impl Numbers {
     }
 }
 
-/// Returns marks of n transitions; false without any.
+/// Returns the marks of n transitions; all false without an argument.
 ///
 /// # Errors
-/// `ValueError` for another number of marks, and for what is neither true nor false.
+/// `ValueError` for another number of marks, and for a mark that is neither true nor false.
 pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<bool>> {
     let Some(given) = given else { return Ok(vec![false; n]) };
     let marks = numbers(name, given, false)?.column(name, &format!("({n},)"))?;
@@ -153,7 +153,7 @@ pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> P
 /// Returns numbers as an array.
 ///
 /// # Errors
-/// `ValueError` for another number of them.
+/// `ValueError` if the shape has another size.
 pub(crate) fn shaped<'py, T: Element + Copy>(
     py: Python<'py>,
     shape: &[usize],

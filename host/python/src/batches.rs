@@ -1,4 +1,4 @@
-//! The batches that the trainer trains on, one after the other.
+//! The trainer's batches, in order.
 
 use crate::arithmetic;
 use crate::array::shaped;
@@ -28,7 +28,7 @@ pub(crate) struct Batch {
     values: Vec<f32>,
 }
 
-/// The batches of a seed, in the order in which the trainer trains on them.
+/// The batches of a seed, in the trainer's order.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchStream {
     tasks: RecipeTasks,
@@ -43,9 +43,8 @@ fn invalid<T>(setting: &'static str, reason: &str) -> Result<T, InvalidSetting> 
 }
 
 impl BatchStream {
-    /// Returns the stream of a seed, at its beginning.
-    /// Errors: as [`Recipe::check`]; [`InvalidSetting`] for settings under which batches are no trajectories of one length
-    /// and discount.
+    /// Returns the stream of a seed, at its beginning. Returns [`InvalidSetting`] if [`Recipe::check`] rejects the recipe, if
+    /// contexts differ in length or discount, or if returns are sampled.
     pub(crate) fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
         recipe.check()?;
         let of_one = "expected contexts of one length, one discount, and no sampled returns here";
@@ -67,8 +66,7 @@ impl BatchStream {
         self.number
     }
 
-    /// Returns the next batch.
-    /// Errors: the core's, for a task that cannot be drawn.
+    /// Returns the next batch, or the core's error for a task that cannot be drawn.
     pub(crate) fn next_batch(&mut self) -> Result<Batch, Error> {
         let Recipe { gamma, dim, batches, context_length, batch_size, .. } = self.tasks.0;
         let (gamma, each) = (gamma as f32, batches as u64);
@@ -89,13 +87,13 @@ impl BatchStream {
             batch.features.extend(task.features(*state).iter().take(dim));
         }
         batch.values = vec![f32::NAN; states.len()];
-        // CartPole's are not known.
+        // CartPole's true values are not known.
         let _ = task.true_values(gamma, &states, &mut batch.values);
         Ok(batch)
     }
 }
 
-/// The batches of a seed, one after the other.
+/// The batches of a seed, in order.
 #[pyclass(frozen, module = "ictd._ictd")]
 pub(crate) struct Batches {
     stream: Mutex<BatchStream>,
@@ -127,7 +125,7 @@ impl Batches {
         stream.unwrap_or_else(PoisonError::into_inner).number()
     }
 
-    /// Returns batch `number`, or one that comes later than the last, whose features, rewards and true values it has.
+    /// Returns features, rewards and true values of batch `number`, which must come after the last one returned.
     fn batch<'py>(&self, py: Python<'py>, number: u64) -> PyResult<ThreeArrays<'py>> {
         arithmetic::check()?;
         let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);

@@ -4,8 +4,7 @@ use crate::arithmetic;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
-/// Runs the command line in `sys.argv`, and ends the process: what comes back to Python after Ctrl-C would be a
-/// traceback.
+/// Runs the command line in `sys.argv`, and exits the process: returning to Python after Ctrl-C would print a traceback.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>) -> PyResult<()> {
     arithmetic::check()?;

@@ -7,7 +7,7 @@ use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
 };
 
-/// Returns the problem of an array as that of the argument of its name.
+/// Returns the problem of an array as an error of the argument of that name.
 pub(crate) fn argument(problem: Problem) -> PyErr {
     let text = problem.to_string();
     let name = text.strip_prefix("array `").and_then(|text| text.split_once('`'));
@@ -17,7 +17,7 @@ pub(crate) fn argument(problem: Problem) -> PyErr {
     }))
 }
 
-/// `ValueError` naming the argument or file, `OSError` for what the system refused.
+/// Returns `ValueError` naming the argument or file, or `OSError` for a failed system call.
 pub(crate) fn python(error: Error) -> PyErr {
     match &error {
         Error::Option { option, reason } => {

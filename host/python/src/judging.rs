@@ -1,4 +1,4 @@
-//! The judge of any value function.
+//! The evaluation of any value function.
 
 use crate::arithmetic;
 use crate::array::{numbers, refused, shaped, tuple};
@@ -12,10 +12,10 @@ use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The most contexts.
+/// The largest number of contexts.
 const MOST: usize = 1 << 12;
 
-/// Contexts in fresh tasks, with the truth about each.
+/// Contexts in fresh tasks, with the tasks' true values.
 #[pyclass(frozen, module = "ictd._ictd")]
 pub(crate) struct Contexts {
     recipe: Recipe,
@@ -84,7 +84,7 @@ impl Contexts {
         ))
     }
 
-    /// Judges values, (contexts, m), after the first `length` transitions of each context, and gradients, (contexts, m, d).
+    /// Evaluates values, (contexts, m), after the first `length` transitions of each context, and gradients, (contexts, m, d).
     fn judge<'py>(
         &self,
         py: Python<'py>,

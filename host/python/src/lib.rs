@@ -1,9 +1,10 @@
-//! In-context temporal-difference learning for Python: what `ictd/_ictd.pyi` documents.
+//! In-context temporal-difference learning for Python; `ictd/_ictd.pyi` documents it.
 
 mod arithmetic;
 mod array;
 mod batches;
 mod command_line;
+mod context;
 mod error;
 mod judging;
 mod model;
@@ -30,9 +31,11 @@ mod _ictd {
     #[pymodule_export]
     use crate::command_line::main;
     #[pymodule_export]
+    use crate::context::Context;
+    #[pymodule_export]
     use crate::judging::Contexts;
     #[pymodule_export]
-    use crate::model::{Context, Model};
+    use crate::model::Model;
     #[pymodule_export]
     use crate::predictor::{Predictions, Predictor};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Models and contexts.
+//! Models.
 
 use crate::arithmetic;
 use crate::array::{Numbers, marks, numbers, refused, tuple};
@@ -10,26 +10,24 @@ use ictd::error::{Error, WithContext as _};
 use ictd::model_file::{self, AnyModel};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt as _;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::types::PyBytes;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-type Given<'a, 'py> = &'a Bound<'py, PyAny>;
+pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// The number of the layers of a construction, unless said otherwise.
+/// The default number of layers of a construction.
 const LAYERS: usize = 15;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
 pub(crate) struct Model {
     pub(crate) estimator: Estimator,
-    /// The number of features that it takes, if that is not any.
-    d: Option<usize>,
+    /// The number of features; `None` if the model takes any number.
+    pub(crate) d: Option<usize>,
     name: String,
 }
 
-/// Refuses a number of features beyond what there is room for.
+/// Rejects a number of features outside 1 to [`MAX_FEATURES`].
 pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
     match d {
         1..=MAX_FEATURES => Ok(()),
@@ -37,12 +35,12 @@ pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<(
     }
 }
 
-/// How Python pickles a model: what makes it, and its arguments.
+/// How Python pickles a model: the constructor and its arguments.
 type ReducedModel<'py> =
     (Bound<'py, PyAny>, (String, Option<usize>, f64, usize, Bound<'py, PyBytes>));
 
 impl Model {
-    /// Judges the settings once, with one feature or as many as it takes: every other number of features is alike.
+    /// Checks the settings once, on a stream of d features, or of one: all numbers of features behave alike.
     fn new(
         name: &str,
         d: Option<usize>,
@@ -62,14 +60,18 @@ impl Model {
     }
 
     /// Returns a stream of d features.
-    fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+    pub(crate) fn stream(
+        &self,
+        d: usize,
+        retention: Option<f64>,
+    ) -> Result<Box<dyn Stream>, Error> {
         if retention.is_some() && !self.estimator.has_a_context() {
             return Err(Error::option("retention", "only a model that reads a context has one"));
         }
         self.estimator.stream(d, retention).context("the context")
     }
 
-    /// Returns a stream that has read transitions.
+    /// Returns a stream that has observed transitions.
     fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         let estimator = match gamma {
             Some(gamma) => self.estimator.with_gamma(gamma).context("the model")?,
@@ -80,7 +82,7 @@ impl Model {
         Ok(stream)
     }
 
-    /// Transitions that it can read, in a thread that computes the same bits as the command line.
+    /// Returns transitions that the model can read; rejects a thread whose arithmetic would change the results.
     fn transitions(
         &self,
         phi: &Numbers,
@@ -110,15 +112,15 @@ impl Model {
     }
 }
 
-/// Returns the weights that a stream gives.
-fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
+/// Returns a stream's weights.
+pub(crate) fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
     let nonlinear = "softmax attention: its value is not linear in the features";
     let weights = stream.weights().context("the value function")?;
     weights.ok_or_else(|| Error::option("model", nonlinear))
 }
 
-/// Returns the values that a stream gives.
-fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
+/// Returns a stream's values of the queries.
+pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
     stream.values(queries, &mut values).context("the value function")?;
     Ok(values)
@@ -129,7 +131,7 @@ impl Model {
     #[doc = crate::docstring!("Model.universal")]
     #[staticmethod]
     #[pyo3(signature = (d = None, gamma = 0.9))]
-    fn universal(d: Option<usize>, gamma: f64) -> PyResult<Self> {
+    pub(crate) fn universal(d: Option<usize>, gamma: f64) -> PyResult<Self> {
         if let Some(d) = d {
             check_features("d", d, "")?;
         }
@@ -274,7 +276,7 @@ impl Model {
         Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }
 
-    /// Makes the model that [`Model::__reduce__`] took apart.
+    /// Rebuilds a model from the arguments of [`Model::__reduce__`].
     #[staticmethod]
     #[pyo3(name = "_restore")]
     fn restore(
@@ -313,7 +315,7 @@ impl Model {
         self.d
     }
 
-    fn __repr__(&self) -> String {
+    pub(crate) fn __repr__(&self) -> String {
         let layers = self.layers().map_or(String::new(), |layers| format!(", layers={layers}"));
         format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
     }
@@ -411,144 +413,4 @@ fn transitions(
     let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
     let (from, marks, phi) = ((0..n).collect(), marks.collect(), phi.data.clone());
     Ok(Transitions { d, from, reward, phi_next, marks, phi, rho: None })
-}
-
-#[doc = crate::docstring!("Context")]
-#[pyclass(frozen, module = "ictd")]
-pub(crate) struct Context {
-    d: usize,
-    model: Py<Model>,
-    retention: Option<f64>,
-    stream: Mutex<Box<dyn Stream>>,
-}
-
-/// How Python pickles a context: its class, its arguments, and its state.
-type ReducedContext<'py> =
-    (Bound<'py, PyType>, (usize, Py<Model>, Option<f64>), Bound<'py, PyBytes>);
-
-impl Context {
-    fn row(&self, name: &str, phi: Given) -> PyResult<Vec<f64>> {
-        let row = numbers(name, phi, false)?;
-        if row.shape != [self.d] {
-            let (shape, d) = (tuple(&row.shape), self.d);
-            return Err(refused(name, format!("shape {shape}; expected ({d},)")));
-        }
-        Ok(row.finite(name)?.data)
-    }
-
-    /// Waits until no other thread uses the stream.
-    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
-        self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl Context {
-    #[new]
-    #[pyo3(signature = (d, model = None, retention = None))]
-    fn new(
-        py: Python<'_>,
-        d: usize,
-        model: Option<Py<Model>>,
-        retention: Option<f64>,
-    ) -> PyResult<Self> {
-        let model = match model {
-            Some(model) => model,
-            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
-        };
-        if let Some(own) = model.get().d.filter(|own| *own != d) {
-            return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
-        }
-        check_features("d", d, "")?;
-        let stream = model.get().stream(d, retention).map_err(python)?;
-        Ok(Context { d, model, retention, stream: Mutex::new(stream) })
-    }
-
-    #[doc = crate::docstring!("Context.observe")]
-    #[pyo3(signature = (phi, reward, phi_next, rho = 1.0))]
-    fn observe(
-        &self,
-        py: Python<'_>,
-        phi: Given,
-        reward: Given,
-        phi_next: Option<Given>,
-        rho: f64,
-    ) -> PyResult<()> {
-        arithmetic::check()?;
-        let phi = self.row("phi", phi)?;
-        let phi_next = phi_next.map(|next| self.row("phi_next", next)).transpose()?;
-        let reward = match numbers("reward", reward, false)?.finite("reward")?.data[..] {
-            [reward] => reward,
-            _ => return Err(refused("reward", "expected one number")),
-        };
-        let seen = self.locked(py).observe_weighted(&phi, reward, phi_next.as_deref(), rho);
-        seen.context("observing").map_err(python)
-    }
-
-    #[doc = crate::docstring!("Context.end_episode")]
-    fn end_episode(&self, py: Python<'_>) {
-        self.locked(py).end_episode();
-    }
-
-    #[doc = crate::docstring!("Context.clear")]
-    fn clear(&self, py: Python<'_>) {
-        self.locked(py).clear();
-    }
-
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.locked(py).len() as usize
-    }
-
-    #[doc = crate::docstring!("Context.copy")]
-    fn copy(&self, py: Python<'_>) -> Self {
-        let (model, stream) = (self.model.clone_ref(py), self.locked(py).copy());
-        Context { d: self.d, model, retention: self.retention, stream: Mutex::new(stream) }
-    }
-
-    fn __copy__(&self, py: Python<'_>) -> Self {
-        self.copy(py)
-    }
-
-    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> Self {
-        self.copy(py)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
-        let state = PyBytes::new(py, &self.locked(py).save());
-        (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
-    }
-
-    fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
-        self.locked(py).restore(state).context("the state").map_err(python)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let (model, len) = (self.model.get().__repr__(), self.locked(py).len());
-        let retention = self.retention.map_or(String::new(), |x| format!(", retention={x}"));
-        format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
-    }
-
-    #[doc = crate::docstring!("Context.weights")]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arithmetic::check()?;
-        let stream = self.locked(py);
-        Ok(py.detach(|| weights_of(&**stream)).map_err(python)?.to_pyarray(py))
-    }
-
-    #[doc = crate::docstring!("Context.values")]
-    fn values<'py>(&self, py: Python<'py>, query: Given) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::check()?;
-        let query = numbers("query", query, false)?;
-        if !(1..=2).contains(&query.shape.len()) || query.shape.last() != Some(&self.d) {
-            let (shape, d) = (tuple(&query.shape), self.d);
-            return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
-        }
-        let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
-        let stream = self.locked(py);
-        let values = py.detach(|| values_of(&**stream, &queries)).map_err(python)?;
-        Ok(match axes {
-            1 => values[0].into_pyobject(py)?.into_any(),
-            _ => values.to_pyarray(py).into_any(),
-        })
-    }
 }

@@ -15,10 +15,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How Python pickles: a class, its arguments, and a state.
 type Reduced<'py> = (Bound<'py, PyType>, (Vec<f32>, usize), Bound<'py, PyBytes>);
 
-/// The most horizons; fewer are padded by repeating the last one, as in C.
+/// The largest number of horizons; fewer are padded by repeating the last one, as in C.
 const HORIZONS: usize = 4;
 
-/// What predictors say, row by row and signal by signal.
+/// The predictors' outputs, row by row and signal by signal.
 #[derive(Default)]
 struct Said {
     value: Vec<f64>,
@@ -107,7 +107,7 @@ pub(crate) struct Predictions {
     status: Py<PyArrayDyn<u8>>,
 }
 
-/// How Python pickles predictions: what makes them, and their arrays.
+/// How Python pickles predictions: the constructor, and their arrays.
 type ReducedPredictions<'py> = (Bound<'py, PyAny>, Arrays);
 
 type Arrays = (
@@ -123,7 +123,7 @@ type Arrays = (
 
 #[pymethods]
 impl Predictions {
-    /// Makes the predictions that [`Predictions::__reduce__`] took apart.
+    /// Rebuilds predictions from the arrays of [`Predictions::__reduce__`].
     #[staticmethod]
     #[pyo3(name = "_restore", signature = (*arrays))]
     fn restore(arrays: Arrays) -> Self {
@@ -161,7 +161,7 @@ impl Predictor {
         self.predictors.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes rows of samples. `before`: the shape of what is returned, but for signals and horizons.
+    /// Observes rows of samples. `before`: the leading axes of the returned shapes, before signals and horizons.
     fn take(&self, py: Python<'_>, x: &Numbers, before: &[usize]) -> PyResult<Predictions> {
         arithmetic::check()?;
         let (signals, horizons) = (self.signals, self.horizons.len());
@@ -295,7 +295,7 @@ impl Predictor {
         let byte = |at: usize| data.get(at).copied().unwrap_or(0);
         let word = |at: usize| from_fn(|i| byte(at + i));
         let (mut rest, mut predictors) = (data, Vec::new());
-        // One after the other; each says how long it is.
+        // Predictors are stored in sequence, each with its length.
         while !rest.is_empty() || predictors.is_empty() {
             let read = match byte(5) {
                 8 => OfSamples::from_bytes(rest).map(|p| AnyPredictor::Double(Box::new(p))),
@@ -304,7 +304,7 @@ impl Predictor {
             predictors.push(read.map_err(|e| refused("data", e))?);
             rest = rest.get(u32::from_le_bytes(word(8)) as usize..).unwrap_or(&[]);
         }
-        // The format has them behind its head.
+        // The format stores the horizons after its header.
         let mut horizons: Vec<f32> =
             (0..HORIZONS).map(|h| f32::from_le_bytes(word(12 + 4 * h))).collect();
         horizons.dedup();

@@ -1,4 +1,4 @@
-//! Policy evaluation tasks: drawn at random, or of the caller's arrays.
+//! Policy evaluation tasks: drawn at random, or given as arrays.
 
 use crate::arithmetic;
 use crate::array::{numbers, refused};
@@ -15,10 +15,10 @@ use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
 
-/// The most numbers of a trajectory: a gibibyte.
+/// The largest number of values in a trajectory: a gibibyte.
 const MOST: usize = 1 << 27;
 
-/// Steps between two looks at Ctrl-C.
+/// Steps between two checks for Ctrl-C.
 const STEPS: usize = 1 << 16;
 
 #[doc = crate::docstring!("Task")]
@@ -34,7 +34,7 @@ type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 type Table<'py> = Bound<'py, PyArray2<f64>>;
 type Given<'py> = Option<Bound<'py, PyAny>>;
 
-/// How Python pickles a task: what makes it, and its arguments.
+/// How Python pickles a task: the constructor and its arguments.
 type Reduced<'py> = (
     Bound<'py, PyAny>,
     (Table<'py>, Numbers<'py>, Table<'py>, Numbers<'py>, Bound<'py, PyArray1<bool>>, f64),
@@ -57,7 +57,7 @@ impl Task {
     }
 }
 
-/// Returns tasks as a recipe has them.
+/// Returns tasks in the form of a recipe.
 ///
 /// # Errors
 /// `ValueError` for a task that does not fit the first one.
@@ -152,7 +152,7 @@ impl Task {
         Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
     }
 
-    /// Makes the task that [`Task::__reduce__`] took apart.
+    /// Rebuilds a task from the arguments of [`Task::__reduce__`].
     #[staticmethod]
     #[pyo3(name = "_restore")]
     fn restore<'py>(

@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How soon Ctrl-C is seen.
+/// The interval between checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Seconds between two checkpoints.
 const CHECKPOINTS: Duration = Duration::from_secs(5);
 
-/// Tells a Python function of each log point, and writes what seeds leave in a folder.
+/// Passes each log point to a Python function, and writes the seeds' files to a folder.
 struct Watch<'a> {
     on_log: Option<Py<PyAny>>,
     directory: Option<&'a TrainDirectory>,
@@ -70,7 +70,7 @@ fn invalid(e: InvalidSetting) -> PyErr {
     refused(&e.setting.replace('-', "_"), e.reason)
 }
 
-/// Returns the recipe of settings, for tasks of the caller's, or of a file that they name.
+/// Returns the recipe with these settings, for the caller's tasks or those of a file that the settings name.
 ///
 /// # Errors
 /// `ValueError` naming the setting.
@@ -91,7 +91,7 @@ pub(crate) fn recipe(settings: &Settings, tasks: Option<Vec<Py<Task>>>) -> PyRes
     Ok(recipe)
 }
 
-/// `ictd.train` without its conveniences: each seed as a dictionary.
+/// Trains like `ictd.train`, and returns each seed as a dictionary.
 #[pyfunction]
 pub(crate) fn train<'py>(
     py: Python<'py>,
@@ -102,7 +102,7 @@ pub(crate) fn train<'py>(
     tasks: Option<Vec<Py<Task>>>,
     folder: Option<PathBuf>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    // Threads inherit how this one computes.
+    // Threads inherit this one's floating-point mode.
     arithmetic::check()?;
     let recipe = recipe(&settings, tasks)?;
     let runs = match folder {
@@ -114,7 +114,7 @@ pub(crate) fn train<'py>(
     runs.iter().map(|run| dictionary(py, run)).collect()
 }
 
-/// Trains as the command line does with `--out`: what has begun goes on.
+/// Trains like the command line with `--out`: resumes seeds that have begun.
 fn train_in(
     py: Python<'_>,
     out: &std::path::Path,
@@ -219,7 +219,7 @@ fn dictionary<'py>(py: Python<'py>, run: &SeedRun) -> PyResult<Bound<'py, PyDict
     Ok(found)
 }
 
-/// (log points, stored layers, K, K).
+/// Returns P or Q, (log points, stored layers, K, K).
 fn matrices<'py>(
     py: Python<'py>,
     run: &SeedRun,

@@ -20,8 +20,9 @@ use std::path::PathBuf;
 
 /// Transformers that learn temporal-difference methods in context.
 ///
-/// Without a command: the main job, `verify`, `demo`, `reproduce figure-2`, which trains 30 seeds, and one layer with 10:
-/// the paper's three questions, answered with what is measured. Figures and numbers go to --out, results to stdout, progress to stderr.
+/// Without a command, `ictd` runs the main job: `verify`, `demo`, `reproduce figure-2` (30 seeds) and one layer (10 seeds). It
+/// answers the paper's three questions with measurements. Figures and numbers go to --out, results to stdout, progress to
+/// stderr.
 ///
 /// The paper: Wang, Blaser, Daneshmand, Zhang, "Transformers Can Learn Temporal Difference Methods
 /// for In-Context Reinforcement Learning" (ICLR 2025).
@@ -32,7 +33,7 @@ use std::path::PathBuf;
     disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input, \
-                  101 a defect, 130 interrupted.\n\
+                  101 a defect of ictd, 130 interrupted.\n\
                   Each run writes its config.toml: `ictd --config results/demo/config.toml` \
                   repeats it bit for bit."
 )]
@@ -53,7 +54,6 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Demo(Demo),
@@ -78,7 +78,6 @@ pub enum Command {
     Completions(completions::Completions),
 }
 
-/// Runs the command.
 pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, Error> {
     let catalogue = catalogue();
     match command {
@@ -110,7 +109,6 @@ pub fn catalogue() -> Catalogue {
     Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
 }
 
-/// Returns the clap command.
 pub fn clap_command() -> clap::Command {
     // A value such as `-1` belongs to its option, whose range check then explains it.
     fn accept_negative_numbers(command: clap::Command) -> clap::Command {

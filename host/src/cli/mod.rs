@@ -1,4 +1,4 @@
-//! The command line: what is typed, or stands in a config file, becomes a command.
+//! The command line: parses typed arguments, and those of a config file, into a command.
 
 pub mod command;
 pub mod config_file;
@@ -12,14 +12,11 @@ use usage::one_line;
 
 /// The request that the arguments make.
 pub enum Parsed {
-    /// Help or the version.
     Text(String),
-    /// A command.
     Command(Box<Cli>),
 }
 
 /// Parses arguments, with those of a `--config` file put before the typed ones.
-/// Errors: [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
     // A config.toml, and the object of --json, hold text.
     if let Some(argument) = arguments.iter().find(|argument| argument.to_str().is_none()) {

@@ -1,45 +1,21 @@
-//! Reads the arguments before clap sees them, and says what clap refuses in one line that names the option and
-//! what is expected.
+//! Says what clap refuses in one line that names the option and what is expected.
 
 use super::command::{clap_command, without_effect};
+use clap::ArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-/// Finds the command, the first argument that is neither an option nor the value of one, with its place; and the value of
-/// `--config`.
-pub(super) fn typed<'a>(
-    root: &'a clap::Command,
-    arguments: &[OsString],
-) -> (Option<(usize, &'a clap::Command)>, Option<PathBuf>) {
-    let takes_value = |option: &str| {
-        let named = root.get_arguments().find(|arg| arg.get_long() == Some(option));
-        named.is_some_and(|arg| arg.get_action().takes_values())
-    };
-    let (mut found, mut config, mut words) = (None, None, 0);
-    let mut rest = arguments.iter().enumerate().skip(1);
-    while let Some((index, argument)) = rest.next() {
-        let option = argument.to_str().filter(|a| a.starts_with('-'));
-        let Some(option) = option.map(|option| option.trim_start_matches('-')) else {
-            words += 1;
-            let command = root.find_subcommand(argument).filter(|_| words == 1);
-            found = found.or(command.map(|command| (index, command)));
-            continue;
-        };
-        let (option, value) = match option.split_once('=') {
-            Some((option, value)) => (option, Some(value.into())),
-            // Without a value clap refuses the arguments, and says so.
-            None if takes_value(option) => (option, rest.next().map(|(_, value)| value.into())),
-            None => continue,
-        };
-        if option == "config" {
-            config = value;
-        }
-    }
-    (found, config)
+/// Returns what clap understands of the arguments, up to the first mistake in them.
+pub(super) fn partial(arguments: &[OsString]) -> Option<ArgMatches> {
+    clap_command().ignore_errors(true).try_get_matches_from(arguments).ok()
 }
 
-/// clap's error in one line that names the option and what is expected.
+/// Returns the name of the typed command.
+pub(super) fn command_of(arguments: &[OsString]) -> Option<String> {
+    partial(arguments)?.subcommand_name().map(str::to_owned)
+}
+
+/// Returns clap's error as one line that names the option and what is expected.
 pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => s.clone(),
@@ -93,9 +69,10 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
 /// Returns the options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
-    let (command, _) = typed(&root, arguments);
-    let refused = command.map_or(&[][..], |(_, command)| without_effect(command.get_name()));
-    let own = command.into_iter().flat_map(|(_, command)| command.get_arguments());
+    let name = command_of(arguments).unwrap_or_default();
+    let command = root.find_subcommand(&name);
+    let refused = command.map_or(&[][..], |_| without_effect(&name));
+    let own = command.into_iter().flat_map(clap::Command::get_arguments);
     let names: Vec<_> = own
         .chain(root.get_arguments())
         .filter(|arg| !arg.is_hide_set() && !refused.contains(&arg.get_id().as_str()))

@@ -29,7 +29,7 @@ const DEEPEST: usize = 16;
 /// The most files that are shown on the terminal.
 const SHOWN: usize = 20;
 
-/// Compare two runs or two files: bit-equal or not, and where they first differ
+/// Compare two runs or two files: whether they are bit-equal, and where they first differ
 ///
 /// A and B are two run directories or two files. In run directories all files are compared except
 /// `run.json`, which says how the run went, `report.html`, which shows it, and the lock; the first
@@ -39,9 +39,9 @@ const SHOWN: usize = 20;
 pub struct Compare {
     /// A run directory or a file
     pub a: PathBuf,
-    /// Another
+    /// Another one
     pub b: PathBuf,
-    /// Write figures to DIR in which the curves of both runs lie over each other, those of B dashed
+    /// Write figures to DIR with the curves of both runs, those of B dashed
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
 }
@@ -49,8 +49,6 @@ pub struct Compare {
 /// A differing file and, for the first one only, where it first differs.
 type Difference = (String, Option<String>);
 
-/// Runs the command.
-/// Errors: [`Error::File`] for a path that cannot be read.
 pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let Compare { a, b, figures } = options;
     let is_directory = |path: &Path| match files::is_folder(path) {

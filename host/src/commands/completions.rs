@@ -3,7 +3,7 @@
 use crate::run::report::Report;
 use clap_complete::Shell;
 
-/// Print what a shell needs to complete the command line: `ictd completions bash > FILE`, which the shell then reads
+/// Print the script with which a shell completes the command line: `ictd completions bash > FILE`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Completions {
     /// The shell
@@ -12,7 +12,6 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Prints it.
     pub fn run(&self, mut command: clap::Command) -> Report {
         let (mut script, name) = (Vec::new(), command.get_name().to_owned());
         clap_complete::generate(self.shell, &mut command, name, &mut script);

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::run::report::{Claim, Report, Source, Verdict, table};
 use serde_json::json;
 
-/// Run the determinism kernels and show this machine's digests beside the expected ones
+/// Run the determinism kernels and compare this machine's digests with the expected ones
 ///
 /// Each kernel is a part of the numeric core on fixed seeds: forward passes, constructions, streaming
 /// contexts, short training runs, stored bytes, random streams. Equal digests mean that every bit of
@@ -13,8 +13,6 @@ use serde_json::json;
 #[derive(Clone, Debug, clap::Args)]
 pub struct DigestOptions {}
 
-/// Shows them.
-/// Errors: [`Error::Core`] if a kernel fails.
 pub fn run() -> Result<Report, Error> {
     let list = digests::rows()?;
     let equal = list.iter().all(|row| row.equal);

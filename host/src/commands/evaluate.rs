@@ -35,34 +35,39 @@ const DIVERGES: f64 = 100.0;
 /// The weights that the terminal shows.
 const SHOWN: usize = 6;
 
-/// Shown beside the core's reason when the layers overflow.
+/// The advice that is added to the core's reason if the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
 
 /// Predict the values of states from your own transitions, in context
 ///
-/// The transitions of --data are the transformer's context; no parameter is trained. Without --model its layers
-/// are the paper's construction of TD(lambda). The files have the values of all states in the data (and of
-/// --queries) by the transformer, by the classical algorithm that its layers are compared with (as many
-/// iterations as layers), and by LSTD, which solves for the fixed point directly; the table the weights w of
-/// v(s) = <w, phi(s)> and each value function's TD error on the data. All is computed in f64.
+/// The transitions of --data are the transformer's context; no parameter is trained. Without
+/// --model, its layers are the paper's construction of TD(lambda). The command writes the values of
+/// all states in the data (and of --queries) by three methods: the transformer; the classical
+/// algorithm that its layers are compared with, with as many iterations as layers; and LSTD, which
+/// solves for the fixed point directly. It prints the weights w of v(s) = <w, phi(s)> and each
+/// value function's TD error on the data. All is computed in f64.
 ///
-/// With --task FILE.npz the model is judged in contexts of tasks of your own, whose true values are known: by its distance from
-/// TD(0), by the share of its values that TD(0) and its rivals explain, and by its value error beside others'.
+/// With --task FILE.npz, the command tests the model on tasks of your own, whose true values are
+/// known: its distance from TD(0), the share of its values that TD(0) and other algorithms explain,
+/// and its value error compared with theirs.
 ///
-/// CSV columns, in any order under a header line, separated by `,`, `;` or tabs: phi_0 ...
-/// phi_{d-1} features of the state, d = 1 to 64 reward the reward on leaving it phi_next_0 ...
-/// phi_next_{d-1} features of the next state terminal optional, 1: the next state ends the episode,
-/// its value is 0 end optional, 1: the episode is cut here, though it could go on rho optional: pi(A|S) / b(A|S),
-/// if a policy b acted and the values of another one, pi, are asked for. Without phi_next
-/// columns, the next row is the next state; a row marked `end`, or the last row, then only closes
-/// its episode (its reward may be empty). Lines that begin with # are skipped.
+/// A CSV file has a header line. The separator is `,`, `;` or a tab, and lines that begin with #
+/// are skipped. The columns may have any order:
+///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 64
+///   reward                         the reward on leaving the state
+///   phi_next_0 ... phi_next_{d-1}  features of the next state
+///   terminal                       optional; 1: the next state ends the episode, its value is 0
+///   end                            optional; 1: the episode is cut here, though it could go on
+///   rho                            optional; pi(A|S) / b(A|S), if a policy b acted and the values
+///                                  of another policy, pi, are wanted
+/// Without phi_next columns, the next row is the next state. A row marked `end`, or the last row,
+/// then only closes its episode, and its reward may be empty.
 ///
-/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n), rho (n); query (m, d) if there
-/// are states to ask for.
+/// An npz file has the arrays phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n) and
+/// rho (n), and query (m, d) for further states.
 ///
 /// With `--model universal`, features and rewards may have any scale, and values are available
-/// after the first transition. Otherwise scale the features to about [-1, 1]; with larger ones
-/// lower --alpha.
+/// after the first transition. Otherwise scale the features to about [-1, 1], or lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -82,26 +87,25 @@ pub struct Evaluate {
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
     pub queries: Option<PathBuf>,
-    /// `universal`, the model that ships; or trained parameters: .safetensors, data.npz (with params.json
-    /// beside it), a stored model, the folder of a run (its seed --seed is taken), or that of a seed
+    /// `universal`; or trained parameters: .safetensors, data.npz (with its params.json), a stored
+    /// model, the folder of a run (--seed chooses the seed), or that of a seed
     #[arg(long, value_name = "universal|FILE|DIR")]
     pub model: Option<PathBuf>,
     /// The settings that the model's file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
     pub typed: Typed,
-    /// Learning rate alpha of the construction, and of the algorithm beside it
+    /// Learning rate alpha of the construction, and of the algorithm that is compared with it
     #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
     pub alpha: f64,
     /// Trace decay of the construction; 0 is Theorem 1's TD(0)
     #[arg(long, default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
-    /// The lambda of TD(lambda): the same as a trace decay of gamma lambda
+    /// The lambda of TD(lambda): the trace decay is then gamma lambda
     #[arg(long, conflicts_with_all = ["model", "trace_decay"], value_parser = options::real(0.0..=1.0))]
     pub lambda: Option<f64>,
 }
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: "evaluate",
     figure: "none: the user's own data",
@@ -109,7 +113,6 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// Runs the command.
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
     let estimator = options.estimator(session.seed)?;
@@ -154,14 +157,7 @@ impl Evaluate {
             ..default
         };
         let recipe = tasks::load(recipe, None)?;
-        if let Method::Trained { parameters, .. } = &estimator.method
-            && parameters.feature_dimension() != recipe.dim
-        {
-            let (of_model, d) = (parameters.feature_dimension(), recipe.dim);
-            let reason =
-                format!("d = {of_model} in the model, {d} in the tasks: expected the same");
-            return Err(Error::option("--model", reason));
-        }
+        check_dimension(estimator, recipe.dim, "the tasks")?;
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
         let verdict = session.on_threads(1, || {
             let contexts = contexts(&recipe, JUDGED, session.seed)?;
@@ -301,13 +297,8 @@ impl Evaluate {
             let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
             return Err(Error::file(file, reason));
         }
-        if let Method::Trained { parameters, attention } = &estimator.method {
-            let of_model = parameters.feature_dimension();
-            if of_model != d {
-                let reason =
-                    format!("d = {of_model} in the model, {d} in the data: expected the same");
-                return Err(Error::option("--model", reason));
-            }
+        check_dimension(estimator, d, "the data")?;
+        if let Method::Trained { attention, .. } = &estimator.method {
             if data.rho.is_some() && !estimator.takes_weights() {
                 let reason = "rho: softmax attention takes no weights; expected a model that does";
                 return Err(Error::file(file, reason));
@@ -319,6 +310,18 @@ impl Evaluate {
         }
         let cost = n.saturating_mul(d).saturating_add((2 * d + 1).pow(3));
         model_file::check_depth("--layers", estimator.layers, cost, [WORK, FEW_LAYERS])
+    }
+}
+
+/// Refuses a model of another number of features than d.
+fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Error> {
+    match &estimator.method {
+        Method::Trained { parameters, .. } if parameters.feature_dimension() != d => {
+            let of_model = parameters.feature_dimension();
+            let reason = format!("d = {of_model} in the model, {d} in {of}: expected the same");
+            Err(Error::option("--model", reason))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -36,17 +36,17 @@ const MODEL_FILE: &str = "model.ictd";
 /// Multiplications of a task's comparison: some hundredths of a second.
 const WORK: usize = 50_000_000;
 
-/// Take P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
+/// Import P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
 ///
 /// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the `data.npz` of the
 /// authors' training code (with its `params.json` beside it), any `.npz` with arrays P and Q of shape (2d+1, 2d+1), (L,
-/// 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of a run (its seed --seed is taken), or that of a
+/// 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of a run (--seed chooses the seed), or that of a
 /// seed. In a folder, `data.npz` is preferred, because its log contains alpha. What the file does not state must be
 /// given by options.
 ///
-/// Written are parameters.safetensors, model.ictd (f32, for firmware), records.csv (the
-/// element-wise metrics of every log point, P and Q), and comparison.csv: VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
-/// Boyan's chains that nothing was trained on, in f64.
+/// The command writes parameters.safetensors, model.ictd (f32, for firmware), records.csv (the element-wise metrics of every
+/// log point, P and Q), and comparison.csv: VD, IWS and SS, compared with batch TD with as many iterations as layers, on
+/// --tasks new Boyan's chains, in f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Import {
@@ -60,7 +60,7 @@ pub struct Import {
     /// Learning rate of batch TD [default: alpha at the file's last log point; 1 without a log]
     #[arg(long, value_parser = options::real(0.0..))]
     pub alpha: Option<f64>,
-    /// Context length of the tasks [default: the file's n; 30 if it does not say]
+    /// Context length of the tasks [default: the file's n, else 30]
     #[arg(long, value_parser = options::integer(1..=CONTEXT))]
     pub context: Option<usize>,
     /// States of the tasks
@@ -71,7 +71,6 @@ pub struct Import {
     pub tasks: usize,
 }
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: RUN,
     figure: "App. Element-wise Convergence Metrics, of imported parameters",
@@ -79,7 +78,6 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// Runs the command.
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     experiment::refuse_inside(&ENTRY, session, &options.file)?;
     experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
@@ -186,7 +184,7 @@ impl Import {
     }
 }
 
-/// P and Q at the end, and their elements on the way if the file has a log.
+/// Draws the final P and Q, and their element-wise metrics over training if the file has a log.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, clap::Args)]
 pub struct List {}
 
-/// Lists them.
 pub fn run() -> Report {
     let mut rows = vec![["command", "figure of the paper"].map(str::to_owned)];
     rows.extend(experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned)));

@@ -1,4 +1,4 @@
-//! `ictd` without a command: the paper's three questions, answered by what is measured in one run.
+//! `ictd` without a command: the paper's three questions, answered by the measurements of one run.
 
 use crate::error::Error;
 use crate::experiments::learning::TrainingBudget;
@@ -22,14 +22,13 @@ const ONE_LAYERS_SEEDS: usize = 10;
 const WIDTH: usize = 80;
 
 /// Runs `verify`, `demo`, `figure-2` and, with ten seeds, `one-layer`.
-/// Errors: Theirs, and [`Error::Write`].
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let info = RunManifest::new("main", session);
     let started = std::time::Instant::now();
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
-    // The same bytes for the same seed on any machine: no times, no paths.
+    // Without times and paths, so that the bytes are the same for the same seed on any machine.
     let mut written = report.clone();
     let few = TrainingBudget { seeds: Some(ONE_LAYERS_SEEDS), ..TrainingBudget::default() };
     let all = TrainingBudget::default();

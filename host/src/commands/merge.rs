@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 
 /// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
 ///
-/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out
-/// stays. If a seed is in several places, the copy trained furthest is used; if two disagree on what both have, or a
+/// A DIR is a training run, or a folder with several, such as the --out of `ictd train` and `ictd sweep`. Everything in
+/// --out stays. If a seed is in several places, the copy trained furthest is used; if two disagree on what both have, or a
 /// folder is not what its name and recipe say, the command refuses before anything is written.
 ///
-/// What is left out is named: folders that are no training run, and seeds without a checkpoint. A link, and what cannot be
-/// read, is refused.
+/// The command names what it leaves out: folders that are not training runs, and seeds without a checkpoint. It refuses
+/// links, and what it cannot read.
 ///
-/// Only checkpoints are taken. All other files are written anew from them, so that --out has the bytes of one run with
-/// all seeds; the files about all seeds of a run (results.json, figures) are written where one of the DIRs has them. The
-/// same command once more changes nothing, and goes on if it was interrupted.
+/// Only checkpoints are copied. All other files are written from them, so that --out has the bytes of one run with all
+/// seeds. The files about all seeds of a run (results.json, figures) are written if one of the DIRs has them. The same
+/// command again changes nothing, and continues after an interruption.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Merge {
     /// Runs, or folders that hold runs
@@ -41,7 +41,7 @@ struct MergedRun {
     recipe: Recipe,
     /// The destination comes first.
     places: Vec<TrainDirectory>,
-    /// Those that the runs have, begun or not.
+    /// The seeds of the runs, whether they have begun or not.
     seeds: BTreeSet<u64>,
     /// The seeds that are taken, each with the number of its place.
     taken: Vec<(u64, usize)>,
@@ -102,9 +102,9 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     Ok(runs)
 }
 
-/// Puts a run beside those of its recipe.
+/// Adds a run to those of its recipe.
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
-    // Whose recipe it is stands in the config.
+    // Its config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
     options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
@@ -191,7 +191,7 @@ impl MergedRun {
         self.places[0].has_ended(found)
     }
 
-    /// Writes what was taken, and what is said of all seeds if one of the places says it.
+    /// Writes the copied seeds, and the files about all seeds if one of the places has them.
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);

@@ -1,4 +1,4 @@
-//! The commands that are no single figure of the paper.
+//! The commands other than the single figures of the paper.
 
 pub mod compare;
 pub mod completions;

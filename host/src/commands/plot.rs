@@ -13,19 +13,18 @@ use std::path::{Path, PathBuf};
 /// Draw the figures of a finished run again, from its records, without computing
 ///
 /// DIR is the directory of a run (for example results/demo), or one that holds several. The figures are
-/// written there, beside the records; there is no --out.
+/// written there, next to the records; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Plot {
     /// The directory of a run, with its config.toml
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Write each figure as PDF, too (of a program that was built with `--features pdf`)
+    /// Also write each figure as PDF (if the program was built with `--features pdf`)
     #[arg(long)]
     pub pdf: bool,
 }
 
 /// Draws the run's figures, or those of the runs inside.
-/// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     let mut left_out = Vec::new();
@@ -83,7 +82,7 @@ fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
 
 #[cfg(not(feature = "pdf"))]
 fn pdf(_: &str) -> Result<Vec<u8>, Error> {
-    let reason = "this program cannot: expected one that was built with `--features pdf`";
+    let reason = "this program was built without it: build it with `--features pdf`";
     Err(Error::option("--pdf", reason))
 }
 

@@ -1,4 +1,4 @@
-//! `ictd predict`: predictions of a user's signals, and how good they are beside the classical algorithms.
+//! `ictd predict`: predictions of a user's signals, compared with those of classical algorithms.
 
 mod columns;
 mod found;
@@ -13,7 +13,7 @@ use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::progress;
-use crate::run::records::{RunFiles, Stream};
+use crate::run::records::{RunFiles, Stream, to_csv};
 use crate::run::report::Report;
 use crate::run::session::Session;
 use compute::estimator::Estimator;
@@ -26,52 +26,52 @@ use std::path::{Path, PathBuf};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
 const LARGEST_GAMMA: f64 = 0.9999;
-/// The horizon of that discount.
 const LONGEST: f64 = 10_000.0;
-/// The longest period.
 const LONGEST_PERIOD: usize = 100_000;
 /// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 20_000;
-/// Streams that go on side by side, before their predictions are written.
+/// Streams that are computed side by side before their predictions are written.
 const STREAMS: usize = 64;
-/// Rows that are read at a time: as many as hold so many cells, within these bounds.
+/// The number of cells that are read at a time, and bounds of the number of their rows.
 const CELLS: usize = 1 << 20;
 const LEAST_BLOCK: usize = 256;
 const BLOCK: usize = 8192;
 
 /// Predict the signals of a CSV file as firmware would, and say how good the predictions are
 ///
-/// Reads a file of any length, row by row. At each row, before reading the next, it predicts for
-/// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next 1
-/// / (1 - gamma) rows, its horizon. Afterwards each prediction is judged by what followed:
-/// normalised_error = mean (prediction - return)^2 / variance of the returns over the rows
-/// whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
-/// 50. 1 is the error of predicting the mean of the returns, which nobody knows beforehand.
+/// The command reads a file of any length, row by row. At each row, before reading the next, it
+/// predicts for each column the return: the discounted sum of the values to come,
+/// sum_k gamma^k x_{t+1+k}, about the next 1 / (1 - gamma) rows, its horizon. Later it compares
+/// each prediction with the return that followed:
+///   normalised_error = mean (prediction - return)^2 / variance of the returns
+/// The means are over the rows whose return is known to 1e-3 (k more rows follow,
+/// gamma^k <= 1e-3), without the first 50. 1 is the error of predicting the mean of the returns,
+/// which nobody knows beforehand.
 ///
-/// Estimators, whose settings stand in the guide's page on signals:
-///   universal    the model that ships, on a context that forgets (--retention); and each --model
+/// The estimators, whose settings are in the guide's page on signals:
+///   universal    the universal model, on a context that forgets (--retention); and each --model
 ///   td, lstd     online TD(lambda) and LSTD(0.9), with 12 and 9 settings; the best is known only in
 ///                hindsight
 ///   ar           an autoregression of 8 lags, by recursive least squares
 ///   holt         extrapolates Holt's linear trend
 ///   average      predicts the exponential average
-///   seasonal     the last --period rows come again and again
-///   persistence  the latest value stays
+///   seasonal     repeats the last --period rows
+///   persistence  repeats the last value
 ///   predictor    the crate's Predictor: a prediction, a 90 % band and a surprise
 ///
-/// The report has the fraction of scored rows whose outcome fell inside the predictor's band, and
-/// the rows whose surprise was above 0.999: about one in 1,000 of a clean signal.
+/// The report has the fraction of returns that fell inside the predictor's band, and the number of
+/// rows whose surprise was above 0.999: about one in 1,000 rows of a clean signal.
 ///
-/// The CSV has a header line and the separator `,`, `;` or tab; above it, empty lines and those that begin with #
-/// are skipped.
+/// A CSV file has a header line; empty lines, and lines that begin with #, may come before it. The
+/// separator is `,`, `;` or a tab. Columns that are not signals are left out and named: words,
+/// dates and times, and numbers that change by the same step in every row. If there is a column of
+/// times, rows that are out of order or missing are reported.
 ///
-/// Columns that are no signals are left out, and named: words, dates and times, and what changes by the same step in every
-/// row. With a column of times, rows that are out of order, or missing, are named.
-///
-/// Writes predictions.csv (row, signal, gamma, return, one column for each estimator,
-/// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known) and a figure of
-/// the last rows. All is computed in f64; the predictor, as on a chip, in f32 distances from a level.
+/// The command writes predictions.csv (row, signal, gamma, return, one column for each estimator,
+/// predictor_low, predictor_high, surprise; in f32, with an empty cell where nothing is known) and
+/// a figure of the last rows. It computes in f64; the predictor computes, as on a chip, in f32
+/// distances from a level.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -83,39 +83,40 @@ pub struct Predict {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<String>,
-    /// A column that is no signal; may be given several times
+    /// A column that is not a signal; may be given several times
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<String>,
     /// The column of the rows' times [default: the first one with dates, or called time, date, ...]
     #[arg(long, value_name = "NAME")]
     pub time: Option<String>,
-    /// A column whose every value is a series of its own (a file in the long format)
+    /// A column with the name of each row's series (a file in the long format)
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
     /// Discount factor gamma; may be given several times [default: 0.9, without --horizon]
     #[arg(long, value_parser = options::real(0.0..=LARGEST_GAMMA))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gamma: Vec<f64>,
-    /// The discount 1 - 1 / SAMPLES, beside those of --gamma; may be given several times
+    /// The discount 1 - 1 / SAMPLES, in addition to those of --gamma; may be given several times
     #[arg(long, value_name = "SAMPLES", value_parser = options::real(1.0..=LONGEST))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub horizon: Vec<f64>,
-    /// Predict, too, that the last SAMPLES rows come again (`seasonal`)
+    /// Also predict that the last SAMPLES rows are repeated (`seasonal`)
     #[arg(long, value_name = "SAMPLES", value_parser = options::integer(1..=LONGEST_PERIOD))]
     pub period: Option<usize>,
     /// Number of features made of a signal: 1 to 8, 10, 12 or 16
-    #[arg(long, alias = "features", value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
+    #[arg(long, value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
     pub dim: usize,
-    /// The share of the past that the models' contexts retain with each row
+    /// The share of the past that the models' contexts retain at each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
-    /// A model beside the one that ships: a stored model, .safetensors, data.npz, or a run's folder (of its
-    /// seeds that of --seed); may be given several times
+    /// A model in addition to the universal one: a stored model, .safetensors, data.npz, or a run's folder
+    /// (--seed chooses the seed); may be given several times
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
-    /// In each column skip cells that are no finite number; begin anew after them, and where rows are missing by their time
+    /// Skip cells that are not finite numbers, in each column by itself; begin anew after them, and where rows are
+    /// missing by their time
     #[arg(long)]
     pub skip_gaps: bool,
 }
@@ -125,7 +126,6 @@ fn retention(text: &str) -> Result<f64, String> {
     options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(expected.into())
 }
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: "predict",
     figure: "none: the user's own signals",
@@ -133,7 +133,6 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// Runs the command.
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
     experiment::refuse_inside(&ENTRY, session, &options.file)?;
     experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
@@ -275,7 +274,7 @@ impl Series {
         Ok(())
     }
 
-    /// Says what is unusual about the times of the rows.
+    /// Returns a sentence about unusual times of the rows, if there are any.
     fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
         let Some(name) = &columns.time else { return String::new() };
         let clock = &self.clock;
@@ -315,9 +314,6 @@ fn named(signal: &str, series: &str) -> String {
 }
 
 /// Returns the header line of the table of predictions.
-///
-/// # Errors
-/// [`Error::Option`] for two estimators of one name.
 fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     let of_candidates = task.candidates().iter().map(|candidate| candidate.column.clone());
     let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
@@ -327,13 +323,10 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
         return Err(Error::option("--model", reason));
     }
     let head = ["row", "signal", "gamma", "return"].into_iter().map(str::to_owned);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
-    writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
-    writer.into_inner().map_err(|e| refuse(&e))
+    to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
 }
 
-/// Refuses a stream of which nothing can be judged.
+/// Refuses a stream without a prediction that can be scored.
 fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, gaps, horizon) = (task.judged.longest, task.judged.gaps, task.returns.horizon);
@@ -357,7 +350,7 @@ impl Predict {
         if all.is_empty() { vec![0.9] } else { all }
     }
 
-    /// Opens the models beside the one that ships.
+    /// Opens the models of --model.
     fn given(&self, session: &Session) -> Result<Vec<(String, Estimator)>, Error> {
         model_file::check_seed(&self.model, session.seed)?;
         let open = |source: &PathBuf| {

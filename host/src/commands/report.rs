@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
 ///
 /// DIR is the directory of a run (for example results/demo), or one that holds several. The page,
-/// DIR/report.html, needs no network and no server: open it in any browser. It is written there, beside
-/// the runs; there is no --out.
+/// DIR/report.html, needs no network and no server: open it in any browser. It is written there, next
+/// to the runs; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportOptions {
     /// The directory of a run, or one that holds several
@@ -20,8 +20,6 @@ pub struct ReportOptions {
     pub directory: PathBuf,
 }
 
-/// Writes the page.
-/// Errors: [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(
     options: &ReportOptions,
     session: &Session,

@@ -31,7 +31,6 @@ pub struct Reproduce {
 }
 
 /// Runs the experiments, one after the other.
-/// Errors: [`Error::Usage`] for an ID that is none; theirs.
 pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let started = Instant::now();
     let chosen = choose(&options.ids)?;
@@ -62,7 +61,6 @@ fn check_scale(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Err
 }
 
 /// Returns the experiments of these names, each once, in the paper's order.
-/// Errors: [`Error::Usage`] for an ID that is none.
 pub fn choose(ids: &[String]) -> Result<Vec<&'static Experiment>, Error> {
     let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
     if let Some(unknown) = ids.iter().find(|id| !known(id)) {

@@ -24,8 +24,8 @@ use serde_json::json;
 /// random signals with 4 and 16 features. They have 1 to 32 features, 1 to 10,000 transitions and discounts 0 to 0.995.
 /// The targets are true values and the returns of signals.
 ///
-/// After Ctrl-C, or when it was killed, the same command goes on from the last evaluation that was stored. At the end the
-/// parameters are judged beside those that ship, on fresh tasks.
+/// After Ctrl-C, or if it was killed, the same command continues from the last evaluation that was stored. At the end the
+/// parameters are compared with those in use, on fresh tasks.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Search {
@@ -34,7 +34,6 @@ pub struct Search {
     pub td_errors: bool,
 }
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: "search",
     figure: "none: the universal model's parameters",
@@ -42,9 +41,9 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// The file that a search goes on from.
+/// The file from which a search continues.
 const STATE: &str = "state.json";
-/// Its most bytes.
+/// The most bytes of that file.
 const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
@@ -53,7 +52,6 @@ const FRESH_TASKS: usize = 400;
 /// The parameters are as good as those that ship if their loss is at most this much larger.
 const AS_GOOD: f64 = 1.005;
 
-/// Runs the command.
 pub fn run(options: &Search, session: &Session) -> Result<Report, Error> {
     experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
@@ -91,7 +89,7 @@ impl Search {
         self.judge(&search.parameters(), session, records)
     }
 
-    /// Judges parameters beside those that ship.
+    /// Compares parameters with those in use.
     fn judge(
         &self,
         found: &UniversalParameters<f32>,

@@ -19,12 +19,10 @@ const LAMBDA: f64 = 0.5;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
-/// The model that ships (`universal`), a trained one, or a construction of the paper. The byte format stands in the
-/// documentation of `ictd_core::model`.
+/// This is the universal model, a trained one, or a construction of the paper. `ictd_core::model` documents the bytes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Export {
-    /// `universal`, the model that ships; or a training run (its seed --seed is taken), one seed's folder, or
-    /// a file of parameters
+    /// `universal`, a training run (--seed chooses the seed), one seed's folder, or a file of parameters
     #[arg(
         value_name = "universal|RUN_DIR",
         required_unless_present = "construction",
@@ -60,9 +58,6 @@ pub struct Inspect {
     pub file: PathBuf,
 }
 
-/// Writes the model.
-/// Errors: [`Error::File`] for a source that holds no model, or one that
-/// cannot be stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
     let bytes = match (&options.source, options.construction) {
@@ -100,7 +95,6 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
 }
 
 /// Says what a stored model holds.
-/// Errors: [`Error::File`], naming what is wrong with the file.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes =
         files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;

@@ -29,7 +29,7 @@ const NAMED: usize = 8;
 ///   layers = [1, 3]
 ///
 /// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
-/// trained twice. The same command goes on after Ctrl-C or a crash. It may run several times at
+/// trained twice. The same command continues after Ctrl-C or a crash. It may run several times at
 /// once, on any machines that share the folder: the command waits for a seed that another process
 /// here trains; it skips, and reports, one claimed on another machine. Or each process does a part
 /// of its own, --shard I/N, on machines that share nothing: `ictd merge` joins their folders.
@@ -38,8 +38,8 @@ const NAMED: usize = 8;
 /// a number of such groups. The last step is --collect: one table of everything in --out/sweep,
 /// byte-identical wherever the shards ran.
 ///
-/// Exit code 0 if all that was asked for is finished, though seeds diverged (1 with --check); 1 if
-/// one is claimed on another machine or, for --collect, is missing.
+/// The exit code is 0 if everything has finished, even if seeds diverged (1 with --check), and 1 if
+/// a seed is claimed on another machine or, with --collect, is missing.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -105,7 +105,7 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
     Ok(report)
 }
 
-/// Reports unfinished seeds as a failure, and diverged ones as a result unless `check` asks after them.
+/// Reports unfinished seeds as a failure, and diverged ones as a failure if `check` is given, else as a result.
 fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, report: &mut Report) {
     report.failures.extend(unfinished);
     match diverged {
@@ -120,9 +120,6 @@ fn shown(all: &[String], between: &str) -> String {
     format!("{}{more}", all[..all.len().min(NAMED)].join(between))
 }
 
-/// Trains or collects.
-/// Errors: [`Error::File`] for a plan that is refused; as [`work::train`]; [`Error::File`] too if runs could not be
-/// read, after the others have been trained.
 pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
     let plan = Plan::read(&options.plan, session.seed)?;
     if options.collect {

@@ -26,7 +26,6 @@ use std::path::Path;
 /// The run's name in its records, and its figure's.
 const RUN: &str = "train";
 
-/// The description of its runs.
 pub(crate) const ENTRY: Experiment = Experiment {
     id: RUN,
     figure: "P and Q of a training run, and their learning progress",
@@ -34,7 +33,7 @@ pub(crate) const ENTRY: Experiment = Experiment {
     run: Runner::ByCommand,
 };
 
-/// Trains, goes on with a run, or adds seeds to it.
+/// Trains a new run, continues one, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,
@@ -61,8 +60,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
-/// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
+/// Writes the files about all finished seeds. Returns the report, and a line for each seed that diverged.
 pub fn summarise(
     directory: &TrainDirectory,
     options: &Train,
@@ -107,7 +105,6 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 
 /// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
-/// Errors: [`Error::File`] if a record is missing or damaged.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
@@ -132,7 +129,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     Ok(vec![(RUN.into(), figure)])
 }
 
-/// Returns what was trained, in one line.
+/// Returns the figure's title: the network, its sizes, the task and the number of seeds.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
     let network = match recipe.network {
@@ -147,7 +144,7 @@ fn title(options: &Train) -> String {
     )
 }
 
-/// Returns the options and the directory of a run that was begun, or of the longer run that goes on from it.
+/// Returns the options and the directory of a run to continue, or of the longer run that continues it.
 fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
     let longer = Recipe { tasks: typed.recipe.tasks, ..Recipe::default() };

@@ -1,5 +1,5 @@
-//! Questions that the paper leaves open, as data: which algorithms emerge, and what trained layers have beside the
-//! numbers of Theorem 2.
+//! Questions that the paper leaves open, as data: which algorithms emerge, and the part of trained layers outside the
+//! parameters of Theorem 2.
 
 use super::experiment::Experiment;
 use super::judging::{ClaimSpec, Threshold, below, claim, every, median_in_draws};
@@ -67,7 +67,7 @@ const EMERGES: ClaimSpec = every(
 .and("lead", Threshold::AtLeast(0.0))
 .with_medians(&["form", "lost"]);
 
-/// The part of trained parameters that ten numbers a layer leave out.
+/// The part of trained parameters outside ten parameters per layer.
 pub const INVARIANT_SET: Experiment = table(
     "invariant-set",
     "Beyond the paper: the invariant set of any depth",
@@ -95,7 +95,7 @@ const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
     run(name, options, name, &[LOSES_LITTLE])
 }
 
-/// Projecting on ten numbers a layer loses little of |v|^2; in part, less than half.
+/// Projecting on ten parameters per layer loses less than 0.05 of |v|^2; in part, less than half.
 const LOSES_LITTLE: ClaimSpec =
     claim("ten numbers a layer are most of the function", Source::OWN, |of| {
         let lost = median_in_draws(of, "lost");

@@ -1,4 +1,4 @@
-//! Control in context: SARSA whose critic is the universal model, beside the classical critics.
+//! Control in context: SARSA whose critic is the universal model, compared with the classical critics.
 
 use super::experiment::Experiment;
 use super::judging::{Judgement, claim, differences};
@@ -17,7 +17,7 @@ use ictd_core::rng::{Rng, RngStream};
 /// The critics that the universal model is compared with.
 const RIVALS: [&str; 3] = ["td", "lstd", "q"];
 
-/// Control by the values that are read in context.
+/// Control with values that are estimated in context.
 pub const CONTROL: Experiment = table(
     "control",
     "Beyond the paper: control",
@@ -79,8 +79,8 @@ const fn curves(task: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Judges whether the universal model comes further than each rival at its best, in part: with one setting, in the mean over
-/// seeds, by the intervals of the differences.
+/// Tests whether the universal model's mean score over seeds exceeds that of each other critic at its best (in part: with one
+/// setting), by the intervals of the differences.
 fn further(of: RunMeasurements, task: &str) -> Judgement {
     let of = of.other_run(task);
     let universal = of.values("universal");
@@ -102,21 +102,21 @@ fn further(of: RunMeasurements, task: &str) -> Judgement {
     (measured, Verdict::graded(all(&best), all(&one)).unless_nan(numbers))
 }
 
-/// The shares of a critic: of each task, of each seed, at each checkpoint.
+/// A critic's scores by task, seed and checkpoint.
 struct Tried {
     critic: Critic,
     shares: Vec<Vec<Vec<f64>>>,
 }
 
 impl Tried {
-    /// Returns the mean share at the end of a task.
+    /// Returns the mean score at the end of a task.
     fn end(&self, task: usize) -> f64 {
         let ends = self.shares[task].iter().filter_map(|seed| seed.last());
         ends.sum::<f64>() / self.shares[task].len() as f64
     }
 }
 
-/// Puts the shares of the universal model, and of each rival's best settings, into the record, and these settings.
+/// Records the scores of the universal model and of each other critic's best settings, and these settings.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let mut rng = Rng::stream(work.session.seed, RngStream::Evaluation);
     let seeds: Vec<_> = (0..work.seeds).map(|_| rng.next_u64()).collect();

@@ -1,5 +1,5 @@
-//! Figure 1: one transformer evaluates the policies of many tasks in context. It is Theorem 1's, that of a file, or
-//! each seed of a run.
+//! Figure 1: one transformer evaluates the policies of many tasks in context. The transformer is Theorem 1's, that of a file,
+//! or each seed of a run.
 
 use super::experiment::{Experiment, Measured, Runner, run};
 use super::judging::{Judgement, of_seeds};
@@ -119,8 +119,7 @@ impl Demo {
         model.map(ValuePredictor::Estimator)
     }
 
-    /// Returns the seeds of the tasks. Tasks have seeds of their own, so that threads can take them in any order, and all
-    /// predictors see the same.
+    /// Returns a seed for each task, so that threads can take tasks in any order, and all predictors see the same tasks.
     pub(super) fn seeds(&self, session: &Session) -> Vec<u64> {
         let mut seeds = Rng::stream(session.seed, RngStream::Tasks);
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
@@ -149,8 +148,7 @@ impl Demo {
         session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(label))
     }
 
-    /// Puts the mean errors of a trained seed over the tasks of seeds into the record, `METRIC zero` and `METRIC rewards`
-    /// beside its own.
+    /// Records the mean errors of a trained seed over the tasks, with `METRIC zero` and `METRIC rewards`.
     pub(super) fn put_seed(
         &self,
         [run, metric]: [&str; 2],
@@ -176,13 +174,13 @@ impl Demo {
 /// The layers of Figure 1's transformer.
 const LAYERS: usize = 15;
 
-/// The record's names: of the run of `demo`, of an error on a task, and of a seed's mean over tasks.
+/// Names in the record: the run of `demo`, an error on a task, and a seed's mean over tasks.
 const DEMO: &str = "demo";
 const MSVE: &str = "msve";
 pub(super) const TRAINED: &str = "trained";
 pub(super) const ZERO: &str = "trained zero";
 
-/// Its description, known without running it.
+/// The experiment's description.
 pub const ENTRY: Experiment = Experiment {
     id: "demo",
     figure: "Figure 1",
@@ -198,10 +196,11 @@ impl Demo {
         run(&ENTRY, demo, session, |records| demo.measure(session, records))
     }
 
-    /// Returns the same with its own tasks, if a file has them, which decide the features and may decide the discount.
+    /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
+    /// discount.
     fn with_tasks(&self) -> Result<Self, Error> {
         let (own, dim) = (self.task.own().is_some(), options::parsed::<Demo>("").dim);
-        // A recipe's default stands for what was not given.
+        // A recipe's default means that the option was not given.
         let given = if own && self.dim == dim { Recipe::default().dim } else { self.dim };
         let recipe =
             Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
@@ -209,7 +208,7 @@ impl Demo {
         Ok(Demo { task, dim, gamma, ..self.clone() })
     }
 
-    /// Refuses options that do not fit together, before anything is written.
+    /// Rejects options that do not fit together, before anything is written.
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, .. } = self;
         let defaults = options::parsed::<Demo>("");
@@ -236,7 +235,7 @@ impl Demo {
         let mut zero = f64::NAN;
         if let (Some(run), false) = (&self.model, seeds.is_empty()) {
             let open = |&seed: &u64| self.open(&model_file::seed_folder(run, seed));
-            // All are opened before the first is judged.
+            // Open all models before the first is evaluated.
             let models = seeds.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
             let tasks = self.seeds(session);
             for (seed, model) in seeds.iter().zip(&models) {
@@ -284,8 +283,8 @@ const SOURCE: Source = Source::paper(
     "the value approximation error of this transformer drops when the context length t increases",
 );
 
-/// Judges whether the error, a mean with its standard error, falls by three standard errors to below that of predicting
-/// 0: iterates that diverge may also fall, by chance. It holds in part by one: too few tasks leave it open.
+/// Tests whether the error, a mean with its standard error, falls by three standard errors (in part: by one) to below that of
+/// predicting 0: the errors of divergent iterates may also fall, by chance.
 pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
     let (fall, stderr) = (first.0 - last.0, libm::hypot(first.1, last.1));
     let below = last.0 < zero;
@@ -303,7 +302,7 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
     (measured, verdict.unless_nan([fall, stderr]))
 }
 
-/// Judges whether the error of most seeds is less at the longest context than at the shortest, and less than that of
+/// Tests whether the error of most seeds is less at the longest context than at the shortest, and less than that of
 /// predicting 0.
 pub fn falls_in_seeds(of: RunMeasurements) -> Judgement {
     let places = of.places(TRAINED);

@@ -1,6 +1,6 @@
-//! An experiment: its entry, which is known without running it, its run, and what it writes into its directory.
+//! An experiment: its description, its run, and the files that it writes.
 //!
-//! Most experiments are data ([`ExperimentSpec`]); one that is a command with options of its own, such as `demo`, calls [`run`].
+//! Most experiments are data ([`ExperimentSpec`]); one that has its own command and options, such as `demo`, calls [`run`].
 
 use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
@@ -21,11 +21,11 @@ use std::path::Path;
 
 /// The description of an experiment, known without running it.
 pub struct Experiment {
-    /// The command's name, and its directory's.
+    /// The name of the command and of the directory.
     pub id: &'static str,
     /// The figure of the paper that it repeats.
     pub figure: &'static str,
-    /// The figures that are code, with their file names (without ending), from the records alone.
+    /// Draws the figures that are code from the records; file names have no extension.
     pub figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
     /// How `reproduce` runs it.
     pub run: Runner,
@@ -33,22 +33,21 @@ pub struct Experiment {
 
 /// How an experiment is run without options of its own.
 pub enum Runner {
-    /// Not at all: a command asks for what it needs.
+    /// Only by its command, which needs arguments.
     ByCommand,
     /// Without training.
     Fixed(fn(&Session) -> Result<Report, Error>),
-    /// As a table says, at a scale.
+    /// As its specification defines, at a scale.
     Spec(ExperimentSpec),
 }
 
 impl Experiment {
-    /// It trains, so that a scale changes it.
+    /// Returns true if the experiment trains, so that a scale changes it.
     pub fn trains(&self) -> bool {
         matches!(self.run, Runner::Spec(_))
     }
 
-    /// Runs it.
-    /// Errors: as [`run`]; [`Error::Usage`] for one that its command runs.
+    /// Runs the experiment. Returns the errors of [`run`], and [`Error::Usage`] for one that only its command runs.
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),
@@ -64,8 +63,7 @@ impl Experiment {
         }
     }
 
-    /// Runs it as a table says, with options.
-    /// Errors: as [`ExperimentSpec::measure`], and of its files.
+    /// Runs a specification with options. Returns the errors of [`ExperimentSpec::measure`] and of its files.
     pub fn run_table(
         &self,
         table: &ExperimentSpec,
@@ -75,8 +73,7 @@ impl Experiment {
         run(self, options, session, |records| table.measure(options, session, records))
     }
 
-    /// Draws what its run shows, from its records alone.
-    /// Errors: [`Error::File`] if a record is missing or damaged.
+    /// Draws the figures from the run's records. Returns [`Error::File`] if a record is missing or damaged.
     pub fn drawn(&self, records: &RunFiles) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
         if let Runner::Spec(table) = &self.run {
@@ -86,8 +83,7 @@ impl Experiment {
         Ok(figures)
     }
 
-    /// Draws P and Q as they emerge, frame by frame, if its run shows that.
-    /// Errors: as [`Experiment::drawn`].
+    /// Draws P and Q during training, frame by frame; empty for other experiments. Returns the errors of [`Experiment::drawn`].
     pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {
@@ -98,10 +94,10 @@ impl Experiment {
     }
 }
 
-/// Refuses a user's file that lies in the folder which a run replaces.
+/// Rejects a user's file inside the folder that a run replaces.
 ///
 /// # Errors
-/// [`Error::File`].
+/// [`Error::File`] for such a file.
 pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
     if files::is_inside(input, &session.out.join(entry.id)) {
         let reason = "it lies in the folder that this command writes; expected another --out";
@@ -110,8 +106,8 @@ pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Res
     Ok(())
 }
 
-/// Measures, which puts the numbers behind the figures into the records, and writes the run's directory: config.toml,
-/// results.json, records, figures, run.json.
+/// Runs `measure`, which fills the records, and writes the run's directory: config.toml, results.json, records, figures,
+/// run.json.
 pub fn run(
     entry: &Experiment,
     options: &impl Serialize,
@@ -130,7 +126,7 @@ pub fn run(
     report.results.extend(results.as_object().cloned().unwrap_or_default());
     (report.text, report.claims) = (text, claims);
     records.put("config.toml", config::to_text(entry.id, seed, options)?);
-    // The same bytes for the same config on any machine: no times, no paths.
+    // Equal configs give equal bytes on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
     records.draw(&entry.drawn(&records)?);
     report.files = directory.finish(records, run_info, &report.claims)?;

@@ -1,5 +1,5 @@
-//! Experiments that the papers which followed ask for, as data: other pretraining losses, and layers that are applied more
-//! or fewer times than in training. What is quoted is theirs; they prove it of other settings and minimisers.
+//! Experiments on claims of follow-up papers, as data: other pretraining losses, and layers that are applied more or fewer
+//! times than in training. The quotations are theirs; they prove the claims for other settings and minimisers.
 
 use super::demo::{Demo, TRAINED, falls_in_seeds, plot};
 use super::experiment::Experiment;
@@ -27,7 +27,7 @@ const MINIMISER: Source = Source::paper(
 )
 .variant();
 
-/// Monte Carlo pretraining beside TD's.
+/// Pretraining by Monte Carlo returns, compared with TD's.
 pub const LOSSES: Experiment = table(
     "losses",
     "A follow-up: pretraining by TD and by Monte Carlo returns",
@@ -95,7 +95,7 @@ const LESS_ERROR: ClaimSpec = claim(
 /// The context length of training.
 const OF_TRAINING: usize = 30;
 
-/// Returns a trained seed whose layers, which share their parameters, are applied so many times.
+/// Returns a trained seed whose shared layer is applied `layers` times.
 fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,
@@ -117,7 +117,7 @@ fn model(
     ValuePredictor::Estimator(Estimator { method, gamma: run.recipe.gamma, layers })
 }
 
-/// Puts each seed's mean errors on the same tasks against the length of the context into the record.
+/// Records each seed's mean errors on the same tasks by context length.
 fn put_contexts(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let typed = "--task boyan --min-states 10 --dim 4 --tasks 100 --max-context 60";
     let demo = Demo { context_step: 1, ..options::parsed(typed) };
@@ -176,13 +176,13 @@ pub const DEPTH: Experiment = table(
     },
 );
 
-/// The record's names: of Theorem 1's layers on either kind of tasks, and of an error.
+/// Names in the record: Theorem 1's layers on either kind of tasks, and an error.
 const FIGURE_1: &str = "figure-1 tasks";
 const BOYAN: &str = "boyan tasks";
 const ERROR: &str = "error";
 /// The numbers of layers.
 const LAYERS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100];
-/// The lengths of contexts in which it is asked whether layers come to rest.
+/// The context lengths at which convergence of the layers is tested.
 const LENGTHS: [usize; 3] = [1, 5, 39];
 
 fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
@@ -216,7 +216,7 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
     for (task, growth) in tasks.iter().zip(growth) {
         for (n, growth) in LENGTHS.into_iter().zip(growth) {
             long.put(FIGURE_1, *task, "step growth", n as f64, growth);
-            // What is read of it: whether it comes to rest.
+            // Record whether the layers converge.
             long.put(FIGURE_1, *task, "rests", n as f64, f64::from(growth < 1.0));
         }
     }
@@ -258,7 +258,7 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
 
 /// alpha of Theorem 1's layers, as in Figure 1.
 const ALPHA: f64 = 0.2;
-/// The error with one layer fewer than in training, and with twice as many, over that with as many.
+/// The error with one layer fewer than in training, and with twice as many, divided by that with as many.
 const FEWER: &str = "error with one layer fewer";
 const TWICE: &str = "error with twice the layers";
 

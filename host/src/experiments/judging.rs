@@ -1,10 +1,10 @@
-//! Claims, and the ways in which they are judged: over seeds and draws of tasks, never by a single one.
+//! Claims and their tests: over seeds and draws of tasks, never by a single one.
 //!
-//! A claim about every seed is judged by the 95 % interval of the share of seeds of which it is true: Wilson's, and,
-//! where seeds are judged in several draws of tasks, that of the two-way bootstrap as well, whichever reaches farther. A
-//! claim about a size, a change or a difference is judged by the bootstrap interval (2000 resamples of seeds, and of draws)
-//! of its median or mean, differences within a seed first. Where the interval has the threshold inside, it cannot be
-//! told. The threshold stands in what is reported, beside the number that decided.
+//! A claim about every seed is tested by the 95 % interval of the share of seeds for which it is true: Wilson's and, if seeds
+//! are evaluated in several draws of tasks, that of the two-way bootstrap as well, whichever reaches farther. A claim about a
+//! size, a change or a difference is tested by the bootstrap interval (2000 resamples of seeds, and of draws) of its median or
+//! mean, differences within a seed first. If the interval contains the threshold, the claim is undecided. Reports state the
+//! threshold next to the measured number.
 
 use super::measurements::RunMeasurements;
 use super::statistics::{
@@ -16,7 +16,7 @@ use crate::run::report::{Claim, Source, Verdict};
 /// The measured numbers in words, and the verdict.
 pub type Judgement = (String, Verdict);
 
-/// A claim about a run, or several runs, with the way it is judged.
+/// A claim about a run, or several runs, with its test.
 pub struct ClaimSpec {
     claim: &'static str,
     source: Source,
@@ -25,16 +25,16 @@ pub struct ClaimSpec {
     also_shown: &'static [&'static str],
 }
 
-/// How a claim is judged.
+/// How a claim is tested.
 #[derive(Clone, Copy)]
 enum Judge {
-    /// A metric of most seeds is what it must be, and perhaps another one, too.
+    /// Most seeds meet a threshold in one metric, or in two.
     Every((&'static str, Threshold), Option<(&'static str, Threshold)>),
-    /// In a way of its own.
+    /// By a function.
     Own(fn(RunMeasurements) -> Judgement),
 }
 
-/// Returns a claim in a few words, whose it is, and how it is judged.
+/// Returns a claim with its text, its source and its test.
 pub const fn claim(
     claim: &'static str,
     source: Source,
@@ -55,7 +55,7 @@ pub const fn every(
 }
 
 impl ClaimSpec {
-    /// Returns the same claim, which another metric of the seed must meet, too.
+    /// Returns the claim with a threshold for another metric of the seed, too.
     pub const fn and(self, metric: &'static str, needs: Threshold) -> Self {
         let judge = match self.judge {
             Judge::Every(first, _) => Judge::Every(first, Some((metric, needs))),
@@ -64,27 +64,27 @@ impl ClaimSpec {
         ClaimSpec { judge, ..self }
     }
 
-    /// Returns the same claim, known not to hold; or an open question, of which that is an answer.
+    /// Returns the claim, known not to hold; for an open question this is one of the answers.
     pub const fn refuted(self) -> Self {
         ClaimSpec { expected: Verdict::DoesNotHold, ..self }
     }
 
-    /// Returns the same claim as a variant: in a setting or by a measure that the paper does not speak of.
+    /// Returns the claim as a variant: for a setting or a measure that the paper does not mention.
     pub const fn variant(self) -> Self {
         ClaimSpec { source: self.source.variant(), ..self }
     }
 
-    /// Returns the same claim in other words of the paper.
+    /// Returns the claim in other words of the paper.
     pub const fn stated(self, source: Source) -> Self {
         ClaimSpec { source, ..self }
     }
 
-    /// Returns the same claim, whose measurement also shows the medians of other metrics.
+    /// Returns the claim; its measurement also shows the medians of other metrics.
     pub const fn with_medians(self, also_shown: &'static [&'static str]) -> Self {
         ClaimSpec { also_shown, ..self }
     }
 
-    /// Judges what is claimed of a subject, if it is named.
+    /// Tests the claim about a subject, which may be empty.
     pub fn judge(&self, subject: &str, of: RunMeasurements) -> Claim {
         of.take_missing();
         let (mut measured, mut verdict) = match self.judge {
@@ -105,21 +105,21 @@ impl ClaimSpec {
     }
 }
 
-/// Fewer seeds than this show nothing about all.
+/// With fewer seeds no claim about every seed holds.
 const ENOUGH: usize = 10;
-/// The share of seeds that the interval must be above: for a claim to hold, and to hold in part.
+/// The interval of the share of seeds must be above this for a claim to hold, and to hold in part.
 const MOST: f64 = 0.75;
 const HALF: f64 = 0.5;
 
-/// Judges a claim about every seed, from those of which it is true, by Wilson's interval of their share.
+/// Tests a claim about every seed, given for which it is true, by Wilson's interval of their share.
 pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
     let holding: Vec<bool> = holding.into_iter().collect();
     let (count, seeds) = (holding.iter().filter(|holds| **holds).count(), holding.len());
     of_share(count, seeds, wilson(count, seeds))
 }
 
-/// Judges a claim about every seed, by the interval of the share of which it is true: it holds above three quarters
-/// (and there are at least 10 seeds), in part above one half, and does not below three quarters.
+/// Tests a claim about every seed by the interval of the share for which it is true: it holds above three quarters (and there
+/// are at least 10 seeds), in part above one half, and does not below three quarters.
 fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
     if seeds == 0 {
         return ("no seed".into(), Verdict::NotMeasured);
@@ -136,18 +136,18 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
 /// The condition that a number of a seed must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// At least so much.
+    /// At least this.
     AtLeast(f64),
-    /// At most so much.
+    /// At most this.
     AtMost(f64),
-    /// More than that.
+    /// More than this.
     Above(f64),
-    /// Less than that.
+    /// Less than this.
     Below(f64),
 }
 
 impl Threshold {
-    /// Returns true of a number that is what it must be; NaN never is.
+    /// Returns true for a number that meets the threshold; NaN never does.
     fn met(self, x: &f64) -> bool {
         match self {
             Threshold::AtLeast(limit) => *x >= limit,
@@ -169,7 +169,7 @@ impl std::fmt::Display for Threshold {
     }
 }
 
-/// Judges whether one metric, or two, of most seeds are what they must be; NaN never is.
+/// Tests whether most seeds meet the thresholds of one metric, or of two; NaN never does.
 pub(super) fn most(
     of: RunMeasurements,
     first: (&str, Threshold),
@@ -195,7 +195,7 @@ pub(super) fn most(
     (format!("{metric} {}, needs {needs}{also} in {counted}", spread(&means)), verdict)
 }
 
-/// Returns the mean over draws of each seed.
+/// Returns each seed's mean over draws.
 fn means(rows: &InDraws) -> Vec<f64> {
     rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
 }
@@ -210,12 +210,12 @@ pub fn mean_in_draws(of: RunMeasurements, metric: &str) -> Interval {
     two_way([&of.in_draws(metric)], |[values]| mean_and_stderr(values.iter().copied()).0)
 }
 
-/// Judges whether a number is less than a limit, or in part than a larger one, by its interval.
+/// Tests whether a number is less than a limit, or in part than a larger one, by its interval.
 pub fn below(x: Interval, limit: f64, part: f64) -> Verdict {
     Verdict::told(x.high < limit, x.high < part, x.low >= limit).unless_nan(x.numbers())
 }
 
-/// Judges whether a number is between two others, or in part between two others, by its interval.
+/// Tests whether a number is between two limits, or in part between two others, by its interval.
 pub fn between(what: &str, x: Interval, all: [f64; 2], part: [f64; 2]) -> Judgement {
     let within = |[low, high]: [f64; 2]| low < x.low && x.high < high;
     let outside = x.high < part[0] || x.low > part[1];
@@ -226,7 +226,7 @@ pub fn between(what: &str, x: Interval, all: [f64; 2], part: [f64; 2]) -> Judgem
     (measured, Verdict::told(within(all), within(part), outside).unless_nan(x.numbers()))
 }
 
-/// Judges whether all intervals lie above 0; holds in part if `part` does.
+/// Tests whether all intervals lie above 0; holds in part if `part` does.
 pub fn all_positive(what: &str, differences: &[Interval], part: Option<Interval>) -> Judgement {
     let texts: Vec<_> = differences.iter().map(|d| format!("{d:.2}")).collect();
     let in_part = part.map_or(String::new(), |d| format!(" (in part: {d:.2} in all)"));
@@ -252,18 +252,18 @@ pub fn change(of: RunMeasurements, metric: &str, from: f64) -> (String, Interval
     (format!("tenth {tenth} {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
 }
 
-/// Returns a number that was measured of all seeds together, with its interval.
+/// Returns a measurement of all seeds together, with its interval.
 fn of_all_seeds(of: RunMeasurements, metric: &str) -> Interval {
     let number = |end: &str| of.values(&format!("{metric}{end}")).first().copied();
     let [estimate, low, high] = ["", " low", " high"].map(|end| number(end).unwrap_or(f64::NAN));
     Interval { estimate, low, high }
 }
 
-/// The sizes up to which the paper's curves are "close to zero" or "near zero" here; the paper names none.
+/// The largest absolute value that is "close to zero" or "near zero" here; the paper names none.
 const NEAR_ZERO: f64 = 0.1;
 
-/// Judges the paper's measure of Figure 2: in the mean over seeds, whose largest entry is 1, the entries of P or Q of
-/// some layers beside the expected ones are small, on average.
+/// Tests the paper's measure of Figure 2: in the mean over seeds, scaled to the largest entry 1, the entries of P or Q other
+/// than the expected ones are small on average, in each layer.
 pub(super) fn others_are_small(of: RunMeasurements, matrix: &str, layers: usize) -> Judgement {
     let found = (0..layers).map(|l| of_all_seeds(of, &format!("{matrix}_others_of_mean_{l}")));
     let found: Vec<_> = found.collect();
@@ -281,8 +281,8 @@ pub(super) fn others_are_small(of: RunMeasurements, matrix: &str, layers: usize)
     (measured, verdict.unless_nan(numbers))
 }
 
-/// Judges whether numbers of all seeds together, of different runs or matrices, fall from each to the next; their
-/// differences have the halves of their intervals, added as independent errors are.
+/// Tests whether numbers of all seeds together, of different runs or matrices, fall from each to the next; the halves of their
+/// intervals are added as independent errors.
 pub(super) fn falls(what: &str, runs: &[RunMeasurements], metrics: &[&str]) -> Judgement {
     let found: Vec<_> = runs.iter().zip(metrics).map(|(of, m)| of_all_seeds(*of, m)).collect();
     let fall = |pair: &[Interval]| {
@@ -297,7 +297,7 @@ pub(super) fn falls(what: &str, runs: &[RunMeasurements], metrics: &[&str]) -> J
     all_positive(&format!("{what}: {}; falls by", sizes.join(", ")), &falls, None)
 }
 
-/// Judges whether the ratio of Q's right diagonal to its left one, of the mean over seeds, is between two numbers.
+/// Tests whether the ratio of Q's right diagonal to its left one, of the mean over seeds, is between two numbers.
 pub(super) fn diagonals(of: RunMeasurements, all: [f64; 2], part: [f64; 2]) -> Judgement {
     between("right / left, seeds averaged,", diagonals_ratio(of, 0), all, part)
 }
@@ -312,15 +312,15 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
     })
 }
 
-/// Judges whether a metric increases from the first to the last tenth of the log.
+/// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric, 0.0);
     let verdict = Verdict::positive(change.low, change.high).unless_nan(change.numbers());
     (format!("{measured}, needs > 0"), verdict)
 }
 
-/// Judges whether the best linear function, by least squares, leaves more than a hundredth over of literal forward
-/// values at random features.
+/// Tests whether the best linear function, by least squares, leaves more than a hundredth of literal forward values at random
+/// features unexplained.
 pub(super) fn is_not_linear(left: &[f64]) -> Judgement {
     let largest = left.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
     let median = median(left);

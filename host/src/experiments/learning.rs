@@ -27,7 +27,7 @@ pub struct TrainingBudget {
     #[arg(long, value_parser = options::integer(1..=100_000))]
     pub seeds: Option<usize>,
     /// Number of tasks to train each seed on [default: the paper's]
-    #[arg(long, alias = "mrps", value_parser = options::integer(1..=100_000_000))]
+    #[arg(long, value_parser = options::integer(1..=100_000_000))]
     pub tasks: Option<usize>,
 }
 

@@ -14,7 +14,7 @@ pub const FILE: &str = "records.csv";
 /// The file of the matrices.
 pub const MATRICES: &str = "matrices.csv";
 
-/// The most names of runs, or of a run's metrics, that a record is read with.
+/// The largest number of runs, or of a run's metrics, in a record.
 const MOST_NAMES: usize = 400;
 
 /// One row of `records.csv`.
@@ -67,7 +67,7 @@ pub struct SeedMeasurement {
 pub struct MeasurementTable {
     numbers: BTreeMap<String, BTreeMap<String, Vec<SeedMeasurement>>>,
     matrices: Vec<MatrixEntry>,
-    /// The first metric that was asked for and has no finite number.
+    /// The first requested metric without a finite number.
     missing: RefCell<Option<String>>,
 }
 
@@ -101,7 +101,7 @@ impl MeasurementTable {
     /// Reads the measurements of a finished run.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a record is missing or damaged.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for row in records.csv::<MeasurementRow>(FILE)? {
@@ -183,7 +183,7 @@ impl<'a> RunMeasurements<'a> {
         self.found(metric, here.map(|sample| sample.value).collect())
     }
 
-    /// Returns the numbers of each seed in the draws that they were judged in; a single column of what has no draws.
+    /// Returns each seed's numbers by draw; a single column for a metric without draws.
     pub fn in_draws(self, metric: &str) -> InDraws {
         let mut rows: Vec<(Option<u64>, Vec<f64>)> = Vec::new();
         for sample in self.samples(&by_draw(metric)) {
@@ -201,7 +201,7 @@ impl<'a> RunMeasurements<'a> {
         }
     }
 
-    /// Notes a metric without a finite number: what is judged by it was not measured.
+    /// Records a metric without a finite number: claims that depend on it are not measured.
     fn found(self, metric: &str, values: Vec<f64>) -> Vec<f64> {
         if !values.iter().any(|x| x.is_finite()) {
             let name = || [self.run, metric].join(" ").trim().to_owned();
@@ -215,7 +215,7 @@ impl<'a> RunMeasurements<'a> {
         self.table.missing.take()
     }
 
-    /// Returns the places, each once, in ascending order.
+    /// Returns a metric's places, each once, in ascending order.
     pub fn places(self, metric: &str) -> Vec<f64> {
         let mut places: Vec<f64> = self.samples(metric).iter().map(|sample| sample.x).collect();
         places.sort_by(f64::total_cmp);

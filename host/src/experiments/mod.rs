@@ -1,5 +1,5 @@
-//! The paper's experiments, and what it leaves open. Most are data ([`table`]): the paper's in [`paper`], those
-//! beyond it in [`beyond`]. A command with options of its own is a file.
+//! The paper's experiments, and questions that it leaves open. Most are data ([`table`]): the paper's in [`paper`], the others
+//! in [`beyond`]. A command with its own options is a file.
 
 pub mod beyond;
 pub mod control;
@@ -31,8 +31,7 @@ use experiment::Runner;
 use learning::TrainingBudget;
 use table::{ExperimentOptions, ExperimentSpec, Setting};
 
-/// The commands whose runs have figures, and how they are typed: handed down by the command line to what
-/// shows runs.
+/// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {
     /// The experiments, in the paper's order.
     pub experiments: &'static [Experiment],

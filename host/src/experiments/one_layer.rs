@@ -1,4 +1,4 @@
-//! Theorem 2 and one layer: updates that stay in three numbers, and the set in which training ends.
+//! Theorem 2 and one layer: updates that stay in a set of three parameters, and the set where training ends.
 
 use super::experiment::Experiment;
 use super::judging::{ClaimSpec, Threshold, claim, diagonals, every, most};
@@ -82,10 +82,10 @@ pub const ONE_LAYER: Experiment = table(
     },
 );
 
-/// The place of Theorem 2's updates in the record.
+/// The name of Theorem 2's updates in the record.
 pub const DEPARTURES: &str = "theorem 2";
 
-/// Puts how far updates lead away from Theorem 2's set, and what trained layers have outside of it, into the record.
+/// Records the departures of updates from Theorem 2's set, and the shares of trained layers outside it.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let starts: Vec<u64> = (0..work.seeds as u64).map(|i| work.session.seed + i).collect();
     let found = work.session.map(DEPARTURES, &starts, |seed| {
@@ -115,7 +115,7 @@ const Q_IS_THE_COROLLARYS: ClaimSpec = every(
 )
 .with_medians(&["q_form_0", "q_form_residual_0"]);
 
-/// Less than this share of P's and Q's squares is outside of the set.
+/// The largest share of P's and Q's squares outside the set.
 pub const OUTSIDE: f64 = 0.05;
 const ENDS_IN_THE_SET: ClaimSpec = every(
     "in a seed, training, which starts outside, ends in Theorem 2's set, but for 0.05 of P's and Q's squares",
@@ -144,8 +144,8 @@ pub const STAYS: ClaimSpec = claim(
     },
 );
 
-/// The theorem assumes both: features in another order, and with other signs, are as likely. The updates of sizes up
-/// to 1 leave the set by a hundredth at least where the signs are not averaged over.
+/// The theorem assumes that features in another order, and with other signs, are equally likely. Updates of sizes up to 1 leave
+/// the set by at least a hundredth if the signs are not averaged over.
 const NEEDS_SIGNS: ClaimSpec = claim(
     "in a seed, means over the permutations of features without their signs leave it",
     Source::own("Theorem 2 assumes permutations and signs (Assumption \"symmetry\")"),

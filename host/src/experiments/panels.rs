@@ -10,10 +10,10 @@ use crate::train::log::{
 use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use std::path::Path;
 
-/// The most pictures of a run's P and Q: their number decides how long they are searched for.
+/// The largest number of times at which P and Q of a run are drawn: searching for them takes time for each.
 const MOST_TIMES: usize = 64;
 
-/// Returns how many stored layers of a run there are curves of.
+/// Returns the number of stored layers of a run that have curves.
 pub fn layers(of: RunMeasurements) -> usize {
     let has =
         |l: &usize| !of.samples(&format!("mean {}", of_layer(&P_BOTTOM_RIGHT, *l))).is_empty();
@@ -33,7 +33,7 @@ fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns the mean over seeds of what is finite at each place, with its standard error.
+/// Returns the mean over the seeds' finite values at each place, with its standard error.
 pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let (mut y, mut stderr) = (Vec::new(), Vec::new());
     let x = of.places(metric);
@@ -46,7 +46,7 @@ pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns a metric on an axis of its own.
+/// Returns a metric on a separate axis.
 pub fn metric(of: RunMeasurements, title: &str, metric: &Metric<impl Sized>) -> Panel {
     over_tasks(title, Axis::from_zero(metric.label), vec![curve(of, metric.name, "")])
 }
@@ -62,8 +62,8 @@ fn elements<const N: usize>(
     over_tasks(&title, Axis::linear(""), curves.into())
 }
 
-/// Returns IWS and SS, and VD on an axis of its own: as logged, and, of seeds that were judged, both on fresh tasks with
-/// the converged learning rate.
+/// Returns IWS and SS, and VD on a separate axis: as logged and, for evaluated seeds, IWS and VD also on fresh tasks with the
+/// converged learning rate.
 pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     let iws = curve(of, IWS.name, IWS.label);
     let ss = Curve { dashed: true, ..curve(of, SS.name, SS.label) };
@@ -76,7 +76,7 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     let negative = similarity.iter().flat_map(|c| &c.y).any(|y| *y < 0.0);
     let low = if negative { -1.05 } else { 0.0 };
     let cosine = Axis::fixed("cosine", low, 1.05);
-    // With a learning rate that diverges on some tasks nothing else would be seen.
+    // Values that diverge on some tasks would hide all others on a linear axis.
     let largest = difference.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
     let vd = if largest < 100.0 { Axis::from_zero(VD.label) } else { Axis::log(VD.label) };
     [
@@ -85,7 +85,7 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     ]
 }
 
-/// Returns the loss, and the value error on an axis of its own.
+/// Returns the loss, and the value error on a separate axis.
 pub fn errors(of: RunMeasurements) -> [Panel; 2] {
     [metric(of, "Loss of the last batch", &LOSS), metric(of, "Value error", &MSVE)]
 }
@@ -98,7 +98,7 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
 /// Returns the numbers of tasks at which P and Q of a run are known.
 ///
 /// # Errors
-/// [`Error::File`] for more than a run writes.
+/// [`Error::File`] for more of them than a run writes.
 pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {
@@ -121,8 +121,8 @@ fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: 
     Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar })
 }
 
-/// Returns a row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
-/// Errors: as [`times`].
+/// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training. Returns the errors of
+/// [`times`].
 pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     let last = times(of)?.last().copied().unwrap_or(0);
     Ok([
@@ -133,8 +133,7 @@ pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     ])
 }
 
-/// Returns P_0 and Q_0 of a run as they emerge, one figure per time.
-/// Errors: as [`times`].
+/// Returns P_0 and Q_0 of a run during training, one figure per time. Returns the errors of [`times`].
 pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),

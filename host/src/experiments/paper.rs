@@ -1,4 +1,4 @@
-//! The paper's experiments that train, as data: what is trained, what is claimed of it, and what is drawn.
+//! The paper's experiments that train, as data: runs, claims and figures.
 
 use super::experiment::{Experiment, Runner};
 use super::judging::Threshold::{AtLeast, AtMost, Below};
@@ -13,7 +13,7 @@ use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
-/// Returns the words of a section.
+/// Returns a quotation from a section.
 const fn section_5(quote: &'static str) -> Source {
     Source::paper("Section 5", quote)
 }
@@ -77,7 +77,7 @@ pub(super) const P_STRICTLY: ClaimSpec = every(
     AtLeast(FORM_SHARE),
 )
 .with_medians(&["p_block_00_0", "p_block_01_0", "p_block_10_0", "p_block_11_0"]);
-/// P of layers that share it has diagonals in its blocks, too.
+/// P of layers that share it also has diagonals in its blocks.
 const P_HAS_MORE: ClaimSpec = P_STRICTLY.refuted();
 pub(super) const Q_STRICTLY: ClaimSpec = every(
     "in a seed, at least 0.9 of Q's squared norm has Theorem 1's form",
@@ -92,8 +92,8 @@ const BALANCED: ClaimSpec = claim(
     |of| diagonals(of, [0.9, 1.1], [0.67, 1.5]),
 )
 .with_medians(&["q_ratio_0"]);
-/// Batch TD(0) is what the trained function is: of the classical algorithms, each with step sizes fitted on other
-/// tasks, it explains most of v_TF, and at least nine tenths.
+/// The trained function is batch TD(0)'s: of the classical algorithms, each with step sizes fitted on other tasks, TD(0)
+/// explains most of v_TF, and at least nine tenths.
 pub const IS_TD0: ClaimSpec = every(
     "in a seed, TD(0) explains at least 0.9 of v_TF, and no other algorithm explains more",
     app_d2("learn to implement TD(0)").variant(),
@@ -201,7 +201,7 @@ pub const ABLATION: Experiment = table(
     },
 );
 const NOT_OBSERVED: Source = section_5("we did not observe the emergence of in-context TD");
-/// Other entries vanish in averages over seeds whatever is learned; the right diagonal tells.
+/// The average over seeds of other entries vanishes whatever is learned; the right diagonal is decisive.
 const NO_EMERGENCE: ClaimSpec = claim(
     "Q's right diagonal is not minus the left one: less than two thirds of it, seeds averaged",
     NOT_OBSERVED,
@@ -272,7 +272,7 @@ const NEAR_BATCH_TD: &[ClaimSpec] =
     &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST];
 const LESS_NEAR: &[ClaimSpec] =
     &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST.refuted()];
-/// A few contexts in which some seeds blow up decide the mean.
+/// A few contexts, where some seeds diverge, dominate the mean.
 const FOUR: &[ClaimSpec] =
     &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0.refuted(), IS_TD0, VD_IN_MOST.refuted()];
 const ALPHA_CONVERGES: ClaimSpec = every(
@@ -282,7 +282,7 @@ const ALPHA_CONVERGES: ClaimSpec = every(
     AtMost(0.25),
 )
 .with_medians(&["alpha_converged"]);
-/// One layer has no use for half of Q, so that those of 2 to 4 are compared.
+/// One layer does not use half of Q, so 2 to 4 layers are compared.
 const DEPTHS: [&str; 3] = ["linear-l2", "linear-l3", "linear-l4"];
 const ALIGNS: ClaimSpec =
     claim("P's other entries become smaller as L grows from 2 to 4", MORE_ALIGNED, |of| {
@@ -439,7 +439,7 @@ pub const SOFTMAX: Experiment = table(
         ..TRAINED
     },
 );
-/// It begins at about all of the mean square of v_TD, as v_TF begins near 0.
+/// VD begins at about the mean of v_TD^2, as v_TF begins near 0.
 const VD_SMALL: ClaimSpec = claim(
     "VD ends below a tenth of mean v_TD^2, seeds averaged",
     app_e("the value difference remains small"),
@@ -452,8 +452,8 @@ const IWS_RISES: ClaimSpec =
     });
 const SS_RISES: ClaimSpec =
     claim("SS increases", app_e("the sensitivity similarity now increases"), |of| rises(of, "ss"));
-/// It drops from its highest tenth of the log. Which tenth that is, is taken from half of the seeds, since the
-/// highest of ten noisy means is high by chance; the other half is judged.
+/// SS drops from its highest tenth of the log. Half of the seeds select this tenth, since the highest of ten noisy means is
+/// high by chance; the other half tests the drop.
 const SS_DROPS: ClaimSpec = claim(
     "SS drops",
     app_e("The sensitivity similarity, however, drops"),
@@ -473,7 +473,7 @@ const SS_DROPS: ClaimSpec = claim(
             "highest (in half of the seeds) in tenth {}; change to the last in the other half {change:.3}, needs < 0",
             highest + 1
         );
-        // If the last tenth is the highest one, it does not drop: the change is 0.
+        // If the last tenth is the highest one, SS does not drop: the change is 0.
         let verdict = Verdict::told(change.high < 0.0, false, change.low >= 0.0);
         (measured, verdict.unless_nan(change.numbers()))
     },
@@ -518,7 +518,7 @@ pub const CART_POLE: Experiment = table(
         ..TRAINED
     },
 );
-/// Seeds of a variant of CartPole, which trains for minutes.
+/// The number of seeds of a variant of CartPole, which trains for minutes.
 const FEW: usize = 16;
 pub(super) const CART_POLE_RUN: &str = "cart-pole";
 pub(super) const CART_POLE_OPTIONS: &str =
@@ -562,10 +562,10 @@ const ERROR_FALLS: ClaimSpec = claim(
     },
 );
 
-/// The share that an algorithm must explain of a function to be it.
+/// The share of a function that an algorithm must explain to be identified with it.
 pub(super) const EXPLAINED: f64 = 0.9;
 
-/// A table that measures which algorithm each seed has learned.
+/// A specification that measures which algorithm each seed has learned.
 const TRAINED: ExperimentSpec =
     ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };
 

@@ -1,4 +1,4 @@
-//! The figures of experiments that are data: a handful of drawers, from the records alone.
+//! Draws the figures of experiments that are data, from the records.
 
 use super::measurements::MeasurementTable;
 use super::panels::{self, CAPTION, ERROR_CAPTION, SHORT_CAPTION};
@@ -10,23 +10,23 @@ use compute::construction::Construction;
 use compute::judge::{ALGORITHMS, explained_by};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 
-/// A figure in a file of that name.
+/// A figure; the first field is its file's name.
 pub enum FigureSpec {
-    /// P and Q of a run's stored layers, and their elements on the way: file, run.
+    /// P and Q of a run's stored layers, and their elements during training: file, run.
     Parameters(&'static str, &'static str),
     /// All runs against batch TD: file, title.
     Comparison(&'static str, &'static str),
-    /// The shares of each run's function that the classical algorithms explain: file, title, panels in rows of so many.
+    /// The shares of each run's function that the classical algorithms explain: file, title, number of panels in a row.
     Explained(&'static str, &'static str, usize),
-    /// The value error of a run on the way: file, run, title.
+    /// The value error of a run during training: file, run, title.
     ValueError(&'static str, &'static str, &'static str),
-    /// Numbers of the long record: file, title, subtitle, panels in rows of so many.
+    /// Numbers of the record: file, title, subtitle, panels, number of panels in a row.
     Plots(&'static str, &'static str, &'static str, &'static [PanelSpec], usize),
 }
 
 /// A panel of curves from the long record.
 pub struct PanelSpec {
-    /// Above the panel.
+    /// The title above the panel.
     pub title: &'static str,
     /// The horizontal axis.
     pub x: fn() -> Axis,
@@ -45,7 +45,7 @@ pub struct CurveSpec {
     dashed: bool,
 }
 
-/// The way the numbers of seeds become a curve.
+/// How the numbers of seeds become a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SeedAggregate {
     /// The median at each place, between quartiles.
@@ -65,7 +65,7 @@ pub const fn series(
 }
 
 impl CurveSpec {
-    /// The same curve with dashes.
+    /// Returns the curve with dashes.
     pub const fn dashed(self) -> Self {
         CurveSpec { dashed: true, ..self }
     }
@@ -83,8 +83,7 @@ impl CurveSpec {
     }
 }
 
-/// Draws the figures of an experiment with these runs (name, title).
-/// Errors: [`Error::File`] if a record is missing or damaged.
+/// Draws the figures of an experiment with these runs (name, title). Returns [`Error::File`] if a record is missing or damaged.
 pub fn figures(
     shown: &[FigureSpec],
     runs: &[(&str, &str)],
@@ -153,6 +152,6 @@ fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     })
 }
 
-/// The caption of what algorithms explain.
+/// The caption of [`FigureSpec::Explained`].
 const EXPLAINED_CAPTION: &str = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with \
                                  quartiles";

@@ -1,4 +1,4 @@
-//! App. "Multi-task TD with Deep RNN": the trained RNN against the length of its context.
+//! App. "Multi-task TD with Deep RNN": the trained RNN's value error against the length of its context.
 
 use super::demo::{Demo, plot};
 use super::experiment::Experiment;
@@ -61,8 +61,8 @@ const TASKS: usize = 500;
 const RNN: &str = "rnn";
 const DELAYED: &str = "rnn-delayed";
 
-/// The environments: the options of `ictd demo` for one, and the record's name of the RNN's error; with `zero` and
-/// `rewards` it names the estimates without a query.
+/// The environments: options of `ictd demo`, and the name of the RNN's error in the record; followed by `zero` or `rewards` it
+/// names an estimate that does not depend on the query.
 const ENVIRONMENTS: [(&str, &str); 3] = [
     ("--task loop --max-states 15", "loop"),
     ("--task boyan-representable --min-states 10", "boyan-representable"),
@@ -80,7 +80,7 @@ const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) 
 
 const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 
-/// Puts each seed's mean errors, over its share of the instances, into the record.
+/// Records each seed's mean errors over its share of the instances.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     for (typed, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));
@@ -114,7 +114,7 @@ const CLAIMS: &[ClaimSpec] = &[
         rise(of, "boyan")
     })
     .refuted(),
-    // An estimate that evaluates policies would beat the best that never sees the query.
+    // An estimate that evaluates policies would beat the best one without the query.
     claim(
         "no policy evaluation: nothing that 0 or a sum of rewards does not give",
         Source::paper(APP_RNN, "the absence of any in-context policy evaluation algorithms"),
@@ -136,7 +136,7 @@ fn text((at, mean, stderr): (f64, f64, f64)) -> String {
     format!("{mean:.3} ± {stderr:.3} at length {at}")
 }
 
-/// Judges whether the error rises from the shortest context to the longest by more than three joint standard errors.
+/// Tests whether the error rises from the shortest context to the longest by more than three joint standard errors.
 fn rise(of: RunMeasurements, metric: &str) -> Judgement {
     let Some([first, last]) = ends(of, metric).filter(|[first, last]| first.0 < last.0) else {
         return ("only one context length".into(), Verdict::NotMeasured);
@@ -147,8 +147,8 @@ fn rise(of: RunMeasurements, metric: &str) -> Judgement {
     (format!("{}, {}, needs more by 3 joint stderr", text(first), text(last)), verdict)
 }
 
-/// Judges whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than
-/// three joint standard errors.
+/// Tests whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than three
+/// joint standard errors.
 fn no_evaluation(of: RunMeasurements) -> Judgement {
     let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, Vec::new());
     for (.., name) in ENVIRONMENTS {

@@ -1,4 +1,4 @@
-//! Numbers of many seeds or tasks in a few.
+//! Summary statistics over seeds or tasks.
 
 use ictd_core::rng::Rng;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
     (mean, (squares / count).sqrt() / count.sqrt())
 }
 
-/// Lower quartile, median and upper quartile, by linear interpolation; NaN of nothing.
+/// Returns lower quartile, median and upper quartile, by linear interpolation; NaN without values.
 pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.retain(|x| x.is_finite());
     values.sort_by(f64::total_cmp);
@@ -42,19 +42,19 @@ pub fn spread(values: &[f64]) -> String {
     format!("{median} ({lower} to {upper})")
 }
 
-/// A number of a sample, with its 95 % interval.
+/// A statistic of a sample, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The number of the sample itself.
+    /// The statistic of the sample.
     pub estimate: f64,
-    /// Its lower end.
+    /// The interval's lower end.
     pub low: f64,
-    /// Its upper end.
+    /// The interval's upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// Returns the number and its ends: NaN if a sample behind them was.
+    /// Returns the estimate and the ends; NaN if the statistic of a resample was.
     pub fn numbers(self) -> [f64; 3] {
         [self.estimate, self.low, self.high]
     }
@@ -68,7 +68,7 @@ impl std::fmt::Display for Interval {
     }
 }
 
-/// Returns the share of `count` among `of`, with Wilson's interval; NaN of nothing.
+/// Returns the share of `count` among `of`, with Wilson's interval; NaN if `of` is 0.
 pub fn wilson(count: usize, of: usize) -> Interval {
     /// The normal distribution's quantile at 0.975.
     const Z: f64 = 1.959_963_984_540_054;
@@ -79,12 +79,12 @@ pub fn wilson(count: usize, of: usize) -> Interval {
     Interval { estimate: share, low: middle - half, high: middle + half }
 }
 
-/// Resamples of a bootstrap.
+/// The number of resamples of a bootstrap.
 const RESAMPLES: usize = 2000;
 
-/// Returns a statistic of the members of groups, which it gets as their places, with its percentile bootstrap: that of
-/// samples of the same sizes, drawn from each group with replacement, by random numbers that are always the same. NaN
-/// if the statistic of some sample is.
+/// Returns a statistic of groups with its percentile bootstrap interval. The statistic receives indices into the groups; each
+/// resample has the groups' sizes, is drawn with replacement, and uses fixed random numbers. NaN if the statistic of some
+/// resample is.
 pub fn resampled<const G: usize>(
     sizes: [usize; G],
     statistic: impl Fn([&[usize]; G]) -> f64,
@@ -111,7 +111,7 @@ pub fn resampled<const G: usize>(
     Interval { estimate, low: found[tail], high: found[RESAMPLES - 1 - tail] }
 }
 
-/// Returns a statistic of groups of numbers, with its bootstrap as for [`resampled`].
+/// Returns a statistic of groups of numbers, with its bootstrap interval ([`resampled`]).
 pub fn bootstrap<const G: usize>(
     groups: [&[f64]; G],
     statistic: impl Fn([&[f64]; G]) -> f64,
@@ -123,11 +123,11 @@ pub fn bootstrap<const G: usize>(
     })
 }
 
-/// Numbers of seeds, a row each, in the draws of tasks that they were judged in, a column each.
+/// Numbers by seed (rows) and by draw of tasks (columns).
 pub type InDraws = Vec<Vec<f64>>;
 
-/// Returns a statistic of metrics with its two-way bootstrap, which resamples seeds and draws together: it gets for each
-/// metric the means over draws, a number for each seed. A metric with one column is the same in every draw.
+/// Returns a statistic of metrics with its two-way bootstrap interval, which resamples seeds and draws together: it receives,
+/// for each metric, each seed's mean over draws. A metric with one column is the same in every draw.
 pub fn two_way<const M: usize>(
     metrics: [&InDraws; M],
     statistic: impl Fn([&[f64]; M]) -> f64,
@@ -162,7 +162,7 @@ pub fn nan_or_larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }
 
-/// Returns the median of what is finite.
+/// Returns the median of the finite values.
 pub fn median(values: &[f64]) -> f64 {
     quartiles(values.to_vec())[1]
 }

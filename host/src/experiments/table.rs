@@ -1,9 +1,8 @@
-//! Experiments as data: what runs, what is asked of it, who judges, and what is drawn.
+//! Experiments as data: runs, measurements, claims and figures.
 //!
-//! An [`ExperimentSpec`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every
-//! number of every seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are
-//! drawn from it. A function `own` computes what training does not, and adds numbers; loops over floats that take time
-//! are in the crate `compute`.
+//! An [`ExperimentSpec`] defines an experiment completely. Its runs are trained (or taken from `runs/`), every number of every
+//! seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are drawn from it. A
+//! function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
 //!
 //! ```
 //! use ictd::experiments::judging::{ClaimSpec, Threshold, every};
@@ -41,47 +40,47 @@ use std::collections::BTreeMap;
 
 /// An experiment that is data.
 pub struct ExperimentSpec {
-    /// The text of its command's help, beside the figure.
+    /// The help text of its command, in addition to the figure.
     pub about: &'static str,
-    /// Options of its own, beside the scale.
+    /// Options in addition to the scale.
     pub settings: &'static [Setting],
-    /// The runs.
+    /// The training runs.
     pub runs: &'static [TrainingRun],
-    /// The questions to their seeds on fresh tasks.
+    /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
-    /// Computes what else is needed, and puts it into the record.
+    /// Computes further measurements, and adds them to the record.
     pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
     /// The claims about all runs together.
     pub claims: &'static [ClaimSpec],
-    /// The figures.
+    /// The figures that are data.
     pub figures: &'static [FigureSpec],
-    /// The run whose P and Q, which a figure has, are shown as they emerge.
+    /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
 }
 
 /// A whole number that an experiment's command takes as an option.
 pub struct Setting {
-    /// Its name, without `--`.
+    /// The option's name, without `--`.
     pub name: &'static str,
-    /// Its default, as typed.
+    /// The default, as typed.
     pub default: &'static str,
-    /// The range that is expected.
+    /// The accepted range, ends included.
     pub expected: [usize; 2],
-    /// The line of help about it.
+    /// The option's line of help.
     pub about: &'static str,
 }
 
-/// A run of an experiment. Those with one name are one run, and have the same options.
+/// A run of an experiment. Runs with equal names are one run, and have the same options.
 pub struct TrainingRun {
-    /// Its directory in `runs/`, and its name in the records.
+    /// The directory in `runs/`, and the name in the records.
     pub name: &'static str,
-    /// Its options as typed after `ictd train`, but for the seeds.
+    /// The options as typed after `ictd train`, without the seeds.
     pub options: &'static str,
-    /// The subject of its claims, and its title in figures.
+    /// The subject of the claims, and the title in figures.
     pub title: &'static str,
-    /// The claims about it.
+    /// The claims about the run.
     pub claims: &'static [ClaimSpec],
-    /// The most seeds that it is trained with.
+    /// The largest number of seeds.
     pub seeds: usize,
 }
 
@@ -104,11 +103,11 @@ pub const fn run(
 
 /// A finished run of an experiment.
 pub struct Finished {
-    /// Its name.
+    /// The run's name.
     pub name: &'static str,
     /// The recipe of its training.
     pub recipe: Recipe,
-    /// Its seeds.
+    /// The trained seeds.
     pub seeds: Vec<SeedRun>,
 }
 
@@ -120,7 +119,7 @@ pub struct ExperimentInputs<'a> {
     pub seeds: usize,
     /// The experiment's settings, in order.
     pub settings: &'a [usize],
-    /// Its finished runs, in order.
+    /// The finished runs, in order.
     pub runs: &'a [Finished],
 }
 
@@ -137,16 +136,16 @@ pub struct ExperimentOptions {
 
 /// The findings of a run.
 pub struct Measured {
-    /// An object: results of `--json`, beside command, seed and config.
+    /// An object: the results in `--json`, in addition to command, seed and config.
     pub results: Value,
-    /// The same for a human; claims and the place of the files follow it.
+    /// The results as text; claims and the place of the files are appended.
     pub text: String,
-    /// The claims that were judged.
+    /// The tested claims.
     pub claims: Vec<Claim>,
 }
 
 impl ExperimentSpec {
-    /// A table without anything in it.
+    /// An empty specification.
     pub const EMPTY: Self = ExperimentSpec {
         about: "",
         settings: &[],
@@ -158,14 +157,13 @@ impl ExperimentSpec {
         emergence: None,
     };
 
-    /// Returns the settings as they are without options.
+    /// Returns the settings' defaults.
     pub fn defaults(&self) -> BTreeMap<&'static str, usize> {
         let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.expected[0]);
         self.settings.iter().map(|setting| (setting.name, default(setting))).collect()
     }
 
-    /// Trains, measures and judges.
-    /// Errors: those of training and of files.
+    /// Trains, measures and tests the claims. Returns the errors of training and of files.
     pub fn measure(
         &self,
         options: &ExperimentOptions,
@@ -212,7 +210,7 @@ impl ExperimentSpec {
         Ok(Measured { results: results(&runs).into(), text, claims })
     }
 
-    /// Puts what a run's logs and parameters say into the record, and what its seeds do on fresh tasks.
+    /// Records the measurements of a run's logs and parameters, and of its seeds on fresh tasks.
     fn ask(
         &self,
         run: &Finished,

@@ -1,4 +1,4 @@
-//! The model that ships: how good it is beside the classical algorithms and the paper's own trained model.
+//! The universal model's errors, compared with those of classical algorithms and of the paper's trained model.
 
 use super::experiment::Experiment;
 use super::judging::{ClaimSpec, Judgement, claim};
@@ -16,13 +16,13 @@ use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::universal::PRETRAINED;
 
-/// The discounts that each family is judged with.
+/// The discounts of each family.
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 
 /// The longest context of the comparison by dimension: beyond it both errors may be rounding.
 const LONGEST: f64 = 1000.0;
 
-/// Returns the dimensions that a family is judged with: of the tabular ones beyond the largest of the search, too.
+/// Returns the tested dimensions of a family; those of tabular families also exceed the largest of the search.
 fn dimensions(family: Family) -> &'static [usize] {
     match family {
         Family::Aggregated => &[4, 10, 16],
@@ -32,7 +32,7 @@ fn dimensions(family: Family) -> &'static [usize] {
     }
 }
 
-/// Returns the cells that are judged, of some families.
+/// Returns the tested cells of some families.
 pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
     let of = |family: &Family| {
         let family = *family;
@@ -48,14 +48,14 @@ pub fn cell_name(BenchmarkCell { family, d, gamma }: &BenchmarkCell) -> String {
     format!("{}, d = {d}, gamma = {gamma}", family.name())
 }
 
-/// The families whose values the features cannot represent, those whose they can, those with a feature for each state, and
-/// those that the search never sees.
+/// Families whose values the features cannot represent, families whose values they can, families with a feature for each state,
+/// and families that the search never uses.
 const OTHERS: [Family; 3] = [Family::Boyan, Family::Mdp, Family::Binary];
 const REPRESENTABLE: [Family; 2] = [Family::BoyanRepresentable, Family::MdpRepresentable];
 const TABULAR: [Family; 3] = [Family::Walk, Family::Cycle, Family::Rare];
 const KEPT: [Family; 1] = [Family::Aggregated];
-/// The families whose features do not tell states apart. (Where they do, the rewards of a task may cancel, and any error is a
-/// large multiple of that of predicting 0.)
+/// The families whose features do not distinguish states. (Otherwise the rewards of a task may cancel, and any error is a large
+/// multiple of that of predicting 0.)
 const DENSE: [Family; 5] = [
     Family::Boyan,
     Family::BoyanRepresentable,
@@ -91,7 +91,7 @@ pub const UNIVERSAL: Experiment = table(
                 "values beyond the features: as good as LSTD with the best lambda and ridge in hindsight",
                 |of| ratio(of, &OTHERS, "lstd_hindsight"),
             )
-            // The best of eighteen settings for each length is known in hindsight alone.
+            // The best of eighteen settings for each length is known only in hindsight.
             .refuted(),
             own(
                 "values beyond the features: as good as LSTD(0.92) with one ridge",
@@ -184,7 +184,7 @@ const fn curves(cell: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Puts the model's errors in each cell into the record.
+/// Records the model's errors in each cell.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let ([tasks], [run]) = (work.settings, work.runs) else { return Ok(()) };
     let judge = Benchmark::new(&PRETRAINED, &run.seeds, run.recipe.layers);
@@ -210,7 +210,7 @@ fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error
     Ok(())
 }
 
-/// Puts the errors of parameters on so many fresh tasks of each cell into a record.
+/// Records the errors of parameters on `tasks` fresh tasks of each cell.
 pub fn put_errors(
     judge: &Benchmark,
     tasks: usize,
@@ -232,7 +232,7 @@ pub fn put_errors(
     Ok(())
 }
 
-/// Returns a metric of cells at all lengths up to one.
+/// Returns a metric of cells at all lengths up to `longest`.
 fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
     let of_cell = |cell: &BenchmarkCell| {
         let name = cell_name(cell);
@@ -243,7 +243,7 @@ fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64)
     cells.iter().flat_map(of_cell).collect()
 }
 
-/// Returns the model's errors over those of a reference.
+/// Returns the model's errors divided by those of a reference.
 fn ratios(of: RunMeasurements, cells: &[BenchmarkCell], reference: &str, longest: f64) -> Vec<f64> {
     let errors = all(of, cells, "universal", longest).into_iter();
     errors.zip(all(of, cells, reference, longest)).map(|(a, b)| a / b).collect()
@@ -254,7 +254,7 @@ pub fn geometric_mean(ratios: &[f64]) -> f64 {
     libm::exp(ratios.iter().map(|x| libm::log(*x)).sum::<f64>() / ratios.len() as f64)
 }
 
-/// Judges whether the model's errors are as small as a reference's, in the geometric mean and everywhere.
+/// Tests whether the model's errors are as small as a reference's, in the geometric mean and everywhere.
 fn ratio(of: RunMeasurements, families: &[Family], reference: &str) -> Judgement {
     let ratios = ratios(of, &cells(families), reference, f64::INFINITY);
     let worst = ratios.iter().copied().fold(0.0, nan_or_larger);
@@ -268,7 +268,7 @@ fn ratio(of: RunMeasurements, families: &[Family], reference: &str) -> Judgement
     (measured, verdict.unless_nan([mean, worst]))
 }
 
-/// Judges whether a metric is below a limit at every length in every cell of the dense families.
+/// Tests whether a metric is below a limit at every length in every cell of the dense families.
 fn at_most(of: RunMeasurements, metric: &str, says: &str, limit: f64) -> Judgement {
     let values = all(of, &cells(&DENSE), metric, f64::INFINITY);
     let worst = values.into_iter().fold(0.0, nan_or_larger);

@@ -45,7 +45,7 @@ pub struct Verify {
     #[arg(long, default_value = "3", value_parser = options::integer(1..=FEW))]
     pub dim: usize,
     /// Context length n (the authors' code: 100)
-    #[arg(long, alias = "context", default_value = "100", value_parser = options::integer(1..=CONTEXT))]
+    #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
     pub context_length: usize,
     /// Discount factor gamma; average reward has none (the authors' code: 0.9)
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]

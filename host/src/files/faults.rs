@@ -14,12 +14,11 @@ use std::io::{self, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Before any operation.
+/// Fails where the plan has a fault before an operation.
 pub(super) fn before() -> io::Result<()> {
     strike(|| ())
 }
 
-/// Writes.
 pub(super) fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
     let half = |mut file: &File| drop(file.write_all(&content[..content.len() / 2]));
     strike(|| half(file))?;

@@ -1,34 +1,34 @@
-//! The limits of what is read, whoever made it: a file that is larger is refused before memory is asked for.
+//! Limits on untrusted input: a larger file is rejected before memory is allocated.
 
 pub use compute::rows::{LONGEST_NAME as COLUMN_NAME, LONGEST_ROW as ROW};
 
-/// The most bytes of a text that people write or read: a config, a lock, results.
+/// The largest size in bytes of a text that people write or read: a config, a lock, results.
 pub const TEXT: u64 = 64 << 20;
-/// The most bytes of a record of a run: its tables, its results, a checkpoint.
+/// The largest size in bytes of a record of a run: its tables, its results, a checkpoint.
 pub const RECORD: u64 = 1 << 30;
-/// The most bytes of a model.
+/// The largest size in bytes of a model.
 pub const MODEL: u64 = 256 << 20;
-/// The most bytes of a file in which `ictd compare` looks for the place that differs.
+/// The largest size in bytes of a file in which `ictd compare` searches for the place that differs.
 pub const COMPARED: u64 = 256 << 20;
-/// The most bytes of a table of transitions, and of an array in an archive.
+/// The largest size in bytes of a table of transitions, and of an array in an archive.
 pub const TABLE: u64 = 1 << 30;
-/// The most bytes of a plan of a sweep.
+/// The largest size in bytes of a plan of a sweep.
 pub const PLAN: u64 = 4 << 20;
-/// The most bytes of a file that is read piece by piece.
+/// The largest size in bytes of a file that is read piece by piece.
 pub const STREAM: u64 = 1 << 40;
 /// The largest feature dimension of transitions.
 pub const FEATURES: usize = 64;
-/// The most names in a folder that are listed.
+/// The largest number of names in a folder that is listed.
 pub const ENTRIES: usize = 1_000_000;
-/// The most arrays of an archive.
+/// The largest number of arrays in an archive.
 pub const ARRAYS: usize = 4096;
-/// The most names side by side in a run's results, which a page shows as columns.
+/// The largest number of names at one level of a run's results, which a page shows as columns.
 pub const NAMES: usize = 1000;
 
-/// The records that are written piece by piece, a row for each of the user's or of a sweep's.
+/// The records that are written piece by piece, one row for each row of the user or run of a sweep.
 const STREAMED: [&str; 2] = ["predictions.csv", "sweep.csv"];
 
-/// Returns the most bytes of a file in a run directory, by its name.
+/// Returns the largest size in bytes of a file in a run directory, by its name.
 pub fn of_record(name: &str) -> u64 {
     match name.rsplit('/').next().unwrap_or(name) {
         name if STREAMED.contains(&name) => STREAM,

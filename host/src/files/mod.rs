@@ -27,9 +27,7 @@ pub const NEW: &str = ".ictd-new-";
 pub enum Kind {
     /// Nothing, or what cannot be seen.
     Nothing,
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// A link, a device, a pipe.
     Other,
@@ -45,13 +43,13 @@ impl Kind {
     }
 }
 
-/// Returns what stands at a path.
+/// Returns the kind of file at a path.
 pub fn kind(path: &Path) -> Kind {
     fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
 }
 
-/// Returns whether a regular file, or a folder, stands at a path.
-/// Errors: if something else stands there.
+/// Returns whether there is a file of the wanted kind, a regular file or a folder, at a path.
+/// Errors: if there is something else.
 pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let found = match fs::symlink_metadata(path) {
@@ -120,7 +118,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().read(true))
 }
 
-/// Opens a file that stands where the user did not name it: no link, and of at most so many bytes.
+/// Opens a file that the user did not name: not a link, and at most `limit` bytes.
 /// Errors: as [`open`].
 pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
     let file = opened(path, false, OpenOptions::new().read(true))?;
@@ -185,7 +183,7 @@ fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
     if bytes <= limit { Ok(()) } else { Err(io::Error::new(io::ErrorKind::FileTooLarge, reason())) }
 }
 
-/// Asks for so much memory, and gives it back: where it cannot be had, that is said before it is needed.
+/// Allocates `bytes` bytes and frees them, so that missing memory is reported before it is needed.
 pub fn room(bytes: u64) -> io::Result<()> {
     let mut asked = Vec::<u8>::new();
     let found = asked.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -202,12 +200,12 @@ fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     room(bytes.saturating_mul(if limit <= TEXT { 32 } else { 4 }))?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
-    // It may have grown since.
+    // The file may have grown since.
     check_size(content.len() as u64, limit)?;
     Ok(content)
 }
 
-/// Returns the names in a folder that the user named, in order, and what stands there.
+/// Returns the names in a folder that the user named, in order, and the kinds of the files.
 /// Errors: for more names than anybody has.
 pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     faults::before()?;
@@ -236,17 +234,13 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     if is_folder(path) {
         return Ok(());
     }
-    make_folders(parent(path))?;
     faults::before()?;
-    match fs::create_dir(path) {
-        // Another process may have been faster.
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists || !is_folder(path) => Err(e),
-        _ => sync_folder(parent(path)),
-    }
+    fs::create_dir_all(path)?;
+    sync_folder(parent(path))
 }
 
 /// Makes a folder in a run directory.
-/// Errors: if something else stands there, among them a link to a folder.
+/// Errors: if there is something else, also for a link to a folder.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     if is_there(path, Kind::Folder)? {
         return Ok(());
@@ -295,7 +289,7 @@ pub fn parent(path: &Path) -> &Path {
 pub enum Locked {
     /// This process holds the lock until the file is closed.
     Mine(File),
-    /// Its first bytes.
+    /// Another process holds the lock; the first bytes of the file.
     Held(Vec<u8>),
 }
 
@@ -384,7 +378,7 @@ pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
 }
 
 /// Begins a file under a temporary name, empty.
-/// Errors: if something else than a regular file stands there; if another process writes it.
+/// Errors: if there is something other than a regular file; if another process writes it.
 pub fn begin(path: &Path) -> io::Result<Staged> {
     if !matches!(kind(path), Kind::Nothing | Kind::File) {
         return Err(refused("no regular file stands there"));
@@ -399,18 +393,18 @@ pub fn begin(path: &Path) -> io::Result<Staged> {
 }
 
 impl Staged {
-    /// Adds to its end.
+    /// Appends bytes.
     pub fn append(&self, content: &[u8]) -> io::Result<()> {
         faults::write(&self.file, content)
     }
 
-    /// Brings what was written to the disk.
+    /// Flushes the file to the disk.
     pub fn sync(&self) -> io::Result<()> {
         faults::before()?;
         self.file.sync_all()
     }
 
-    /// Gives it its name.
+    /// Renames the file to its name.
     pub fn publish(mut self) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
             rename(temporary, &self.path)?;
@@ -419,7 +413,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Leaves it under its temporary name.
+    /// Leaves the file under its temporary name.
     pub fn keep(mut self) {
         self.temporary = None;
     }

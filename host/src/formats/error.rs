@@ -1,4 +1,4 @@
-//! What messages show of a file.
+//! Parts of a file in messages.
 
 use crate::program::printable;
 
@@ -16,14 +16,14 @@ pub(super) fn names(all: &[String]) -> String {
     shown.join(", ") + &more
 }
 
-/// Returns the names that are accepted, with the one that is most like what was given.
+/// Returns the accepted names, with the one most similar to the given one.
 pub(crate) fn one_of(given: &str, accepted: &[&str]) -> String {
     let alike = |name: &&&str| (1000.0 * strsim::jaro_winkler(given, name)) as u32;
     let nearest = accepted.iter().max_by_key(alike).copied().unwrap_or_default();
     format!("one of {} (did you mean `{nearest}`?)", accepted.join(", "))
 }
 
-/// Returns a piece of a file as it may stand in a message: one line, printable, at most 40 characters.
+/// Returns a piece of a file for a message: one line, printable, at most 40 characters.
 pub(crate) fn excerpt(text: &str) -> String {
     printable(&compute::cells::excerpt(text)).replace('\n', " ")
 }

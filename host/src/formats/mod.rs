@@ -1,9 +1,8 @@
 //! Files that other tools write and read, as values and bytes.
 //!
-//! The writers make bytes, equal ones of equal values. Every reader returns an [`Error`](crate::Error) that
-//! names the file, the array or the row and column, and what is expected. None panics, and none
-//! allocates more than the file can back: every length field is checked against the bytes that are
-//! there before memory is asked for.
+//! Writers return bytes; equal values give equal bytes. Every reader returns an [`Error`](crate::Error) that names the file,
+//! the array or the row and column, and the expected content. No reader panics or allocates more than the file can justify:
+//! every length field is checked against the bytes present before memory is allocated.
 
 pub(crate) mod error;
 mod npy;

@@ -1,7 +1,7 @@
 //! One array in NumPy's `.npy` format, versions 1 to 3.
 //!
-//! The header is a Python literal, of which JSON's parser reads the three keys that every one has: a general
-//! parser of those recurses as deep as the file likes.
+//! The header is a Python literal; JSON's parser reads its three keys, as a general parser of Python literals would recurse as
+//! deep as the file demands.
 
 use super::error::excerpt;
 use crate::error::Problem;
@@ -11,9 +11,9 @@ use std::io::{self, Write};
 /// An array in row-major (C) order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// Its extent along each axis; empty for a single number.
+    /// The extent along each axis; empty for a single number.
     pub shape: Vec<usize>,
-    /// Its elements, the last axis fastest.
+    /// The elements, the last axis fastest.
     pub data: Data,
 }
 
@@ -29,7 +29,7 @@ pub enum Data {
 }
 
 impl Array {
-    /// Returns the first integer that `f64` does not hold for certain: beyond 2^53.
+    /// Returns the first integer beyond 2^53, which `f64` may not represent.
     pub fn inexact(&self) -> Option<i64> {
         let Data::I64(x) = &self.data else { return None };
         x.iter().copied().find(|x| x.unsigned_abs() > 1 << 53)
@@ -67,8 +67,8 @@ impl Array {
         format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
 
-    /// Writes the content of a `.npy` file, version 1.
-    /// Errors: those of `out`; more dimensions than the header has room for.
+    /// Writes the content of a `.npy` file, version 1. Returns the errors of `out`, and one for more dimensions than the header
+    /// can hold.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (descr, shape) = (self.dtype().1, tuple(&self.shape));
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -87,9 +87,8 @@ impl Array {
         }
     }
 
-    /// Reads an array of at most so many numbers from the whole content of a `.npy` file; `name` is for
-    /// messages.
-    /// Errors: [`Problem::Unusable`], naming the array.
+    /// Reads an array of at most `most` numbers from the whole content of a `.npy` file; `name` is for messages. Returns
+    /// [`Problem::Unusable`], naming the array, for anything else.
     pub fn parse(name: &str, bytes: &[u8], most: u64) -> Result<Self, Problem> {
         let malformed = |reason: &str| {
             Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")
@@ -122,7 +121,7 @@ impl Array {
     /// Returns the same array, given that `data` has the first axis fastest.
     fn into_row_major(self) -> Self {
         fn reorder<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
-            // The place of the element that comes at `i` if the last axis is the fastest.
+            // The index in `data` of element `i` in row-major order.
             let place = |mut i: usize| {
                 let (mut place, mut stride) = (0, data.len());
                 for extent in shape.iter().rev() {
@@ -145,7 +144,7 @@ impl Array {
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// More dimensions than NumPy 1 allows are not needed either.
+/// The largest number of dimensions, as in NumPy 1.
 const MAX_DIMENSIONS: usize = 32;
 
 /// Returns a shape as Python writes a tuple.
@@ -181,7 +180,7 @@ struct Header {
 }
 
 impl Header {
-    /// The Python literal differs from JSON in its quotes, brackets, names and last commas; Python 2 wrote long
+    /// Parses the Python literal, which differs from JSON in its quotes, brackets, names and last commas; Python 2 wrote long
     /// integers with an L.
     fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().collect();
@@ -201,7 +200,7 @@ impl Header {
     }
 }
 
-/// Returns how many bytes an element of a type has, from NumPy's string for it; none of a type that is not read.
+/// Returns the size in bytes of an element, from NumPy's string for its type; `None` for a type that is not supported.
 fn size_of(descr: &str) -> Option<usize> {
     match descr.as_bytes() {
         [b'<' | b'>', b'f', size @ (b'4' | b'8')]
@@ -211,7 +210,7 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns the elements; none if an unsigned integer does not fit.
+/// Returns the elements; `None` if an unsigned integer does not fit.
 fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
     // The element's bytes, little-endian, in the low end of a word.
     let words = bytes.chunks_exact(size).map(|chunk| {

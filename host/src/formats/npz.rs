@@ -11,11 +11,11 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Deflate cannot compress better than this.
+/// The largest compression factor of Deflate.
 const MAX_COMPRESSION: u64 = 1032;
 
-/// As many numbers an archive may hold whatever its size: 8 MiB of doubles. Larger ones hold at most
-/// [`NUMBERS_PER_BYTE`] for each byte, compressed or not.
+/// An archive of any size may hold this many numbers, 8 MiB of doubles; a larger one at most [`NUMBERS_PER_BYTE`] for each
+/// byte, compressed or not.
 const FEW_NUMBERS: u64 = 1 << 20;
 const NUMBERS_PER_BYTE: u64 = 4;
 
@@ -24,13 +24,12 @@ const NUMBERS_PER_BYTE: u64 = 4;
 pub struct Npz<R> {
     file: PathBuf,
     archive: ZipArchive<R>,
-    /// How many more numbers may be read.
+    /// The number of values that may still be read.
     numbers_left: u64,
 }
 
 impl Npz<BufReader<File>> {
-    /// Opens a file.
-    /// Errors: [`Problem::Io`]; [`Problem::Unusable`] if it is not a consistent archive.
+    /// Opens a file. Returns [`Problem::Io`], or [`Problem::Unusable`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, Error> {
         let reader = files::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
         Self::new(file, BufReader::new(reader))
@@ -38,8 +37,7 @@ impl Npz<BufReader<File>> {
 }
 
 impl<R: Read + Seek> Npz<R> {
-    /// Reads from a source; `file` is for messages.
-    /// Errors: as [`Npz::open`].
+    /// Reads from a source; `file` is for messages. Returns the errors of [`Npz::open`].
     pub fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
         let open = || {
             let bytes = reader.seek(SeekFrom::End(0))?;
@@ -68,7 +66,7 @@ impl<R: Read + Seek> Npz<R> {
         self.archive.file_names_raw().map(name).collect()
     }
 
-    /// Refuses an array of another name than those that are read.
+    /// Rejects an array whose name is not known.
     ///
     /// # Errors
     /// [`Problem::Unusable`], with the nearest name.
@@ -79,8 +77,7 @@ impl<R: Read + Seek> Npz<R> {
         Err(Problem::array(&unknown, "unknown", one_of(&unknown, known)).in_file(&self.file))
     }
 
-    /// Returns an array that must be there.
-    /// Errors: [`Problem::Unusable`].
+    /// Returns a required array. Returns [`Problem::Unusable`] if it is missing or malformed.
     pub fn array(&mut self, name: &str) -> Result<Array, Error> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),
@@ -88,8 +85,7 @@ impl<R: Read + Seek> Npz<R> {
         }
     }
 
-    /// Returns an array that may be there.
-    /// Errors: as [`Npz::array`], except for the missing one.
+    /// Returns an optional array. Returns [`Problem::Unusable`] if it is malformed.
     pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, Error> {
         self.read(name).map_err(|problem| problem.in_file(&self.file))
     }
@@ -110,8 +106,8 @@ impl<R: Read + Seek> Npz<R> {
         if size / MAX_COMPRESSION > entry.compressed_size() {
             return Err(malformed(format!("{} claims {size} bytes, which cannot be", what())));
         }
-        // Grows with the bytes that are there, not with those that are claimed; one byte beyond the
-        // claim is asked for so that the end, and with it the checksum, is reached.
+        // The buffer grows with the bytes present, not with the claimed size; one byte more is requested, so that the end, and
+        // with it the checksum, is reached.
         files::room(2 * size)?;
         let mut bytes = Vec::new();
         (&mut entry)
@@ -130,11 +126,11 @@ impl<R: Read + Seek> Npz<R> {
     }
 }
 
-/// Arrays as an uncompressed file, as `numpy.savez` writes it. Equal arrays make equal bytes.
-/// Errors: [`io::Error`] beyond the 65,536 bytes that a name or a header may have.
+/// Returns arrays as an uncompressed file, like `numpy.savez`. Equal arrays give equal bytes. Returns an [`io::Error`] for a
+/// name or a header beyond 65,536 bytes.
 pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    // The date is fixed (1980): a file shall not depend on when it was written.
+    // The date is fixed (1980), so that equal arrays give equal bytes.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .last_modified_time(zip::DateTime::default())
@@ -146,7 +142,7 @@ pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// Returns the problem of an array or a tensor that is not there, beside those that are.
+/// Returns the problem of a missing array or tensor, with the names of those present.
 pub(super) fn missing(array: &str, present: &[String]) -> Problem {
     Problem::Unusable(format!("array `{array}` is missing: the file holds {}", names(present)))
 }

@@ -1,5 +1,5 @@
-//! P and Q, and what files say of them beside their numbers, by whatever names: `params.json`, the metadata of a
-//! `.safetensors` file, the header of a stored model.
+//! P and Q, and the settings that files store with them, under different names: `params.json`, the metadata of a `.safetensors`
+//! file, the header of a stored model.
 
 use super::error::excerpt;
 use crate::error::{Error, Problem};
@@ -12,9 +12,8 @@ use std::path::Path;
 /// The largest token size that a reader accepts: d = 64.
 pub const MAX_TOKEN_SIZE: usize = 129;
 
-/// Refuses parameters that no transformer of the core can have.
-/// Errors: [`Problem::Unusable`] for a token size that is not 2d + 1, a wrong number of numbers, NaN or an
-/// infinity (with its row and column), or matrices that are not of the ten numbers that the file speaks of.
+/// Rejects parameters that no transformer of the core can have. Returns [`Problem::Unusable`] for a token size that is not 2d +
+/// 1, a wrong number of entries, NaN, or an infinity (with its row and column).
 pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
     let k = parameters.token_size;
     check_token_size("P", k)?;
@@ -37,19 +36,19 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The most layers that a file may say: as many as a stored model can have.
+/// The largest number of layers in a file: as many as a stored model can have.
 const MOST_LAYERS: usize = 65_535;
 
-/// The fields of a `params.json` that are needed here. It may be foreign, and each may be absent.
+/// The fields of a `params.json` that are used. It may be another program's, and each field may be absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct PartialParams {
-    /// d.
+    /// The feature dimension d.
     pub d: Option<usize>,
-    /// n.
+    /// The context length n.
     pub n: Option<usize>,
-    /// L.
+    /// The number of layers L.
     pub l: Option<usize>,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: Option<f64>,
     /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
     #[serde(rename = "lambda")]
@@ -61,21 +60,20 @@ pub struct PartialParams {
 }
 
 impl PartialParams {
-    /// Reads the content of a `params.json`; `file` is for messages.
-    /// Errors: [`Problem::Unusable`], saying line and column.
+    /// Reads the content of a `params.json`; `file` is for messages. Returns [`Problem::Unusable`] with line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         serde_json::from_slice(bytes)
             .map_err(|error| Problem::malformed("params.json", error).in_file(file))
     }
 
-    /// Returns the mode, if it is said.
+    /// Returns the mode, if it is stated.
     pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {
         named("mode", self.mode.as_deref(), "autoregressive (or auto) or sequential")
     }
 
-    /// Combines the layers with the settings from the file; `l` and `attention` are the names that the file has for L
-    /// and the attention. The numbers are not looked at: [`check`]. Errors: [`Problem::Unusable`] for what contradicts
-    /// the layers, or what no transformer of the core has.
+    /// Combines the layers with the settings from the file; `l` and `attention` are the file's names for L and the attention.
+    /// Does not [`check`] the numbers. Returns [`Problem::Unusable`] for a setting that contradicts the layers, or that no
+    /// transformer of the core has.
     pub(crate) fn describe(
         &self,
         [l, attention]: [&str; 2],
@@ -83,12 +81,12 @@ impl PartialParams {
         layers: Vec<LayerParameters>,
         layer_sharing: LayerSharing,
     ) -> Result<Parameters, Problem> {
-        // `d` only repeats what the shapes say; a contradiction means that the file is not what it seems.
+        // `d` only repeats the shapes; a contradiction means that the file is of another kind.
         let d = (token_size - 1) / 2;
         if let Some(other) = self.d.filter(|x| *x != d) {
             return Err(Problem::entry("d", other, format!("{d}, as P has it")));
         }
-        // 0 says nothing.
+        // 0 means that L is not stated.
         let said = self.l.filter(|l| *l > 0);
         if let Some(other) = said.filter(|l| *l > MOST_LAYERS) {
             return Err(Problem::entry(l, other, format!("an integer from 1 to {MOST_LAYERS}")));
@@ -126,7 +124,7 @@ fn named<T: Word>(entry: &str, text: Option<&str>, expected: &str) -> Result<Opt
     text.map(|text| T::from_word(text).ok_or_else(|| refuse(text))).transpose()
 }
 
-/// K = 2d + 1 for a d from 1 to 64.
+/// Checks that K = 2d + 1 for a d from 1 to 64.
 pub(super) fn check_token_size(array: &str, k: usize) -> Result<(), Problem> {
     if k % 2 == 1 && (3..=MAX_TOKEN_SIZE).contains(&k) {
         return Ok(());

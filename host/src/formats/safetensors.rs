@@ -1,17 +1,17 @@
 //! P and Q as a `.safetensors` file.
 //!
-//! The tensors bear the names of the authors' PyTorch module, so that its
-//! `load_state_dict(safetensors.torch.load_file(path))` takes the file as it is:
+//! The tensors have the names of the authors' PyTorch module, so that its `load_state_dict(safetensors.torch.load_file(path))`
+//! loads the file:
 //!
 //! | tensor | dtype and shape | |
 //! |---|---|---|
 //! | `attn.P`, `attn.Q` | F32 (2d+1, 2d+1) | autoregressive: the one pair that all layers share |
 //! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
 //!
-//! The file's metadata (all strings) has the rest: `d`, `L`, `mode` (`autoregressive`, `sequential`), `attention` (`linear`,
-//! `softmax`), `gamma`, `n` (the context length trained with), `lambda` (the trace decay of TD(lambda)'s mask), and `crc32`
-//! over all of it, since the format has no checksum of its own. The reader also takes files without metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape
-//! (2d+1, 2d+1) or (L, 2d+1, 2d+1).
+//! The file's metadata (all strings) contains `d`, `L`, `mode` (`autoregressive`, `sequential`), `attention` (`linear`,
+//! `softmax`), `gamma`, `n` (the context length in training), `lambda` (the trace decay of TD(lambda)'s mask), and `crc32` over
+//! everything, since the format has no checksum. The reader also accepts files without metadata, F64 tensors (rounded to F32),
+//! and the plain names `P` and `Q` with shape (2d+1, 2d+1) or (L, 2d+1, 2d+1).
 
 use super::error::{excerpt, names as listed};
 use super::npz::missing;
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
-/// Returns the content of a file with these parameters. Equal parameters make equal bytes.
+/// Returns the content of a file with these parameters. Equal parameters give equal bytes.
 pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
     let shape = [parameters.token_size; 2];
     let tensors: Vec<_> = (parameters.layers.iter().enumerate())
@@ -61,8 +61,7 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
     file
 }
 
-/// Reads the content of a file; `file` is for messages.
-/// Errors: [`Problem::Unusable`].
+/// Reads the content of a file; `file` is for messages. Returns [`Problem::Unusable`] for anything but such a file.
 pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     read(bytes).map_err(|problem| problem.in_file(file))
 }
@@ -146,7 +145,7 @@ fn find_layers(
             (ps, qs),
         )
     };
-    // A layer that is left out, half a layer or another naming is no part of this model.
+    // A tensor that was not read is a layer left out, half a layer, or one under another name.
     if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
         let expected = format!("{} alone", listed(&read));
         return Err(Problem::array(other, "not part of the model", expected));

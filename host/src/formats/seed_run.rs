@@ -1,5 +1,5 @@
-//! Reads and writes one seed's training in the form of the authors' code: a folder `seed_N/` with
-//! `data.npz` and `params.json`, which their plotting code reads as it reads its own.
+//! Reads and writes one seed's training in the form of the authors' code: a folder `seed_N/` with `data.npz` and `params.json`,
+//! which their plotting code can read.
 //!
 //! `data.npz`, T being the number of log points and l the number of stored layers (1 if
 //! autoregressive, L if sequential):
@@ -50,8 +50,8 @@ pub struct NpzLogPoint {
     pub layers: Vec<LayerParameters>,
 }
 
-/// Returns the content of `data.npz`. Equal logs make equal bytes.
-/// Errors: [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in size.
+/// Returns the content of `data.npz`. Equal logs give equal bytes. Returns [`io::ErrorKind::InvalidInput`] if the points differ
+/// in their number of layers or in size.
 pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     if !run.has_whole_matrices() {
         let reason =
@@ -78,9 +78,8 @@ pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
 }
 
 impl SeedLog {
-    /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
-    /// Without `alpha` it is NaN; without `xs` that is the index of the log point.
-    /// Errors: [`Problem::Unusable`], and those of [`Npz`].
+    /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K). A missing `alpha` is NaN;
+    /// missing `xs` are the indices of the log points. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
@@ -105,16 +104,15 @@ impl SeedLog {
         Ok(SeedLog { token_size: k, layer_sharing, points: points.collect() })
     }
 
-    /// Returns the parameters at a log point, with what `params.json` says about them.
-    /// Errors: [`Problem::Unusable`] for settings that contradict the arrays or that no transformer
-    /// of the core has. The numbers are not looked at.
+    /// Returns the parameters at a log point, with the settings of `params.json`. Returns [`Problem::Unusable`] for settings
+    /// that contradict the arrays or that no transformer of the core has. Does not check the numbers.
     pub fn parameters(
         &self,
         point: &NpzLogPoint,
         settings: &PartialParams,
     ) -> Result<Parameters, Problem> {
         let stored = point.layers.len();
-        // One layer of its own looks like one that all share.
+        // A single stored layer may be sequential or shared.
         let mode = settings.mode()?.unwrap_or(self.layer_sharing);
         if mode == LayerSharing::Autoregressive && stored > 1 {
             let expected = format!("sequential, since `P` has {stored} layers");
@@ -127,7 +125,7 @@ impl SeedLog {
 const XS: &str = "xs";
 const ALPHA: &str = "alpha";
 
-/// P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
+/// Returns P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
 fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {
     let array = npz.array(name)?;
     let refuse =
@@ -151,7 +149,7 @@ fn column<R: Read + Seek>(
     points: usize,
 ) -> Result<Option<Vec<f64>>, Error> {
     let Some(array) = npz.optional_array(name)? else { return Ok(None) };
-    // Some record each metric as a column of a matrix.
+    // Some files store each metric as a column of a matrix.
     let numbers = array.to_f64();
     if numbers.len() == points && array.shape.first() == Some(&points) {
         return Ok(Some(numbers));

@@ -1,4 +1,4 @@
-//! Tasks of one's own, from an `.npz` file.
+//! The user's own tasks, from an `.npz` file.
 //!
 //! | array | of T tasks, or of one | |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `terminal` | (T, m) or (m,), optional | 1: an episode ends in this state, of value 0 |
 //! | `gamma` | one number, optional | the discount |
 //!
-//! m and d are at most 64. Of an array without the axis of tasks all tasks have the same.
+//! m and d are at most 64. All tasks share an array that has no axis of tasks.
 
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
@@ -20,32 +20,31 @@ use compute::recipe::Recipe;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-/// The tasks of a run in its folder.
+/// The name of the file with the tasks of a run.
 pub const FILE_NAME: &str = "tasks.npz";
 
-/// The most numbers that tasks have together, as if none shared an array.
+/// The largest number of values in all tasks, as if none shared an array.
 const MOST: usize = 1 << 24;
 
-/// Arrays as they are given, which may leave out the axis of tasks.
+/// Arrays as given, perhaps without the axis of tasks.
 #[derive(Clone, Debug, Default)]
 pub struct GivenArrays {
-    /// p.
+    /// The transition probabilities p.
     pub p: Option<Array>,
-    /// r.
+    /// The rewards r.
     pub reward: Option<Array>,
-    /// phi.
+    /// The features phi.
     pub phi: Option<Array>,
-    /// p_0.
+    /// The initial distributions p_0.
     pub p0: Option<Array>,
     /// The states that end an episode.
     pub terminal: Option<Array>,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: Option<Array>,
 }
 
 impl GivenArrays {
-    /// Returns the tasks.
-    /// Errors: [`Problem::Unusable`], naming the array, its shape and what is expected.
+    /// Returns the tasks, or [`Problem::Unusable`], naming the array, its shape and the expected one.
     pub fn tasks(self) -> Result<OwnTasks, Problem> {
         let missing = |name| Problem::Unusable(format!("array `{name}` is missing"));
         let p = self.p.ok_or_else(|| missing("p"))?;
@@ -55,7 +54,7 @@ impl GivenArrays {
             [count, m, also] if m == also => (Some(count), m),
             _ => return Err(Problem::array("p", p.describe(), "(m, m) or (tasks, m, m)")),
         };
-        // All that is given says how many tasks there are.
+        // Each array with an axis of tasks states their number.
         let stacked = |array: &Option<Array>, alone: usize| {
             let shape = &array.as_ref()?.shape;
             (shape.len() == alone + 1).then(|| shape[0])
@@ -69,7 +68,7 @@ impl GivenArrays {
             let reason = format!("{count} tasks of {m} states");
             return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
         }
-        // A file of a few bytes may say so many.
+        // A file of a few bytes may claim any number of tasks.
         files::room(64 * (count * m * (m + dim + 3)) as u64)?;
         let fill =
             |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
@@ -126,8 +125,7 @@ impl GivenArrays {
     }
 }
 
-/// Reads tasks.
-/// Errors: [`Error::File`], naming the array, its shape and what is expected.
+/// Reads tasks. Returns [`Error::File`], naming the array, its shape and the expected one.
 pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     npz.refuse_unknown(&["p", "reward", "phi", "p0", "terminal", "gamma"])?;
     let given = GivenArrays {
@@ -141,8 +139,7 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     given.tasks().map_err(|problem| problem.in_file(npz.file()))
 }
 
-/// Returns the file of some tasks: equal tasks make equal bytes.
-/// Errors: as [`npz::to_bytes`].
+/// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].
 pub fn to_bytes(tasks: &TaskArrays) -> std::io::Result<Vec<u8>> {
     let (count, m, d) = (tasks.count(), tasks.states, tasks.dim);
     let array = |shape: &[usize], numbers: &[f64]| Array {

@@ -6,18 +6,18 @@
 //! | `reward` | `reward`, (n) | the reward on leaving it |
 //! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d), optional | features of the next state |
 //! | `terminal` | `terminal`, (n), optional | 1: the next state is the end of an episode, of value 0 |
-//! | `end` | `end`, (n), optional | 1: the episode is cut here, though it could go on |
-//! | `rho` | `rho`, (n), optional | the ratio pi(A\|S) / b(A\|S), if a policy b acted and the values of pi are asked for |
-//! | | `query`, (m, d), optional | features of states whose values are asked for |
+//! | `end` | `end`, (n), optional | 1: the episode is truncated here |
+//! | `rho` | `rho`, (n), optional | the importance ratio pi(A\|S) / b(A\|S) of target and behaviour policy |
+//! | | `query`, (m, d), optional | features of states to evaluate |
 //!
-//! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines above it that begin
-//! with `#`, and a first column without a name (an index), are skipped. Queries for a CSV stand in a second file
-//! with the `phi` columns only.
+//! The columns may be in any order under a header line; separators are `,`, `;` or tabs; lines above it that begin with `#`,
+//! and a first column without a name (an index), are skipped. Queries for a CSV are in a second file with only the `phi`
+//! columns.
 //!
-//! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only
-//! ends an episode: no transition leaves it, and its reward may be empty. A row marked `terminal` needs
-//! no next state. With `phi_next` every row is a transition, and the features of the next state count as
-//! 0 where it is terminal. Either mark ends the episode: what follows it belongs to another one.
+//! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
+//! transition leaves it, and its reward may be empty. A row marked `terminal` needs no next state. With `phi_next` every row is
+//! a transition, and the features of a terminal next state count as 0. Either mark ends the episode: the next row belongs to
+//! another one.
 
 use super::npy::Array;
 use super::npz::Npz;
@@ -33,18 +33,18 @@ use std::path::Path;
 /// Feature vectors of states, (rows, d).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// d.
+    /// The number of features d.
     pub dimension: usize,
     /// The numbers, row by row.
     pub numbers: Vec<f64>,
 }
 
-/// Transitions, and the states whose values are asked for.
+/// Transitions, and the states to evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// In the order in which they were observed; their rows are those of the file.
+    /// The transitions as observed; their rows are those of the file.
     pub transitions: Transitions,
-    /// The states whose values are asked for, if the file has any, (m, d).
+    /// The states to evaluate, if the file has any, (m, d).
     pub query: Option<Features>,
 }
 
@@ -54,9 +54,8 @@ impl Features {
         self.numbers.len() / self.dimension
     }
 
-    /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from
-    /// the array `query` or `phi` of an `.npz` file.
-    /// Errors: as [`Trajectory::open`].
+    /// Reads feature rows from a CSV file with only the columns `phi_0`, ..., `phi_{d-1}`, or from the array `query` or `phi`
+    /// of an `.npz` file. Returns the errors of [`Trajectory::open`].
     pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
             return Self::from_csv(file, csv(file)?);
@@ -69,8 +68,7 @@ impl Features {
         features.map_err(|problem| problem.in_file(file))
     }
 
-    /// Reads feature rows of CSV; `file` is for messages.
-    /// Errors: as [`Trajectory::from_csv`].
+    /// Reads feature rows of CSV; `file` is for messages. Returns the errors of [`Trajectory::from_csv`].
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(Box::new(source))?;
@@ -85,8 +83,7 @@ impl Features {
 }
 
 impl Trajectory {
-    /// Reads a file: `.npz` by its name, CSV otherwise.
-    /// Errors: [`Problem::Io`], [`Problem::Unusable`], and those of [`Trajectory::from_csv`] or
+    /// Reads a file: `.npz` by its name, CSV otherwise. Returns [`Problem::Io`], and the errors of [`Trajectory::from_csv`] or
     /// [`Trajectory::from_npz`].
     pub fn open(file: &Path) -> Result<Self, Error> {
         if is_npz(file) {
@@ -96,9 +93,8 @@ impl Trajectory {
         }
     }
 
-    /// Reads CSV; `file` is for messages.
-    /// Errors: [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a
-    /// row of another length, and for what is no finite number.
+    /// Reads CSV; `file` is for messages. Returns [`Problem::Unusable`] for columns that are missing, unknown or there twice,
+    /// for a row of another length, and for a cell that is not a finite number.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(Box::new(source))?;
@@ -114,8 +110,7 @@ impl Trajectory {
         read().map_err(|problem| problem.in_file(file))
     }
 
-    /// Reads the arrays of an `.npz` file.
-    /// Errors: [`Problem::Unusable`], and those of [`Npz`].
+    /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end", "rho"])?;
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
@@ -162,8 +157,8 @@ impl Trajectory {
     }
 }
 
-/// Without next features the next row is the next state, and the last row of an episode has no transition
-/// unless it is terminal.
+/// Returns the transitions. Without next features the next row is the next state, and the last row of an episode has no
+/// transition unless it is terminal.
 fn assemble(
     phi: Features,
     reward: &[f64],
@@ -190,7 +185,7 @@ fn assemble(
             }
         }
         t.from.push(row);
-        // Every reward and weight that belongs to a transition is there: the readers saw to it.
+        // The readers have checked that every transition has its reward and weight.
         t.reward.extend(reward.get(row));
         if let (Some(weights), Some(rho)) = (&mut t.rho, rho) {
             weights.extend(rho.get(row));
@@ -215,7 +210,7 @@ fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Pr
     Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
-/// Returns an array of one number for each of so many rows.
+/// Returns an array of one number for each row.
 fn column(
     name: &str,
     array: &Array,
@@ -234,7 +229,7 @@ fn column(
     Ok(numbers)
 }
 
-/// Returns the numbers of an array, none of which is rounded.
+/// Returns the numbers of an array; rejects integers that would be rounded.
 fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
     match array.inexact() {
         Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),

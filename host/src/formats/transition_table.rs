@@ -10,7 +10,7 @@ use std::io::Read;
 
 pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 
-/// Rows that are read at a time.
+/// The number of rows that are read at a time.
 const BLOCK: usize = 4096;
 
 const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`, `rho`";
@@ -20,17 +20,17 @@ pub(super) const ACCEPTED_WEIGHTS: &str = "finite numbers of at least 0";
 /// The content of a CSV file.
 #[derive(Default)]
 pub(super) struct Table {
-    /// d.
+    /// The number of features d.
     pub(super) dimension: usize,
-    /// A column that is no feature of a state.
+    /// A column that is not a feature of the state.
     pub(super) other: Option<String>,
     /// (rows, d).
     pub(super) phi: Vec<f64>,
-    /// None without the column; NaN in it for an empty cell in a row that no transition leaves.
+    /// `None` without the column; NaN in it for an empty cell in a row that no transition leaves.
     pub(super) reward: Option<Vec<f64>>,
     /// (rows, d).
     pub(super) phi_next: Option<Vec<f64>>,
-    /// As `reward`: importance weights.
+    /// Importance weights, as for `reward`.
     pub(super) rho: Option<Vec<f64>>,
     /// (rows).
     pub(super) marks: Vec<EpisodeEnd>,
@@ -89,13 +89,12 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
 }
 
 impl Table {
-    /// Reads a file.
-    /// Errors: [`Problem::Io`]; [`Problem::Unusable`].
+    /// Reads a file. Returns [`Problem::Io`], or [`Problem::Unusable`] naming the column or row.
     pub(super) fn read(source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut reader = RowReader::open(source)?;
         let (layout, mut table) = layout(reader.names())?;
         let d = table.dimension;
-        // The row and line whose reward or weight is empty: an error as soon as another row follows.
+        // The row and line whose reward or weight is empty: an error if another row follows.
         let mut incomplete = None;
         let refuse = |(row, line, column), reason: &str, expected| {
             let place = format!("row {row} (line {line}), column `{column}`");
@@ -106,7 +105,7 @@ impl Table {
             if rows.is_empty() {
                 break;
             }
-            // They are held, assembled, valued, and written.
+            // Memory to hold, assemble, evaluate and write the rows.
             files::room(64 * (table.phi.len() + rows.numbers.len() + table.marks.len()) as u64)?;
             for (i, (mark, line)) in rows.marks.iter().zip(&rows.lines).enumerate() {
                 if let Some(place) = incomplete.take() {

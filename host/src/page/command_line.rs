@@ -3,7 +3,7 @@
 use crate::program::quoted;
 use serde_json::{Map, Value};
 
-/// Returns the options of a run that differ from the defaults: name and value, none if it is a switch.
+/// Returns the options of a run that differ from the defaults: name and value, `None` for a switch.
 pub(super) fn changes(
     root: &clap::Command,
     command: &str,

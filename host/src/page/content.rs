@@ -1,4 +1,4 @@
-//! The content of a page: which runs it shows, and what it shows beside them.
+//! The content of a page: its runs, the runs that are left out, and digests.
 
 use super::made::RESULTS;
 use super::run::{RunPage, place, results};
@@ -15,13 +15,12 @@ type LeftOut = Vec<(String, String)>;
 /// The treatment of a run that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// Stop: the report was asked for.
+    /// Stop, since the user requested the report.
     Refuse,
     /// Leave it out, and say so on the page: the report comes with other runs.
     LeaveOut,
 }
 
-/// The content of the page.
 pub struct Content {
     /// In the paper's order.
     pub runs: Vec<RunPage>,
@@ -35,8 +34,6 @@ pub struct Content {
 
 impl Content {
     /// Reads the run of a directory, or the runs in it.
-    /// Errors: [`Error::File`] if there is no run, or a damaged one that is not to be left out;
-    /// [`Error::Core`] if a kernel fails.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
             || read(directory, damaged, catalogue),
@@ -56,7 +53,6 @@ impl Content {
 }
 
 /// Reads the runs that are shown, in the paper's order; and names those that are not.
-/// Errors: as [`Content::read`].
 fn read(
     directory: &Path,
     damaged: Damaged,
@@ -86,7 +82,6 @@ fn read(
 
 /// Returns the run of a directory, or the runs in it, by name; and what is left out there, with the reason: links, what
 /// cannot be read, and runs without results, as a training run is until it has finished.
-/// Errors: [`Error::File`] if no run is found, or the directory's own results are damaged.
 fn find(
     directory: &Path,
     damaged: Damaged,

@@ -39,7 +39,6 @@ const FOOTER: &str = "<footer><p>The paper: Jiuqi Wang, Ethan Blaser, Hadi Danes
      <cite>Transformers Can Learn Temporal Difference Methods for In-Context Reinforcement Learning</cite>\
      , ICLR 2025. Set in Inter (SIL Open Font License).</p></footer>";
 
-/// Returns the whole page.
 pub(super) fn document(content: &Content) -> String {
     let head = [
         "<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",

@@ -8,7 +8,7 @@ pub fn text(text: impl Display) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns an element with this content, markup itself; `open` is its name and its attributes.
+/// Returns an element; `content` is markup, and `open` is the element's name and attributes.
 pub fn tag(open: &str, content: impl Display) -> String {
     format!("<{open}>{content}</{}>", open.split(' ').next().unwrap_or_default())
 }

@@ -41,8 +41,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Reads the run's run.json; none in a directory without one.
-    /// Errors: [`Error::File`] for a damaged one.
+    /// Reads the run's run.json; returns `None` in a directory without one.
     pub fn read(directory: &Path) -> Result<Option<Self>, Error> {
         if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {
             return Ok(None);

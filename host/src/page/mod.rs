@@ -26,10 +26,8 @@ use crate::run::report::Report;
 use crate::run::session::Session;
 use std::path::{Path, PathBuf};
 
-/// The file's name.
 pub const NAME: &str = "report.html";
 
-/// Its title.
 const TITLE: &str = "In-context TD: claims and measurements";
 
 /// Adds the page of the runs in a directory to a command's report.
@@ -46,7 +44,6 @@ pub fn add(
 }
 
 /// Writes the page into the directory of the runs; where it is.
-/// Errors: as [`Content::read`], and [`Error::Write`].
 pub fn write(
     directory: &Path,
     damaged: Damaged,

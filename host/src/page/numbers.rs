@@ -1,10 +1,10 @@
-//! A run's results as tables: whatever they are, numbers of seeds with their spread.
+//! The results of any run as tables, with the spread of numbers over seeds.
 
 use super::html::table;
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use serde_json::{Map, Value};
 
-/// The most characters of a name: each row repeats those above it.
+/// The largest number of characters of a name: each row repeats those above it.
 const LONGEST: usize = 200;
 
 /// Returns the tables of the results.

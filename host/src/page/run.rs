@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct RunPage {
     /// The command, for example `demo`.
@@ -32,9 +31,7 @@ pub struct RunPage {
     pub claims: Vec<Claim>,
     /// There are claims, which are not shown, since run.json does not vouch for the results.
     pub withheld: bool,
-    /// The other results.
     pub numbers: Map<String, Value>,
-    /// Its figures, drawn again.
     pub figures: NamedFigures,
     /// P and Q as they emerge, frame by frame.
     pub frames: Vec<Figure>,
@@ -75,7 +72,7 @@ pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     Ok(results)
 }
 
-/// Returns true if few names stand side by side in the results: their table grows with the square of that number.
+/// Returns true if no object of the results has too many names: their table grows with the square of that number.
 /// Lists at the top are rows.
 fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
     fn of_value(value: &Value, depth: usize) -> bool {
@@ -92,8 +89,6 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
 }
 
 impl RunPage {
-    /// Reads a run.
-    /// Errors: [`Error::File`], naming the file that is missing or damaged.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
         let Results { command, figure, seed, config, claims, mut numbers } = results(path)?;
         for key in ["holds", "files", "seconds"] {
@@ -136,7 +131,6 @@ impl RunPage {
         (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
     }
 
-    /// Returns the heading.
     pub fn title(&self) -> &str {
         self.figure.as_deref().unwrap_or(&self.name)
     }

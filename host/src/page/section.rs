@@ -62,7 +62,7 @@ fn claim(claim: &Claim) -> String {
     tag(&format!("li class=\"claim {}\"", class(claim.verdict)), content)
 }
 
-/// Returns a figure; that of frames is their last one, in whose place the page's script shows the others.
+/// Returns a figure; of several frames it is the last one, which the page's script replaces by the others.
 fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
     let (moving, data, caption) = match frames {
         [] => ("", String::new(), String::new()),

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::files::{self, Kind};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -10,13 +11,11 @@ use toml::{Table, Value};
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
 /// Options by their long names, without those that are not given.
-/// Errors: [`Error::Usage`] if an option has no TOML form.
 pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
 
 /// Returns the text of a run's `config.toml`.
-/// Errors: as [`table`].
 pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
     let mut table = Table::new();
     table.insert("command".into(), Value::String(command.into()));
@@ -27,12 +26,25 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     Ok(format!("{FIRST_LINE}{body}"))
 }
 
-/// The path of a run's `config.toml`, and its text.
+/// Parses TOML.
+/// Errors: the line, and what is wrong with it.
+pub fn parse(text: &str) -> Result<Table, String> {
+    text.parse().map_err(|e: toml::de::Error| {
+        let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
+        format!("line {line}: {}; expected TOML", e.message())
+    })
+}
+
+/// Returns the text of a file that was read.
+pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error> {
+    let bytes = read.map_err(|e| Error::file(path, e))?;
+    String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
+}
+
+/// Returns the path of a run's `config.toml`, and its text.
 fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
-    let bytes =
-        files::read_below(run, "config.toml", files::TEXT).map_err(|e| Error::file(&path, e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "expected UTF-8"))?;
+    let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
     Ok((path, text))
 }
 
@@ -47,15 +59,13 @@ pub fn read_run<T: serde::de::DeserializeOwned>(
     run_of_text(&path, command, &text)
 }
 
-/// As [`read_run`], of the file's content.
+/// Returns the seed and options like [`read_run`], from the file's content.
 pub fn run_of_text<T: serde::de::DeserializeOwned>(
     path: &Path,
     command: &str,
     text: &str,
 ) -> Result<(u64, T), Error> {
-    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        Error::file(path, format!("{}; expected TOML", e.message()))
-    })?;
+    let mut table = parse(text).map_err(|e| Error::file(path, e))?;
     match table.remove("command") {
         Some(Value::String(found)) if found == command => {}
         _ => return Err(Error::file(path, format!("command: expected `{command}`"))),
@@ -69,27 +79,23 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
 }
 
 /// Returns the `command` of a run's config.toml.
-/// Errors: [`Error::File`] if the file does not exist.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
-    let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
+    let table = parse(&text).map_err(|e| Error::file(&path, e))?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
     command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }
 
-/// What stands in a folder beside its files.
+/// A folder in a folder.
 pub struct FolderEntry {
-    /// Its name.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// The `command` of its config.toml; none without one. Or why it is no run: a link, unreadable, damaged.
+    /// The `command` of its config.toml, if there is one; or why it is not a run: a link, unreadable, damaged.
     pub command: Result<Option<String>, String>,
 }
 
 /// Returns the folders in a folder that the user named, by name, and the links to such, which nobody follows; none
 /// whose name begins with `.`.
-/// Errors: [`Error::File`] if it cannot be read.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
     let inside = |(name, kind): (OsString, Kind)| {

@@ -1,4 +1,4 @@
-//! `run.json`: how a run went, beside what came out.
+//! `run.json`: how a run went.
 //!
 //! Everything else in a run directory is the same bytes for the same `config.toml` on any machine;
 //! what differs from run to run stands here, and in the `report.html` that shows it.
@@ -28,13 +28,12 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The file's name.
 pub const FILE_NAME: &str = "run.json";
 
 /// The outcome of a process whose run is complete.
 pub const FINISHED: &str = "finished";
 
-/// Returns how a process ended, from its result: `finished`, `interrupted` (the run can go on), or an error in one line.
+/// Returns how a process ended, from its result: `finished`, `interrupted` (the run can continue), or an error in one line.
 pub fn outcome<T>(result: &Result<T, Error>) -> String {
     match result {
         Ok(_) => FINISHED.into(),
@@ -71,24 +70,20 @@ impl RunManifest {
         }
     }
 
-    /// The digest of a seed's parameters.
     pub fn seed(&mut self, seed: u64, digest: &str) {
         self.seeds.insert(seed.to_string(), json!(digest));
     }
 
-    /// The digests of files.
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
         for (name, content) in files {
             self.files.insert(name.to_owned(), json!(digest(content)));
         }
     }
 
-    /// The digest of a file.
     pub fn digest(&mut self, name: &str, digest: Digest) {
         self.files.insert(name.to_owned(), json!(digest.to_string()));
     }
 
-    /// Claims that were judged.
     pub fn verdicts(&mut self, claims: &[Claim]) {
         self.verdicts.extend_from_slice(claims);
     }
@@ -123,8 +118,6 @@ impl RunManifest {
         format!("{value:#}\n")
     }
 
-    /// Writes the file.
-    /// Errors: [`Error::Write`].
     pub fn write(&self, directory: &Path, outcome: Option<&str>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         let text = self.to_text(outcome);
@@ -147,8 +140,7 @@ pub fn digest(content: &[u8]) -> String {
 }
 
 /// Returns the names of the files that a run in this directory wrote, `run.json` among them: those of the current run
-/// or, with the prefix [`files::NEW`], of the run about to replace it. Errors: [`Error::File`] if that cannot be read;
-/// what is no such file names none.
+/// or, with the prefix [`files::NEW`], of the run about to replace it.
 pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     let name = &format!("{before}{FILE_NAME}");
     let content = match files::read_below(directory, name, files::TEXT) {
@@ -158,7 +150,7 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     Ok(names(&content))
 }
 
-/// As [`files()`], of the content of a `run.json`.
+/// Returns the names like [`files()`], from the content of a `run.json`.
 pub fn names(content: &[u8]) -> Vec<String> {
     let value = serde_json::from_slice::<Value>(content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();

@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The name of the lock file in a run directory. It also marks the directory as one of this program's.
 pub const FILE_NAME: &str = ".lock";
 
-/// The file's first line; the process that holds it stands in the second.
+/// The file's first line; the second names the process that holds it.
 const MARK: &str = "ictd";
 
-/// The locks of this process.
 static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
 /// The claim of this process on a run directory, until it is dropped or the process ends however it
@@ -53,7 +52,7 @@ impl RunLock {
     }
 }
 
-/// Names the file within the directory, which stands before.
+/// Adds the file's name to an error that names the directory.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{FILE_NAME}: {error}"))
 }
@@ -94,7 +93,7 @@ pub fn is_held_here(error: &Error) -> bool {
         if !is_elsewhere(holder.as_bytes()))
 }
 
-/// Who holds the lock, from the file's content: a line that can be shown.
+/// Returns who holds the lock, from the file's content, as a line that can be printed.
 pub fn holder(content: &[u8]) -> String {
     let text = String::from_utf8_lossy(content);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty() && *line != MARK);

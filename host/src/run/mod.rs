@@ -1,4 +1,4 @@
-//! The parts of a run, whatever it computes.
+//! The parts of every run.
 
 pub mod config;
 pub mod info;

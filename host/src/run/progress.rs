@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Asks the run to stop at the next task; true if it was asked before.
+/// Requests that the run stops at the next task; returns true if this was requested before.
 pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::SeqCst)
 }
@@ -22,7 +22,7 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// A line on stderr about what is done, on a terminal or not.
+/// Writes a line to stderr, whether it is a terminal or not.
 pub fn note(text: &str, silent: bool) {
     if !silent {
         let _ = writeln!(std::io::stderr(), "{}", printable(text));

@@ -17,10 +17,11 @@ use ictd_core::digest::Digest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a run: in memory, or read from its directory when asked for.
+/// The files of a run: in memory, or read from its directory when they are needed.
 #[derive(Debug, Default)]
 pub struct RunFiles {
     directory: PathBuf,
@@ -45,8 +46,6 @@ impl Stream {
     /// Bytes that are written at once.
     const BUFFER: usize = 1 << 16;
 
-    /// Appends bytes.
-    /// Errors: [`Error::Write`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.digest.bytes(bytes);
         self.buffer.extend_from_slice(bytes);
@@ -61,18 +60,17 @@ impl Stream {
 }
 
 impl RunFiles {
-    /// No records yet.
+    /// Returns no records.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No records yet, of a run that may write piece by piece in this directory.
+    /// Returns no records of a run that may write piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
     }
 
     /// Begins a file that need not fit the memory.
-    /// Errors: [`Error::Write`].
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
         let file = files::begin(&path).map_err(|e| Error::write(&path, e))?;
@@ -81,7 +79,6 @@ impl RunFiles {
     }
 
     /// Adds a file that was written piece by piece.
-    /// Errors: [`Error::Write`].
     pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
         stream.flush()?;
         stream.file.sync().map_err(|e| Error::write(&stream.path, e))?;
@@ -90,7 +87,6 @@ impl RunFiles {
     }
 
     /// Returns the records of a finished run.
-    /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !files::is_folder(directory) {
             return Err(Error::file(directory, "expected the directory of a run"));
@@ -99,47 +95,28 @@ impl RunFiles {
         Ok(RunFiles { directory: directory.to_owned(), ..Self::default() })
     }
 
-    /// Adds a file.
     pub fn put(&mut self, name: &str, content: impl Into<Vec<u8>>) {
         self.files.insert(name.to_owned(), content.into());
     }
 
     /// Adds a CSV file with a head and one line per row.
-    /// Errors: [`Error::File`] if a row is no flat record.
     pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
-        self.put_rows(name, csv::Writer::from_writer(Vec::new()), rows)
+        self.put(name, to_csv(name, true, rows)?);
+        Ok(())
     }
 
     /// As [`RunFiles::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
     /// columns.
-    /// Errors: [`Error::File`] if a row has another length.
     pub fn put_table<T: Serialize>(
         &mut self,
         name: &str,
         head: &[&str],
         rows: &[T],
     ) -> Result<(), Error> {
-        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-        writer.write_record(head).map_err(|e| Error::file(Path::new(name), e))?;
-        self.put_rows(name, writer, rows)
-    }
-
-    fn put_rows<T: Serialize>(
-        &mut self,
-        name: &str,
-        mut writer: csv::Writer<Vec<u8>>,
-        rows: &[T],
-    ) -> Result<(), Error> {
-        let refuse = |e: String| Error::file(Path::new(name), e);
-        for row in rows {
-            writer.serialize(row).map_err(|e| refuse(e.to_string()))?;
-        }
-        let content = writer.into_inner().map_err(|e| refuse(e.to_string()))?;
-        self.put(name, content);
+        self.put(name, [to_csv(name, false, [head])?, to_csv(name, false, rows)?].concat());
         Ok(())
     }
 
-    /// Draws figures among the files, as `NAME.svg`.
     pub fn draw(&mut self, figures: &[(String, Figure)]) {
         for (name, figure) in figures {
             self.put(&format!("{name}.svg"), figure.to_svg());
@@ -147,7 +124,6 @@ impl RunFiles {
     }
 
     /// Returns the content of a file.
-    /// Errors: [`Error::File`] if it cannot be read.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
@@ -179,27 +155,37 @@ impl RunFiles {
         let Some(first) = rows.first() else {
             return Err(refuse("holds no rows; expected what a run wrote".into()));
         };
-        let mut written = RunFiles::new();
-        written.put_csv(name, std::slice::from_ref(first))?;
         let text = |content: &[u8]| {
             let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
             String::from_utf8_lossy(line).trim_end().to_owned()
         };
-        let (found, expected) = (text(&content), text(&written.get(name)?));
+        let (found, expected) = (text(&content), text(&to_csv(name, true, [first])?));
         if found != expected {
             return Err(refuse(format!("line 1: `{found}`; expected `{expected}`")));
         }
         Ok(rows)
     }
 
-    /// Returns the files in memory.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
     }
 }
 
-/// Returns the path of the run `name` in `--out`. `--out` may be a link, its entries may not. Errors: [`Error::File`]
-/// for a link.
+/// Returns rows of CSV, below the names of their fields if it has a head; `name` is the table's, for messages.
+pub fn to_csv<T: Serialize>(
+    name: &str,
+    has_head: bool,
+    rows: impl IntoIterator<Item = T>,
+) -> Result<Vec<u8>, Error> {
+    let refuse = |e: &dyn Display| Error::file(Path::new(name), e);
+    let mut writer = csv::WriterBuilder::new().has_headers(has_head).from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).map_err(|e| refuse(&e))?;
+    }
+    writer.into_inner().map_err(|e| refuse(&e))
+}
+
+/// Returns the path of the run `name` in `--out`. `--out` may be a link, its entries may not.
 pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = out.join(name);
     match files::kind(&path) {
@@ -245,14 +231,12 @@ impl RunDirectory {
         Ok(RunDirectory { path, _lock: lock })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes all records of a finished run, and its `run.json`, or none of the files changes; those of the run that
     /// stands there go.
-    /// Errors: [`Error::Write`], naming the file.
     pub fn finish(
         &self,
         mut records: RunFiles,
@@ -292,7 +276,6 @@ impl RunDirectory {
     }
 
     /// Writes all files, or none of them changes; where they are, `run.json` last.
-    /// Errors: [`Error::Write`], naming the file.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -323,7 +306,6 @@ fn foreign(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Writes several files of a folder in a run directory, each whole; they are on the disk then, under their names.
-/// Errors: [`Error::Write`], naming the file.
 pub fn write_all<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -341,7 +323,6 @@ pub fn write_all<'a>(
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.
-/// Errors: [`Error::Write`], naming the file.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
     files::replace(path, content).map_err(|e| Error::write(path, e))
 }

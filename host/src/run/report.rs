@@ -1,4 +1,4 @@
-//! The report of a command: results, claims of the paper beside measured numbers, files written.
+//! The report of a command: results, claims of the paper with measured numbers, files written.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -17,7 +17,6 @@ pub enum Whose {
     Own,
 }
 
-/// The source of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     whose: Whose,
@@ -29,7 +28,7 @@ impl Source {
     /// A claim of this project.
     pub const OWN: Self = Self::own("not in the paper");
 
-    /// Returns a claim of this project, with the words that stand in the paper's place.
+    /// Returns a claim of this project, with words in place of the paper's.
     pub const fn own(words: &'static str) -> Self {
         Source { whose: Whose::Own, section: "", quote: words }
     }
@@ -45,19 +44,17 @@ impl Source {
     }
 }
 
-/// A claim and what was measured.
+/// A claim and the measured numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
     /// The claim in a few words.
     pub claim: String,
-    /// Its source.
     #[serde(default)]
     pub whose: Whose,
     /// The paper's words or number.
     pub paper: String,
     /// The number of this run.
     pub measured: String,
-    /// The verdict on the claim.
     pub verdict: Verdict,
     /// [`Verdict::DoesNotHold`] if the claim is known not to hold: that it does not is then the expected
     /// result, reported like any other, but not as a failure. In files only if it is so.
@@ -65,18 +62,15 @@ pub struct Claim {
     pub expected: Verdict,
 }
 
-/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does.
     #[default]
     Holds,
     /// For some seeds, for some of its parts, or within the spread only.
     HoldsInPart,
-    /// It does not.
     DoesNotHold,
-    /// The interval of what decides has the threshold inside.
+    /// The threshold lies inside the interval of the number that decides.
     Undecided,
     /// The run has no number to judge it by.
     NotMeasured,
@@ -124,7 +118,7 @@ impl Claim {
 }
 
 impl Verdict {
-    /// [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
+    /// Returns [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
     pub fn of(holds: bool) -> Self {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
@@ -168,14 +162,13 @@ impl Verdict {
     }
 }
 
-/// The report of one command.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// All results, the content of `--json`.
     pub results: Map<String, Value>,
     /// The claims that the results support or not.
     pub claims: Vec<Claim>,
-    /// The failures beside the claims, one line each: exit code 1.
+    /// Failures other than claims, one line each: exit code 1.
     pub failures: Vec<String>,
     /// Lines for a human, printed before the claims.
     pub text: String,
@@ -183,7 +176,6 @@ pub struct Report {
     pub closing: String,
     /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,
-    /// The files written.
     pub files: Vec<PathBuf>,
     /// Wall-clock seconds, if they are reported.
     pub seconds: Option<f64>,
@@ -197,7 +189,7 @@ impl Report {
         report
     }
 
-    /// As [`Report::new`], with the fields of `results`.
+    /// Returns a report like [`Report::new`], with the fields of `results`.
     pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::new(command);
         if let Value::Object(object) = json!(results) {
@@ -206,7 +198,7 @@ impl Report {
         report
     }
 
-    /// Names what was left out, in the text and the results.
+    /// Reports what was left out, in the text and in the results.
     pub fn left_out(&mut self, what: Vec<String>) {
         what.iter().for_each(|what| self.text.push_str(&format!("left out: {what}\n")));
         self.results.insert("left_out".into(), json!(what));
@@ -241,7 +233,7 @@ impl Report {
         Value::Object(object)
     }
 
-    /// Where the figures and numbers are, as a line of text: the innermost directory that holds all files.
+    /// Returns a line that names the innermost directory with all files.
     pub fn place(&self) -> String {
         let mut parents = self.files.iter().filter_map(|f| f.parent());
         let Some(first) = parents.next() else { return String::new() };

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
-/// The memory that work may take beside what its input does: contexts, and the pixels of a figure.
+/// The memory that work may take in addition to its input: contexts, and the pixels of a figure.
 const WORK: u64 = 64 << 20;
 
-/// The most threads that may be asked for.
+/// The allowed numbers of threads.
 const THREADS: RangeInclusive<usize> = 1..=1024;
 
 /// The options of every command.
@@ -69,7 +69,7 @@ impl Session {
         self.threads
     }
 
-    /// Returns as many threads as there are pieces of work, if the session has so many and the system gives them.
+    /// Returns a thread for each piece of work, or fewer if the session or the system has fewer.
     fn pool(&self, pieces: usize) -> Result<Arc<ThreadPool>, Error> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wanted = self.threads.min(pieces).max(1);
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// `f` of every item, in order, with a progress bar. Threads take whole items, so the results
+    /// Returns `f` of every item, in order, with a progress bar. Threads take whole items, so the results
     /// do not depend on how many threads there are.
     /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, [`Error::Option`] if the
     /// system has no thread, or no memory for one.
@@ -112,8 +112,7 @@ impl Session {
         results.into_iter().collect()
     }
 
-    /// Runs `f`, which does so many pieces of work, on the session's threads, where a stack for large values is reserved.
-    /// Errors: [`Error::Option`] if the system has no thread, or no memory for one.
+    /// Runs `f`, which does `pieces` pieces of work, on the session's threads, whose stacks have room for large values.
     pub fn on_threads<R: Send>(
         &self,
         pieces: usize,

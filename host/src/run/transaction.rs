@@ -11,7 +11,6 @@ use crate::files::{self, Kind, Staged};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The journal's name.
 pub const JOURNAL: &str = ".ictd-commit";
 
 /// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old` that
@@ -19,7 +18,6 @@ pub const JOURNAL: &str = ".ictd-commit";
 ///
 /// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
 /// a `run.json` lists, the old run's or the new one's: so `old` is [`info::files`] or nothing.
-/// Errors: [`Error::Write`], naming the file.
 pub fn commit(
     directory: &Path,
     mut new: Vec<(&str, &[u8])>,

@@ -5,7 +5,7 @@ use super::plan::{Plan, PlannedRun};
 use crate::error::Error;
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use crate::run::progress;
-use crate::run::records::{self, RunFiles};
+use crate::run::records::{self, RunFiles, to_csv};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, LogPoint, METRICS, SeedRun};
@@ -23,7 +23,6 @@ pub(crate) const SUMMARY: &str = "summary.csv";
 /// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
 
-/// The collected tables.
 #[derive(Debug, Serialize)]
 pub struct Collected {
     /// How many runs the plan has.
@@ -36,7 +35,7 @@ pub struct Collected {
     pub diverged: usize,
     /// The seeds of each run that have not finished, as `--seeds` takes them.
     pub missing: BTreeMap<String, String>,
-    /// Those that diverged.
+    /// The seeds of each run that diverged, as `--seeds` takes them.
     pub diverged_seeds: BTreeMap<String, String>,
 }
 
@@ -61,7 +60,7 @@ fn stored(recipe: &Recipe) -> usize {
     }
 }
 
-/// Returns the columns of a table: those of a run, and what follows.
+/// Returns the columns of a table: those of a run, and `rest`.
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
@@ -69,17 +68,7 @@ fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     ["run".to_owned()].into_iter().chain(axes).chain(rest.into_iter().map(str::to_owned)).collect()
 }
 
-/// Returns rows of CSV.
-fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Error> {
-    let refuse = |e: String| Error::file(Path::new(POINTS), e);
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(|e| refuse(e.to_string()))?;
-    }
-    writer.into_inner().map_err(|e| refuse(e.to_string()))
-}
-
-/// Returns a point's metrics; none where its run has fewer layers.
+/// Returns a point's metrics; `None` for a layer that its run does not have.
 fn values(point: &LogPoint, layers: usize) -> Vec<Option<f64>> {
     let of_run = METRICS.map(|metric| Some((metric.of)(point)));
     let of_layer = |l: usize| {
@@ -94,11 +83,10 @@ type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
 fn seed_of(run: &PlannedRun, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
     let point = |p: &LogPoint| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
     let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
-    Ok((csv(seed.points.iter().map(point))?, last, seed.diverged().is_some()))
+    Ok((to_csv(POINTS, false, seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }
 
 /// Returns true if a seed of the plan has finished below `out`.
-/// Errors: [`Error::Usage`] if a recipe has no TOML form.
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
     for run in &plan.runs {
         let directory = TrainDirectory::at(out.join(&run.folder), &run.recipe)?;
@@ -118,8 +106,13 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
     let metrics = metrics(layers);
     let names = || metrics.iter().map(String::as_str);
     let mut points = records.stream(POINTS)?;
-    points.write(&csv([columns(plan, ["seed", "tasks"].into_iter().chain(names()))])?)?;
-    let mut summary = csv([columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
+    points.write(&to_csv(
+        POINTS,
+        false,
+        [columns(plan, ["seed", "tasks"].into_iter().chain(names()))],
+    )?)?;
+    let mut summary =
+        to_csv(POINTS, false, [columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
     let all = plan.runs.len() * plan.seeds.len();
     let mut collected = Collected {
         runs: plan.runs.len(),
@@ -169,7 +162,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
         for (metric, ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
             let (count, (mean, stderr)) = (ends.len(), mean_and_stderr(ends.iter().copied()));
             let row = (&run.folder, &run.values, metric, count, mean, stderr, quartiles(ends));
-            summary.extend(csv([row])?);
+            summary.extend(to_csv(POINTS, false, [row])?);
         }
     }
     bar.finish_and_clear();

@@ -31,8 +31,7 @@ pub fn metric(name: &str) -> Result<String, String> {
 /// A run: its value on each axis, and the metric's quartiles.
 type Row = (Vec<String>, [f64; 3]);
 
-/// Returns the figure; none without an axis of several numbers.
-/// Errors: [`Error::File`] if a record is missing or damaged.
+/// Returns the figure, if an axis has several numbers.
 pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get("config.toml")?).into_owned();
     let config: toml::Table = text.parse().unwrap_or_default();
@@ -87,9 +86,6 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
 }
 
 /// Returns a metric of each run as a table: its value on each axis, and the quartiles over seeds.
-///
-/// # Errors
-/// [`Error::File`] for a summary that no sweep wrote.
 pub fn table(summary: &[u8], metric: &str) -> Result<String, Error> {
     let (mut head, rows) = rows(summary, metric).map_err(|e| {
         Error::file(Path::new(SUMMARY), format!("{e}; expected what a sweep wrote"))

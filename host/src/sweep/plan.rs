@@ -3,13 +3,13 @@
 use crate::error::Error;
 use crate::files;
 use crate::formats::tasks;
+use crate::run::config;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use compute::settings::{SETTINGS, setting};
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The most runs.
 const RUNS: usize = 10_000;
 /// The most seeds of all runs together.
 const SEEDS: usize = 1_000_000;
@@ -25,32 +25,25 @@ pub struct Plan {
     pub seeds: Vec<u64>,
 }
 
-/// One recipe of a plan.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
     /// The folder of its recipe.
     pub folder: String,
-    /// Its value on each of the plan's axes.
+    /// The value of each of the plan's axes.
     pub values: Vec<String>,
-    /// Its settings.
     pub recipe: Recipe,
 }
 
 impl Plan {
     /// Reads a plan; a number of seeds is counted from `first`.
-    /// Errors: [`Error::File`], naming the key and what is expected.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
-        let bytes = files::read(path, files::limits::PLAN).map_err(|e| Error::file(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))?;
+        let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
     }
 
     /// As [`Plan::read`], of the file's content.
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
-        let mut plan: Table = text.parse().map_err(|e: toml::de::Error| {
-            let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
-            format!("line {line}: {}; expected TOML", e.message())
-        })?;
+        let mut plan = config::parse(text)?;
         let seeds = seeds(plan.remove("seeds"), first)?;
         let mut settings = Vec::new();
         for (key, value) in table(&mut plan, "settings")? {
@@ -117,7 +110,7 @@ impl Plan {
     }
 }
 
-/// Text of any length, as a line shows it.
+/// Returns the beginning of a text.
 fn brief(text: &str) -> String {
     let short: String = text.chars().take(100).collect();
     if short.len() < text.len() { short + "..." } else { short }
@@ -136,23 +129,13 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Takes a table of a plan, if it is there. A setting that has an older name gets its name, so that one with two names is
-/// noticed.
+/// Takes a table of a plan, if it is there.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
-    let typed = match plan.remove(name) {
-        None => Table::new(),
-        Some(Value::Table(table)) => table,
-        Some(_) => return Err(format!("{name}: expected a table")),
-    };
-    let mut table = Table::new();
-    for (key, value) in typed {
-        let key = setting(&key).map_or(key, |setting| setting.name.to_owned());
-        if table.contains_key(&key) {
-            return Err(format!("{name}: {key}: there twice; expected each setting once"));
-        }
-        table.insert(key, value);
+    match plan.remove(name) {
+        None => Ok(Table::new()),
+        Some(Value::Table(table)) => Ok(table),
+        Some(_) => Err(format!("{name}: expected a table")),
     }
-    Ok(table)
 }
 
 /// Returns the value of a setting as it is typed.

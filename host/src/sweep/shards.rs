@@ -10,7 +10,6 @@ use std::str::FromStr;
 
 /// The most seeds of a group: the lanes of the widest register.
 const LANES: usize = 16;
-/// The most shards.
 const SHARDS: usize = 10_000_000;
 
 /// One of the parts into which a plan is divided.
@@ -23,7 +22,6 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Everything.
     pub const ALL: Shard = Shard { number: 1, of: 1 };
 }
 
@@ -42,7 +40,6 @@ impl FromStr for Shard {
 /// Seeds of one run, trained side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
-    /// The run.
     pub run: &'a PlannedRun,
     /// In ascending order.
     pub seeds: &'a [u64],

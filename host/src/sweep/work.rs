@@ -25,7 +25,7 @@ pub struct Found {
     pub finished: usize,
     /// The seeds whose parameters are not finite: the run's folder, the seed, and the task by which they diverged.
     pub diverged: Vec<(String, u64, u64)>,
-    /// Those that are claimed on other machines, with what is known of the claims.
+    /// Seeds that are claimed on other machines, with the holders of the claims.
     pub in_use: Vec<String>,
     /// Groups that could not be trained, and why.
     pub failed: Vec<String>,
@@ -84,7 +84,6 @@ struct Sorted {
     /// The claims of `ours`, released when they are dropped.
     claims: Vec<RunLock>,
     ours: Vec<u64>,
-    /// Checkpoints of `ours`.
     begun: Vec<Checkpoint>,
     /// Seeds that another process of this machine trains.
     held: Vec<u64>,

@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The options of the run, as `--config` takes them.
 pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
@@ -37,17 +36,15 @@ pub const RESULTS: &str = "results.json";
 const OF_A_SEED: [&str; 6] =
     ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, CHECKPOINT];
 
-/// The time that another process may take to write what is said of all seeds.
+/// The time that another process may take to write the files about all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the first seed and the options of a run, with its own tasks if it has them.
-/// Errors: [`Error::File`] for what is no training run's, and for tasks that have changed.
 pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
     let (first, there) = config::read_run::<Train>(path, "train")?;
     Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
 }
 
-/// The directory of a run.
 pub struct TrainDirectory {
     path: PathBuf,
     recipe: Recipe,
@@ -57,7 +54,6 @@ pub struct TrainDirectory {
 
 impl TrainDirectory {
     /// Returns the directory of a recipe below `out`, made ready for the seeds of some options.
-    /// Errors: as [`TrainDirectory::open`].
     pub fn create(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
     }
@@ -90,7 +86,6 @@ impl TrainDirectory {
     }
 
     /// Returns the directory of a recipe, wherever it is, to be read.
-    /// Errors: [`Error::Usage`] if the recipe has no TOML form.
     pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
         let name = recipe_text(recipe)?;
         Ok(TrainDirectory { path, recipe: recipe.clone(), name })
@@ -98,7 +93,6 @@ impl TrainDirectory {
 
     /// As [`TrainDirectory::create`], beside any number of processes that do the same on any machines: whoever
     /// comes first says which seeds the run has, and the others need no claim.
-    /// Errors: as there.
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         let path = records::place(out, &folder_of(&options.recipe)?)?;
         patiently(Error::is_in_use, || {
@@ -116,13 +110,11 @@ impl TrainDirectory {
     }
 
     /// Claims the whole directory, as soon as another process has written what it says of all seeds.
-    /// Errors: as [`RunDirectory::claim`].
     pub fn claim(&self) -> Result<RunDirectory, Error> {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// Returns the first seed and the options of the `config.toml`; none if there is none yet.
-    /// Errors: [`Error::File`] if it cannot be read, or is none of `train`.
+    /// Returns the first seed and the options of the `config.toml`, if there is one.
     pub fn config(&self) -> Result<Option<(u64, Train)>, Error> {
         let is_there = is_there(&self.path.join(CONFIG), Kind::File)?;
         is_there.then(|| read_run(&self.path)).transpose()
@@ -144,7 +136,6 @@ impl TrainDirectory {
         Ok((first, options, text))
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -171,7 +162,6 @@ impl TrainDirectory {
     }
 
     /// Returns a seed's state, if it has begun.
-    /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let name = format!("seed_{seed}/{CHECKPOINT}");
         let path = self.path.join(&name);
@@ -193,15 +183,14 @@ impl TrainDirectory {
         found.tasks_done >= self.recipe.tasks as u64
     }
 
-    /// Writes where a seed stands.
-    /// Errors: [`Error::Write`].
+    /// Writes a seed's checkpoint.
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// Takes the seeds of the same run that was shorter, where they stand further than here.
+    /// Copies the checkpoints of a shorter run of the same recipe that are further than those here.
     /// Errors: [`Error::File`] for a damaged checkpoint, or while another process trains a seed; [`Error::Write`].
     pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
         for seed in shorter.seeds()? {
@@ -232,7 +221,6 @@ impl TrainDirectory {
     }
 
     /// Writes a finished seed's records, unless they are there.
-    /// Errors: [`Error::Write`].
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         if self.is_recorded(run.seed) {
             return Ok(());
@@ -264,7 +252,6 @@ impl TrainDirectory {
     }
 
     /// Returns the seeds that have begun: those with a checkpoint.
-    /// Errors: [`Error::File`] if the directory cannot be read, or a seed's folder or checkpoint is a link.
     pub fn seeds(&self) -> Result<BTreeSet<u64>, Error> {
         let mut seeds = BTreeSet::new();
         for (name, _) in files::list(&self.path).map_err(|e| Error::file(&self.path, e))? {
@@ -320,7 +307,6 @@ pub struct Summary<'a> {
 impl Summary<'_> {
     /// Writes files of the whole run, of which it then says that it is finished, with the digest of every
     /// file that it wrote; without `info` that was said before.
-    /// Errors: [`Error::File`], [`Error::Write`].
     pub fn write(
         &self,
         info: Option<RunManifest>,

@@ -1,4 +1,4 @@
-//! Training from the command line: what the crate [`compute`] trains, watched, and what a run leaves in its directory.
+//! Training from the command line: runs the crate [`compute`], shows progress, and writes a run's directory.
 
 pub mod directory;
 pub mod options;

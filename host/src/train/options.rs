@@ -19,10 +19,8 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Train {
-    /// The recipe.
     #[serde(flatten)]
     pub recipe: Recipe,
-    /// The seeds.
     pub seeds: Seeds,
     /// The way the run is watched.
     #[serde(skip)]
@@ -38,10 +36,10 @@ pub struct Watching {
     /// Exit code 1 if a seed diverged
     #[arg(long)]
     pub check: bool,
-    /// Continue the run in this directory, with its own options; with --tasks, train it longer, in a folder beside it
+    /// Continue the run in this directory, with its own options; with --tasks, train it longer, in a folder next to it
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// The number of tasks that was typed beside `--resume`.
+    /// The number of tasks that was typed with `--resume`.
     #[arg(skip)]
     pub longer: Option<usize>,
 }
@@ -81,19 +79,19 @@ impl FromArgMatches for Train {
     }
 }
 
-const ABOUT: &str = "Trains by multi-task TD (Algorithm 1), many seeds side by side";
+const ABOUT: &str = "Train by multi-task TD (Algorithm 1), many seeds side by side";
 
 const LONG_ABOUT: &str = "\
-Trains by multi-task TD (Algorithm 1), many seeds side by side
+Train by multi-task TD (Algorithm 1), many seeds side by side
 
 Section 5 and App. \"Experiment Setup\": each task is a new Markov reward process. Every --log-every tasks the network is \
 compared with batch TD in a fresh context of the last task: P and Q element-wise, and VD, IWS, SS. Seeds share SIMD lanes \
 and threads; neither affects any seed's result.
 
-A run is identified by its recipe (all options except the seeds), which names its folder in --out. While it runs, finished seeds are written \
-at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`, \
-goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or \
-machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";
+A run is identified by its recipe (all options except the seeds), which names its folder in --out. Each seed's \
+files are written as soon as it has finished, and its state every few seconds until then. After Ctrl-C or a crash, the same \
+command, or `ictd train --resume DIR`, continues. A command with other seeds adds them, also at the same time from another \
+process or machine. The final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";
 
 impl Default for Train {
     fn default() -> Self {
@@ -101,12 +99,11 @@ impl Default for Train {
     }
 }
 
-/// The seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
     /// This many seeds from the first on.
     Count(usize),
-    /// These.
+    /// The listed seeds.
     List(BTreeSet<u64>),
 }
 
@@ -123,7 +120,6 @@ impl Seeds {
         (*first, if is_span { Seeds::Count(seeds.len()) } else { Seeds::List(seeds.clone()) })
     }
 
-    /// Their number.
     pub fn count(&self) -> usize {
         match self {
             Seeds::Count(count) => *count,
@@ -211,9 +207,6 @@ impl From<Recipe> for Train {
 
 impl Train {
     /// Refuses a recipe that cannot be trained, and seeds that are too large; a number of seeds begins at `first`.
-    ///
-    /// # Errors
-    /// [`Error::Option`], naming the option and what is expected.
     pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
         match self.seeds {
@@ -241,7 +234,6 @@ impl Train {
 }
 
 /// Returns the folder of a recipe: in a few words what it is, then the first 8 hexadecimal digits of its digest.
-/// Errors: [`Error::Usage`] if it has no TOML form.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let network = match (recipe.network, recipe.attention) {
         (NetworkKind::Rnn, _) => "rnn-",
@@ -256,7 +248,6 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
 }
 
 /// Returns a recipe's settings, as checkpoints name it.
-/// Errors: as [`folder_of`].
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
 }

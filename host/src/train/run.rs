@@ -11,7 +11,6 @@ use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
-/// The result of a run.
 pub struct Trained {
     /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
@@ -25,9 +24,7 @@ pub struct Trained {
 
 /// Writes what seeds leave in their run's directory, and moves a bar.
 pub struct Files<'a> {
-    /// Where to write.
     pub directory: &'a TrainDirectory,
-    /// Counts tasks.
     pub bar: &'a ProgressBar,
     /// Between two checkpoints.
     pub every: Duration,
@@ -54,7 +51,7 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from where they stand, on so many threads.
+    /// Trains seeds from their checkpoints, if any, on `threads` threads.
     /// Errors: [`Error::Paused`] after Ctrl-C; those of the files and of the core.
     pub fn train(
         &self,
@@ -124,7 +121,7 @@ pub fn train(
     })
 }
 
-/// Trains seeds that are claimed meanwhile, from where they stand.
+/// Claims seeds and trains them from their checkpoints, if any.
 fn train_claimed(
     files: &Files,
     options: &Train,

@@ -14,7 +14,6 @@ use std::path::Path;
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
 /// Returns the records of a finished seed.
-/// Errors: [`Error::File`] if what was logged is of no one shape.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::new();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
@@ -42,7 +41,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error>
     Ok(records)
 }
 
-/// Returns the transformer that a seed ended with; none of an empty log.
+/// Returns the final transformer of a seed; `None` for an empty log.
 pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
     let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
     Some(Parameters {

@@ -45,6 +45,21 @@ pub(crate) fn refused(here: &Path, line: &str) -> String {
     error
 }
 
+/// A `.safetensors` file as another tool writes it: matrices of f32 by name, each K x K, and what it says of them.
+pub(crate) fn safetensors(
+    matrices: &[(impl AsRef<str>, Vec<f32>)],
+    metadata: &[(&str, &str)],
+) -> Vec<u8> {
+    use ::safetensors::{Dtype, serialize, tensor::TensorView};
+    let bytes = |m: &Vec<f32>| m.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let data: Vec<_> = matrices.iter().map(|(_, m)| (vec![m.len().isqrt(); 2], bytes(m))).collect();
+    let metadata = metadata.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let names = matrices.iter().map(|(name, _)| name.as_ref());
+    let views =
+        data.iter().map(|(shape, data)| TensorView::new(Dtype::F32, shape.clone(), data).unwrap());
+    serialize(names.zip(views), Some(metadata)).unwrap()
+}
+
 pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
 }

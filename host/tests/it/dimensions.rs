@@ -1,6 +1,6 @@
 //! Data and models of any number of features.
 
-use crate::common::{numbers, object, refused};
+use crate::common::{numbers, object, refused, safetensors};
 use std::fmt::Write as _;
 
 /// Returns a CSV of 60 transitions with d features, multiplied by `scale`.
@@ -25,12 +25,17 @@ fn a_users_data_may_have_any_number_of_features_up_to_64() {
     let here = directory.path();
     for d in [1, 6, 9, 17, 32, 64] {
         std::fs::write(here.join("data.csv"), data(d, 1.0)).unwrap();
-        let result = object(here, 0, "evaluate --data data.csv --trace-decay 0.5 --alpha 0.05");
-        for i in 0..3 {
-            assert_eq!(numbers(&result["estimators"][i]["weights"]).len(), d, "{result}");
+        for decay in ["0", "0.5"] {
+            let line = format!("evaluate --data data.csv --trace-decay {decay} --alpha 0.05");
+            let result = object(here, 0, &line);
+            for i in 0..3 {
+                let weights = numbers(&result["estimators"][i]["weights"]);
+                assert!(weights.len() == d && weights.iter().any(|w| *w != 0.0), "{result}");
+            }
+            // Each layer is a step of its algorithm.
+            let difference = result["estimators"][1]["difference"].as_f64().unwrap();
+            assert!(difference < 1e-13, "{d}: {difference}");
         }
-        let difference = result["estimators"][1]["difference"].as_f64().unwrap();
-        assert!(difference < 1e-13, "{d}: {difference}");
         let universal = object(here, 0, "evaluate --data data.csv --model universal");
         assert_eq!(numbers(&universal["estimators"][0]["weights"]).len(), d);
     }
@@ -51,22 +56,23 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         for i in 0..d {
             (q[k * i + i], q[k * i + d + i]) = (-0.125, 0.125);
         }
-        let half = 4 * k * k;
-        let header = format!(
-            r#"{{"P":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[0,{half}]}},"Q":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[{half},{}]}}}}"#,
-            2 * half
-        );
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(header.as_bytes());
-        p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
-        std::fs::write(here.join("model.safetensors"), bytes).unwrap();
+        std::fs::write(here.join("model.safetensors"), safetensors(&[("P", p), ("Q", q)], &[]))
+            .unwrap();
+        let line = refused(here, "import model.safetensors --gamma 0.9");
+        assert!(line.contains("--layers: the model's file does not have it; expected"), "{line}");
         let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
         let more = format!("--states {} --tasks 2", d + 2);
         let result = object(here, 0, &format!("import model.safetensors {options} {more}"));
         assert_eq!(result["dimension"], d, "{result}");
         assert!(result["iws"]["mean"].is_f64(), "{result}");
+        assert_eq!(result["elements"][0]["q_trace_upper_left"], -0.125 * d as f64);
         if attention == "linear" {
+            // It is batch TD: no difference, cosines of 1.
             assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
+            assert!((result["iws"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{result}");
+        }
+        for name in ["parameters.svg", "records.csv", "comparison.csv"] {
+            assert!(here.join("results/import").join(name).is_file(), "{name}");
         }
         // The stored model is the same parameters.
         let stored = object(here, 0, "inspect results/import/model.ictd");
@@ -80,7 +86,9 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
             object(here, 0, &line)["estimators"][0].clone()
         };
         let of_stored = found("results/import/model.ictd");
-        assert_eq!(found("results/import/parameters.safetensors"), of_stored);
+        for file in ["results/import", "results/import/parameters.safetensors"] {
+            assert_eq!(found(file), of_stored, "{file}");
+        }
         assert!(attention == "softmax" || numbers(&of_stored["weights"]).len() == d, "{of_stored}");
     }
 }

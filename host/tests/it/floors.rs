@@ -1,5 +1,5 @@
 //! The modules of a crate stand on floors: each imports those below it alone, and no files or folders of one
-//! folder import each other in a circle, whoever shows what they define. Tests and comments may name whatever they like.
+//! folder import each other in a circle. Tests and comments may name whatever they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,40 +88,19 @@ fn an_arrow_up_and_a_circle_are_found() {
     assert_eq!(faults(&files), [up, "in a circle: high, low"]);
     let ring = [
         ("low/mod.rs", "mod a;\nmod b;\n"),
-        ("low/a.rs", "fn f() -> u8 { super::b::g::<u8>() }\n"),
+        ("low/a/mod.rs", "mod c;\n"),
+        ("low/a/c.rs", "fn f() -> u8 { super::super::b::g::<u8>() }\n"),
         ("low/b.rs", "use crate::low::a::{f as h};\n"),
         ("high.rs", ""),
     ];
     assert_eq!(faults(&ring), ["in a circle: low::a, low::b"]);
-    let shown = [
-        ("low/mod.rs", "mod a;\nmod b;\npub use a::f;\npub(super) use b::{\n  g,\n  h,\n};\n"),
-        ("low/a.rs", "use super::h;\n"),
-        ("low/b.rs", "use crate::low::f;\n"),
-        ("high.rs", ""),
+    let root = [("low.rs", "use crate::Low;\n"), ("lib.rs", "pub use low::Low;\n"), ("top.rs", "")];
+    let expected = [
+        "the table names high, which is no module",
+        "the table does not name top",
+        "low imports the crate's root: a module has what it needs",
     ];
-    assert_eq!(faults(&shown), ["in a circle: low::a, low::b"]);
-    // No file of the folder imports another that imports it; the folder does.
-    let folder = [
-        ("low/mod.rs", "mod a;\nmod b;\n"),
-        ("low/a/mod.rs", "mod c;\nmod d;\npub(super) use d::D;\n"),
-        ("low/a/c.rs", "use crate::low::b::B;\n"),
-        ("low/a/d.rs", ""),
-        ("low/b.rs", "use super::a::D;\n"),
-        ("high.rs", ""),
-    ];
-    assert_eq!(faults(&folder), ["in a circle: low::a, low::b"]);
-    assert_eq!(
-        faults(&[
-            ("low.rs", "use crate::Low;\n"),
-            ("lib.rs", "pub use low::Low;\n"),
-            ("top.rs", "")
-        ]),
-        [
-            "the table names high, which is no module",
-            "the table does not name top",
-            "low imports the crate's root: a module has what it needs",
-        ]
-    );
+    assert_eq!(faults(&root), expected);
 }
 
 #[test]
@@ -192,7 +171,6 @@ fn sources(src: &Path) -> Vec<(PathBuf, String)> {
 #[derive(Default)]
 struct House {
     code: BTreeMap<String, String>,
-    tests: BTreeSet<String>,
 }
 
 impl House {
@@ -203,58 +181,40 @@ impl House {
     }
 
     fn add(&mut self, file: &Path, text: &str) {
-        let names: Vec<_> =
-            file.with_extension("").iter().map(|n| n.to_str().unwrap().to_owned()).collect();
-        let module = match names.split_last() {
-            Some((last, folders)) if ["mod", "lib"].contains(&last.as_str()) => folders.join("::"),
-            _ => names.join("::"),
+        let file = file.with_extension("");
+        let module: Vec<_> = file.iter().map(|n| n.to_str().unwrap()).collect();
+        let module = match &module[..] {
+            [folders @ .., "mod" | "lib"] => folders.join("::"),
+            names => names.join("::"),
         };
-        let mut code = String::new();
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            let item = line.trim_start();
-            if item.starts_with("#[cfg(test)]") || item.starts_with("#[cfg(all(test") {
-                // What it stands before ends with a line of its own depth.
-                let depth = line.len() - item.len();
-                let at_depth = |l: &str| l.len() - l.trim_start().len() == depth;
-                let end =
-                    lines.find(|l| at_depth(l) && l.ends_with([';', '}'])).unwrap_or_default();
-                if let Some(name) = end.trim().strip_prefix("mod ") {
-                    self.tests.insert(joined(&module, name.trim_end_matches(';')));
-                }
-            } else if !item.starts_with("//") {
-                code.push_str(line);
-                code.push('\n');
-            }
-        }
-        self.code.insert(module, code);
+        // Tests stand at the end.
+        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+        self.code.insert(module, code.map(|line| format!("{line}\n")).collect());
     }
 
     /// Returns the imports that are against the order `floors`, the lowest first.
     fn faults(&self, floors: &[&str]) -> Vec<String> {
         let floor = |module: &str| floors.iter().position(|name| *name == top(module));
-        let modules = || self.code.keys().filter(|m| !self.tests.contains(*m) && *m != "main");
-        let tops: BTreeSet<_> = modules().map(|m| top(m)).filter(|m| !m.is_empty()).collect();
-        let mut faults = Vec::new();
-        for name in floors.iter().filter(|name| !tops.contains(**name)) {
-            faults.push(format!("the table names {name}, which is no module"));
-        }
-        for name in tops.iter().filter(|name| floor(name).is_none()) {
-            faults.push(format!("the table does not name {name}"));
-        }
-        // The root shows what the crate offers, and stands above everything.
-        let arrows: Vec<_> = modules()
-            .filter(|from| !from.is_empty())
-            .flat_map(|from| self.imports(from).into_iter().map(move |to| (from.as_str(), to)))
-            .collect();
-        for (from, to) in &arrows {
-            if to.is_empty() {
-                faults.push(format!("{from} imports the crate's root: a module has what it needs"));
-            } else if floor(to) > floor(from) {
-                faults.push(format!("{from} imports {to}, which stands above it"));
+        let modules = || self.code.keys().filter(|m| !m.is_empty() && *m != "main");
+        let tops: BTreeSet<_> = modules().map(|m| top(m)).collect();
+        let missing = floors.iter().filter(|name| !tops.contains(**name));
+        let mut faults: Vec<_> =
+            missing.map(|name| format!("the table names {name}, which is no module")).collect();
+        let unnamed = tops.iter().filter(|name| floor(name).is_none());
+        faults.extend(unnamed.map(|name| format!("the table does not name {name}")));
+        let mut arrows = BTreeSet::new();
+        for from in modules() {
+            for to in self.imports(from) {
+                if to.is_empty() {
+                    let why = "a module has what it needs";
+                    faults.push(format!("{from} imports the crate's root: {why}"));
+                } else if floor(to) > floor(from) {
+                    faults.push(format!("{from} imports {to}, which stands above it"));
+                }
+                arrows.extend(apart(from, to));
             }
         }
-        let arrows: BTreeSet<_> = arrows.iter().filter_map(|(from, to)| apart(from, to)).collect();
         let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (module, _) in &arrows {
             let mut waiting = vec![*module];
@@ -264,63 +224,37 @@ impl House {
                 waiting.extend(next.map(|(_, to)| *to).filter(|to| of_module.insert(to)));
             }
         }
-        let mut circles = BTreeSet::new();
-        for (module, others) in reached.iter().filter(|(module, others)| others.contains(*module)) {
+        let circles = reached.iter().filter(|(module, others)| others.contains(*module));
+        let circles = circles.map(|(module, others)| {
             let back =
                 others.iter().filter(|o| reached.get(*o).is_some_and(|r| r.contains(module)));
-            circles
-                .insert(format!("in a circle: {}", back.copied().collect::<Vec<_>>().join(", ")));
-        }
-        faults.extend(circles);
+            format!("in a circle: {}", back.copied().collect::<Vec<_>>().join(", "))
+        });
+        faults.extend(circles.collect::<BTreeSet<_>>());
         faults
     }
 
-    /// The modules whose items a module's code names. What it shows of others under its own name is theirs.
+    /// Returns the modules that the paths in a module's code lead to.
     fn imports(&self, module: &str) -> BTreeSet<&str> {
-        let (uses, code) = uses(&self.code[module]);
-        let used = uses.iter().filter(|(shown, _)| !shown).map(|(_, path)| path);
-        let paths = paths(&code);
-        let found = used.chain(&paths).filter_map(|path| self.module_of(module, path));
+        let paths = paths(&self.code[module]);
+        let found = paths.iter().filter_map(|path| self.walk(module, path));
         found.filter(|found| *found != module).collect()
     }
 
-    /// The module that defines what a path in the code of `module` leads to; none if it leaves the crate.
-    fn module_of(&self, module: &str, path: &str) -> Option<&str> {
-        let (mut place, mut name) = self.walk(module, path)?;
-        // A folder's own module shows what its files define; the crate's root is for others.
-        while !place.is_empty()
-            && let Some(name_there) = &name
-            && let (uses, _) = uses(&self.code[place])
-            && let Some((_, path)) = uses.iter().find(|(_, path)| last(path) == name_there)
-            && let Some((further, name_there)) = self.walk(place, path)
-            && further != place
-        {
-            (place, name) = (further, name_there);
-        }
-        Some(place)
-    }
-
-    /// The last module on a path, and the name in it that the path goes on with.
-    fn walk(&self, module: &str, path: &str) -> Option<(&str, Option<String>)> {
-        let parent =
-            |module: &str| module.rsplit_once("::").map_or("", |(parent, _)| parent).to_owned();
+    /// Returns the last module on a path; `None` if it leaves the crate.
+    fn walk(&self, module: &str, path: &str) -> Option<&str> {
         let mut place = module.to_owned();
-        let mut rest = None;
         for (i, name) in path.split("::").enumerate() {
             place = match name {
                 "crate" => String::new(),
                 "self" => place,
-                "super" => parent(&place),
+                "super" => place.rsplit_once("::").map_or("", |(parent, _)| parent).to_owned(),
                 name if self.code.contains_key(&joined(&place, name)) => joined(&place, name),
                 _ if i == 0 => return None,
-                name => {
-                    rest = Some(name.to_owned());
-                    break;
-                }
+                _ => break,
             };
         }
-        let (found, _) = self.code.get_key_value(&place)?;
-        Some((found, rest))
+        self.code.get_key_value(&place).map(|(found, _)| found.as_str())
     }
 }
 
@@ -342,38 +276,6 @@ fn top(module: &str) -> &str {
 
 fn joined(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
-}
-
-fn last(path: &str) -> &str {
-    path.rsplit("::").next().unwrap_or_default()
-}
-
-/// The paths of a module's `use`, and whether it shows them as its own; and its code without them.
-fn uses(code: &str) -> (Vec<(bool, String)>, String) {
-    let (mut uses, mut others) = (Vec::new(), String::new());
-    let mut lines = code.lines();
-    while let Some(line) = lines.next() {
-        let shown =
-            line.trim_start().strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {
-                Some(rest) => rest.split_once(") ").map_or("", |(_, rest)| rest),
-                None => rest.trim_start(),
-            });
-        let Some(first) = shown.unwrap_or(line.trim_start()).strip_prefix("use ") else {
-            others.push_str(line);
-            others.push('\n');
-            continue;
-        };
-        let mut text = first.to_owned();
-        while !text.ends_with(';')
-            && let Some(line) = lines.next()
-        {
-            text.push_str(line.trim());
-        }
-        let mut paths = Vec::new();
-        tree(&text, "", &mut paths);
-        uses.extend(paths.into_iter().map(|path| (shown.is_some(), path)));
-    }
-    (uses, others)
 }
 
 /// Every path of two names or more; those of a group in braces each for itself.

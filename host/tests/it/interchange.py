@@ -89,7 +89,8 @@ def read(directory):
     values = {}
     for mode in ("auto", "sequential"):
         tensors, metadata = safetensors(os.path.join(directory, mode, "parameters.safetensors"))
-        assert metadata["mode"] == mode and metadata["L"] == str(L), metadata
+        sharing = "autoregressive" if mode == "auto" else mode
+        assert metadata["mode"] == sharing and metadata["L"] == str(L), metadata
         names = ["attn"] * L if mode == "auto" else [f"layers.{l}" for l in range(L)]
         layers = [(tensors[f"{name}.P"], tensors[f"{name}.Q"]) for name in names]
         values[mode] = [value(layers, transitions, phi) for phi in transitions["query"]]

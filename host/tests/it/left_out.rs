@@ -78,7 +78,9 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
             let line = refusal(&ictd(&at("to"), &command));
             assert!(named(&line) && !at("to").exists(), "{command}: {line}");
         }
-        for command in [format!("sweep {plan} --collect"), format!("sweep {plan}"), TRAIN.into()] {
+        let resume = format!("train --resume {}", run.display());
+        let collect = format!("sweep {plan} --collect");
+        for command in [collect, format!("sweep {plan}"), resume, TRAIN.into()] {
             let line = refusal(&ictd(&at("from"), &command));
             assert!(line.contains(culprit), "{command}: {line}");
         }
@@ -95,8 +97,10 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
         fs::write(&checkpoint, &intact).unwrap();
     }
     fs::rename(run.join("seed_1"), at("seed_1")).unwrap();
+    let before = contents(&at("seed_1"));
     symlink(at("seed_1"), run.join("seed_1")).unwrap();
     tried("seed_1", "a link");
+    assert!(contents(&at("seed_1")) == before && run.join("results.json").exists());
     // One without a checkpoint has not begun: it is named.
     fs::remove_file(run.join("seed_1")).unwrap();
     fs::create_dir(run.join("seed_1")).unwrap();

@@ -16,8 +16,6 @@ mod forecasts;
 mod gait;
 mod interchange;
 #[cfg(unix)]
-mod interruptions;
-#[cfg(unix)]
 mod left_out;
 #[cfg(unix)]
 mod one_way_out;

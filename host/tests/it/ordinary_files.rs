@@ -133,7 +133,6 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
 #[test]
 fn an_option_is_given_once_and_one_that_is_not_known_is_guessed() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("config.toml"), "command = \"demo\"\ntasks = 2\n").unwrap();
     for (arguments, part) in [
         ("demo --seed 1 --seed 2", "--seed"),
         ("train --dim 4 --dim 5", "--dim"),
@@ -146,31 +145,6 @@ fn an_option_is_given_once_and_one_that_is_not_known_is_guessed() {
         let line = common::refused(directory.path(), arguments);
         assert!(line.contains(part), "{arguments}: {line}");
     }
-    // A typed option wins over that of a file.
-    let typed =
-        common::object(directory.path(), 0, "demo --config config.toml --tasks 3 --max-context 5");
-    assert_eq!(typed["config"]["tasks"], 3);
-}
-
-#[test]
-fn many_columns_and_many_discounts_cost_no_more_than_their_number() {
-    let directory = tempfile::tempdir().unwrap();
-    let head: Vec<_> = (0..60_000).map(|i| format!("c{i}")).collect();
-    let row = vec!["1"; 60_000].join(",");
-    let content = csv(&head.join(","), [row.clone(), row].into_iter());
-    let started = std::time::Instant::now();
-    let line = {
-        fs::write(directory.path().join("data.csv"), content).unwrap();
-        common::refused(directory.path(), "predict data.csv")
-    };
-    assert!(line.contains("60000 streams (columns times discounts)"), "{line}");
-    let gammas: String = (0..20_000).map(|i| format!(" --gamma 0.{:06}", 100_000 + i)).collect();
-    fs::write(directory.path().join("x.csv"), csv("x", (0..200).map(|t| (t % 7).to_string())))
-        .unwrap();
-    let line = common::refused(directory.path(), &format!("predict x.csv{gammas}"));
-    assert!(line.contains("20000 streams"), "{line}");
-    // A quadratic cost would be minutes.
-    assert!(started.elapsed().as_secs() < 60);
 }
 
 #[test]

@@ -45,19 +45,6 @@ fn enough_layers_predict_the_true_values_of_a_users_states() {
 }
 
 #[test]
-fn each_layer_is_a_step_of_its_algorithm_on_a_users_data() {
-    let directory = place(CYCLE);
-    for lambda in ["0", "0.5"] {
-        let line = format!("evaluate --data data.csv --trace-decay {lambda}");
-        let result = object(directory.path(), 0, &line);
-        let difference = result["estimators"][1]["difference"].as_f64().unwrap();
-        assert!(difference < 1e-14, "{lambda}: {difference}");
-        let [weights, ..] = weights(&result);
-        assert!(weights.iter().any(|w| w.abs() > 0.1), "{lambda}: {weights:?}");
-    }
-}
-
-#[test]
 fn layers_that_diverge_are_said_to() {
     let directory = place(CYCLE.replace("1,0", "200,0").replace("0,1", "0,200"));
     let here = directory.path();
@@ -120,64 +107,6 @@ fn weights_ask_for_the_values_of_another_policy() {
     let result = object(directory.path(), 0, line);
     assert!(result["estimators"][1]["difference"].as_f64().unwrap() < 1e-14, "{result}");
     assert!((weights(&result)[2][0] - 1.8).abs() < 0.1, "{result}");
-}
-
-#[test]
-fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
-    for (data, line) in [
-        (
-            CYCLE.replace("0,0,1,0", "0,oops,1,0"),
-            "row 3 (line 4), column `phi_1`: `oops`; expected a finite number such as -0.25 or 1e-3",
-        ),
-        (
-            "phi_0,reward,terminal\n1,1,0\n2,2,yes\n".to_owned(),
-            "row 2 (line 3), column `terminal`: `yes`; expected 0 or 1",
-        ),
-    ] {
-        let directory = place(data);
-        let found = refused(directory.path(), "evaluate --data data.csv");
-        assert_eq!(found, format!("error: data.csv: {line}\n"));
-        assert!(!directory.path().join("results/evaluate/results.json").exists());
-    }
-    let missing = refused(place("").path(), "evaluate --data missing.npz");
-    assert!(missing.starts_with("error: missing.npz: "), "{missing}");
-}
-
-#[test]
-fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
-    let directory = place(CYCLE);
-    let here = directory.path();
-    // Theorem 1's parameters for d = 3 as another tool would write them: plain P and Q, no metadata.
-    let (mut p, mut q) = (vec![0.0_f32; 49], vec![0.0_f32; 49]);
-    p[48] = 1.0;
-    for i in 0..3 {
-        q[7 * i + i] = -0.25;
-        q[7 * i + 3 + i] = 0.25;
-    }
-    let header = r#"{"P":{"dtype":"F32","shape":[7,7],"data_offsets":[0,196]},"Q":{"dtype":"F32","shape":[7,7],"data_offsets":[196,392]}}"#;
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header.as_bytes());
-    bytes.extend(p.iter().chain(&q).flat_map(|x| x.to_le_bytes()));
-    fs::write(here.join("theirs.safetensors"), bytes).unwrap();
-
-    let line = refused(here, "import theirs.safetensors --gamma 0.9");
-    assert!(line.contains("--layers: the model's file does not have it; expected"), "{line}");
-    let said = "--gamma 0.9 --attention linear --layers 8 --alpha 0.25 --tasks 5";
-    let result = object(here, 0, &format!("import theirs.safetensors {said}"));
-    assert_eq!(result["elements"][0]["q_trace_upper_left"], -0.75);
-    // It is batch TD: no difference, cosines of 1.
-    assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
-    assert!((result["iws"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{result}");
-    for name in ["parameters.svg", "records.csv", "comparison.csv"] {
-        assert!(here.join("results/import").join(name).is_file(), "{name}");
-    }
-    let found = ["", "/parameters.safetensors", "/model.ictd"].map(|file| {
-        // gamma is stored in f32 in the stored model.
-        let model = format!("results/import{file} --gamma 0.9");
-        let result = object(here, 0, &format!("evaluate --data data.csv --model {model}"));
-        numbers(&result["estimators"][0]["weights"])
-    });
-    assert!(found[0] == found[1] && found[0] == found[2], "{found:?}");
 }
 
 #[test]

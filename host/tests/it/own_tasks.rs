@@ -182,7 +182,7 @@ fn a_run_that_is_trained_longer_has_the_bytes_of_one_long_run() {
         let resume = format!("train --resume {}", folder.display());
         let error = refused(here, &format!("{resume} --tasks 5"));
         assert!(error.contains(&format!("--tasks: 5: the run has {first} tasks")), "{error}");
-        object(here, 0, &format!("{resume} --mrps {last}"));
+        object(here, 0, &format!("{resume} --tasks {last}"));
         assert_eq!(contents(&folder), before, "the shorter run stays");
         object(here, 0, &format!("train --tasks {last} {SMALL} --seeds 2 --out b"));
         let long = trained(&here.join("b"));

@@ -235,7 +235,7 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--period 0", "--period 0: expected an integer from 1 to 100000"),
         (&x, "--gamma 1", "--gamma 1: expected a number in [0, 0.9999]"),
         (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
-        (&x, "--features 9", "--dim 9: expected one of 1, 2"),
+        (&x, "--dim 9", "--dim 9: expected one of 1, 2"),
         (&x, "--model nothing", "nothing: "),
         (
             &x,
@@ -298,8 +298,7 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
     let model = directory.path().join("universal.ictd");
     assert!(ictd(&model, "export universal").status.success());
     let model = model.display().to_string();
-    let arguments =
-        format!("--column x --gamma 0.5 --gamma 0.9 --features 6 --model {model} --json");
+    let arguments = format!("--column x --gamma 0.5 --gamma 0.9 --dim 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));
     let run = directory.path().join("out/predict");
     let written = "config.toml predictions.csv predictions.svg results.json run.json shown.csv";
@@ -322,9 +321,6 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
         let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
-    // An option that is typed goes before that of the file.
-    let other = json(&ictd(&again, &format!("--config {} --gamma 0.7 --json", config.display())));
-    assert_eq!(other["config"]["gamma"], serde_json::json!([0.7]));
     let figure = fs::read(run.join("predictions.svg")).unwrap();
     fs::remove_file(run.join("predictions.svg")).unwrap();
     assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A browser, or the reason why there is none.
-pub(crate) fn browser(test: &str) -> Option<Browser> {
+fn browser(test: &str) -> Option<Browser> {
     if let Some(program) = crate::browser::program() {
         return Some(Browser::start(&program));
     }

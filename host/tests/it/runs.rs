@@ -108,21 +108,6 @@ fn results_are_the_same_bytes_for_any_number_of_threads_and_from_the_config_file
 }
 
 #[test]
-fn figures_are_drawn_again_from_the_records_alone() {
-    let out = tempfile::tempdir().unwrap();
-    let run = out.path().join("demo");
-    ictd(out.path(), "demo --tasks 3");
-    let before = contents(&run);
-    for figure in ["demo.svg", "results.json"] {
-        std::fs::remove_file(run.join(figure)).unwrap();
-    }
-    assert_eq!(ictd(out.path(), &format!("plot {}", out.path().display())).status.code(), Some(0));
-    for (name, content) in before.iter().filter(|(name, _)| name.starts_with("demo.")) {
-        assert!(&std::fs::read(run.join(name)).unwrap() == content, "{name}");
-    }
-}
-
-#[test]
 fn runs_of_one_name_are_one_run_that_can_be_trained() {
     let mut known = BTreeMap::new();
     let tables = ALL.iter().filter_map(|entry| match &entry.run {

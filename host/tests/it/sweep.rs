@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Six settings, eight seeds.
 const PLAN: &str = "seeds = 8\n\
     [settings]\ntasks = 40\nbatches = 2\nbatch-size = 16\ncontext-length = 12\nlog-every = 10\nlayers = 2\n\
-    [grid]\nlr = [0.001, 0.01, 0.1]\nmode = [\"auto\", \"sequential\"]\n";
+    [grid]\nlearning-rate = [0.001, 0.01, 0.1]\nlayer-sharing = [\"autoregressive\", \"sequential\"]\n";
 const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
@@ -177,7 +177,6 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("seeds = [1]\n".into(), "seeds: expected a number, or text"),
         ("seeds = \"3..1\"\n".into(), "seeds: expected at most"),
         ("seeds = 1\ntasks = 5\n".into(), "tasks: expected seeds, settings and grid"),
-        (settings("mrps = 5\ntasks = 5"), "settings: tasks: there twice"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
         (settings("layer = 3"), "settings: layer is not a setting: expected network"),
         (settings("seeds = 3"), "settings: seeds is not a setting"),
@@ -188,7 +187,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
             "settings: layer-sharing x: expected one of autoregressive, sequential",
         ),
         (settings("learning-rate = [1]"), "settings: learning-rate: expected a string or a number"),
-        (settings("model = \"rnn\"\nlayers = 5"), "the run: --layers: 5: expected 3 here"),
+        (settings("network = \"rnn\"\nlayers = 5"), "the run: --layers: 5: expected 3 here"),
         ("seeds = 1\ngrid = 3\n".into(), "grid: expected a table"),
         (grid("learning-rate = 0.1"), "grid: learning-rate: expected a list of values"),
         (grid("learning-rate = []"), "expected 1 to 10000 runs"),
@@ -205,7 +204,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
             grid("learning-rate = [0.1, \"1e-1\"]"),
             "the recipe of learning-rate = 0.1; expected each recipe once",
         ),
-        (grid("learning-rate = [0.1]\n[settings]\nlr = 0.2"), either),
+        (grid("learning-rate = [0.1]\n[settings]\nlearning-rate = 0.2"), either),
         (grid(&both), "expected 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
@@ -236,8 +235,9 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
 
 #[test]
 fn shards_of_any_number_do_every_seed_once() {
-    let text =
-        format!("seeds = 40\n{TINY}[grid]\nlr = [0.1, 0.2]\nmode = [\"auto\", \"sequential\"]\n");
+    let text = format!(
+        "seeds = 40\n{TINY}[grid]\nlearning-rate = [0.1, 0.2]\nlayer-sharing = [\"autoregressive\", \"sequential\"]\n"
+    );
     let plan = Plan::of_text(&text, 5).unwrap();
     assert_eq!(
         (&plan.runs[1].values, plan.seeds[0], plan.seeds[39]),
@@ -300,7 +300,7 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
 
 #[test]
 fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
-    let place = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlr = [0.1, 1000.0]\n"));
+    let place = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"));
     let found = place.done("out", "");
     assert!(found.contains("4 of 4") && found.contains("seeds diverged: boyan-"), "{found}");
     assert_eq!(place.sweep("out", "--check").status.code(), Some(1));
@@ -308,7 +308,7 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     assert!(collected.contains("seeds diverged: boyan-"), "{collected}");
     assert_eq!(place.sweep("out", "--collect --check").status.code(), Some(1));
 
-    let other = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlr = [0.1, 0.2, 0.3]\n"));
+    let other = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"));
     other.done("out", "--shard 1/3");
     let damaged = trained(&other.out("out")).join("seed_0/checkpoint.bin");
     let intact = fs::read(&damaged).unwrap();
@@ -320,27 +320,6 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     );
     fs::write(&damaged, intact).unwrap();
     other.done("out", "--check");
-}
-
-#[test]
-fn an_interrupted_sweep_goes_on() {
-    let place = Place::new(&PLAN.replace("tasks = 40", "tasks = 4000"));
-    let out = place.out("out");
-    let child = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")))
-        .args(["sweep", &place.plan, "--shard", "1/48", "--out"])
-        .arg(&out)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !trained(&out).join("seed_0/.lock").exists() {
-        sleep(Duration::from_millis(5));
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let line = text(&output);
-    assert!(kill.success() && output.status.code() == Some(130), "{line}");
-    assert!(line.contains("run the same command again to continue"), "{line}");
-    assert!(trained(&out).join("seed_0/checkpoint.bin").is_file());
 }
 
 #[test]

@@ -42,8 +42,7 @@ fn threads_neighbours_and_measurements_change_no_bit() {
 
 #[test]
 fn the_result_has_the_metrics_of_every_seed() {
-    let out = tempfile::tempdir().unwrap();
-    let result = ran(out.path(), FIVE);
+    let result = fresh(FIVE);
     assert!(result["seconds"].is_number() && result["cpu_seconds"].is_number());
     let seeds = result["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 5);
@@ -54,48 +53,8 @@ fn the_result_has_the_metrics_of_every_seed() {
         let (iws, ss) = (seed["iws"].as_f64().unwrap(), seed["ss"].as_f64().unwrap());
         assert!((iws - ss).abs() < 1e-6, "v_TF is linear in the query: {seed}");
     }
-    let folder = trained(out.path()).join("seed_4");
-    for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
-        assert!(folder.join(file).is_file(), "{file}");
-    }
     let sequential = fresh(&format!("{FIVE} --layer-sharing sequential"));
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
-}
-
-#[test]
-fn the_written_config_repeats_the_run() {
-    let out = tempfile::tempdir().unwrap();
-    let first = ran(out.path(), &format!("{FIVE} --seed 7 --learning-rate 0.01"));
-    let config = trained(out.path()).join("config.toml");
-    let second = fresh(&format!("--config {}", config.display()));
-    assert_eq!(first["seeds"], second["seeds"]);
-}
-
-#[test]
-fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
-    let [whole, out] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    let fewer = format!("{ONE} --seeds 2");
-    ran(whole.path(), &fewer);
-    let said = || {
-        let output = ictd(out.path(), &fewer);
-        assert!(output.status.success());
-        String::from_utf8(output.stderr).unwrap()
-    };
-    assert_eq!(said(), "");
-    let run = trained(out.path());
-    // As if it had been killed after seed 0.
-    fs::remove_dir_all(run.join("seed_1")).unwrap();
-    fs::remove_file(run.join("run.json")).unwrap();
-    let checkpoint = run.join("seed_0/checkpoint.bin");
-    let written = || checkpoint.metadata().unwrap().modified().unwrap();
-    let before = written();
-    let line = said();
-    assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
-    assert_eq!(written(), before, "seed 0 was trained again");
-    assert!(files(&run) == files(&trained(whole.path())));
-    // Finished, it is kept.
-    assert_eq!(said(), "");
-    assert!(written() == before && files(&run) == files(&trained(whole.path())));
 }
 
 #[test]
@@ -145,19 +104,6 @@ fn the_figure_and_the_table_have_what_was_recorded() {
     let (text, figure) = shown("--task cartpole");
     assert!(text.contains("P[−1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("Loss") && !figure.contains("Value error"));
-}
-
-#[test]
-fn a_damaged_or_foreign_checkpoint_is_named() {
-    let out = tempfile::tempdir().unwrap();
-    ran(out.path(), FIVE);
-    let run = trained(out.path());
-    let path = run.join("seed_1/checkpoint.bin");
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[40] ^= 1;
-    fs::write(&path, &bytes).unwrap();
-    let line = refusal(&ictd(out.path(), &format!("train --resume {}", run.display())));
-    assert!(line.contains("seed_1/checkpoint.bin"), "{line}");
 }
 
 #[test]

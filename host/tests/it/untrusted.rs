@@ -1,7 +1,7 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
 use crate::bounds::{MEMORY, bounded, code, refusal};
-use crate::common::{as_train, contents, files, ictd, json, trained};
+use crate::common::{self, as_train, contents, ictd, json, trained};
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -18,19 +18,8 @@ fn directory() -> TempDir {
 
 /// A `.safetensors` file of (3, 3) tensors.
 fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
-    let mut header = serde_json::Map::new();
-    let metadata = metadata.iter().map(|(k, v)| ((*k).to_owned(), (*v).into()));
-    header.insert("__metadata__".into(), serde_json::Value::Object(metadata.collect()));
-    for (i, name) in names.iter().enumerate() {
-        let place = [36 * i, 36 * (i + 1)];
-        let tensor = serde_json::json!({ "dtype": "F32", "shape": [3, 3], "data_offsets": place });
-        header.insert((*name).into(), tensor);
-    }
-    let header = serde_json::Value::Object(header).to_string();
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header.into_bytes());
-    bytes.extend(std::iter::repeat_n(0.125_f32.to_le_bytes(), 9 * names.len()).flatten());
-    bytes
+    let matrices: Vec<_> = names.iter().map(|name| (name, vec![0.125; 9])).collect();
+    common::safetensors(&matrices, metadata)
 }
 
 /// An array as NumPy writes it.
@@ -95,33 +84,6 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
 
 #[cfg(unix)]
 #[test]
-fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
-    use std::os::unix::fs::symlink;
-    let (out, outside) = (directory(), directory());
-    ictd(out.path(), TRAIN);
-    let run = trained(out.path());
-    for (name, content) in [("checkpoint.bin", "mine"), ("metrics.csv", "mine"), ("a.txt", "mine")]
-    {
-        fs::write(outside.path().join(name), content).unwrap();
-    }
-    fs::remove_dir_all(run.join("seed_0")).unwrap();
-    symlink(outside.path(), run.join("seed_0")).unwrap();
-    for arguments in [format!("train --resume {}", run.display()), TRAIN.to_owned()] {
-        let line = refusal(&ictd(out.path(), &arguments));
-        assert!(line.contains("seed_0: a link"), "{arguments}: {line}");
-        assert!(
-            run.join("results.json").exists(),
-            "{arguments}: refused, and removed what was there"
-        );
-        assert_eq!(files(outside.path()), ["a.txt", "checkpoint.bin", "metrics.csv"]);
-        for name in files(outside.path()) {
-            assert_eq!(fs::read(outside.path().join(name)).unwrap(), b"mine", "{arguments}");
-        }
-    }
-}
-
-#[cfg(unix)]
-#[test]
 fn a_run_directory_that_is_a_link_is_not_written_to() {
     use std::os::unix::fs::symlink;
     let (out, mine) = (directory(), directory());
@@ -159,6 +121,8 @@ fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
         let line = refusal(&ictd(&at(name), "export --construction td0"));
         assert!(line.contains(name) && line.contains("regular file"), "{line}");
     }
+    let line = refusal(&ictd(&at("missing/model"), "export --construction td0"));
+    assert!(line.contains("--out: cannot write") && !line.contains(".ictd-"), "{line}");
     assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
     assert!(fs::symlink_metadata(at("device")).unwrap().is_symlink());
     assert_eq!(code(&ictd(&at("model"), "export --construction td0")), Some(0));
@@ -259,10 +223,10 @@ fn a_plan_of_somebody_else_is_bounded() {
     let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
     let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
     for (plan, is_read) in [
-        (format!("seeds = 100000\n[grid]\nlr = [{}]\n", list(10)), true),
+        (format!("seeds = 100000\n[grid]\nlearning-rate = [{}]\n", list(10)), true),
         (
             format!(
-                "seeds = 1\n[grid]\nlr = [{}]\nlayers = [{}]",
+                "seeds = 1\n[grid]\nlearning-rate = [{}]\nlayers = [{}]",
                 list(999),
                 many(10, &|i| format!("{},", i + 1))
             ),
@@ -270,10 +234,10 @@ fn a_plan_of_somebody_else_is_bounded() {
         ),
         (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), false),
         (format!("seeds = \"{}\"\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = 1\n[grid]\nlr = [{0}]\ngain = [{0}]\n", list(999)), false),
-        (format!("seeds = 1\n[grid]\nlr = [{}]\n", list(100_000)), false),
+        (format!("seeds = 1\n[grid]\nlearning-rate = [{0}]\ngain = [{0}]\n", list(999)), false),
+        (format!("seeds = 1\n[grid]\nlearning-rate = [{}]\n", list(100_000)), false),
         (format!("seeds = 1\n[settings]\ntask = \"{}\"\n", "boyan,".repeat(150_000)), false),
-        (format!("seeds = 1\n[settings]\nlr = {}\n", "[".repeat(1_000_000)), false),
+        (format!("seeds = 1\n[settings]\nlearning-rate = {}\n", "[".repeat(1_000_000)), false),
         (format!("seeds = 1\na{} = 1\n", ".a".repeat(400_000)), false),
         ("seeds = 1\n".repeat(100_000), false),
         ("\u{0}".repeat(1_000_000), false),
@@ -338,17 +302,6 @@ fn a_file_larger_than_the_memory_is_compared_with_its_digest_piece_by_piece() {
         assert!(said.contains("Not as the run wrote it: "), "{command}: {said}");
         assert!(said.contains("large.csv"), "{command}: {said}");
     }
-}
-
-#[test]
-fn two_results_of_long_names_are_compared_in_bounded_memory() {
-    let out = directory();
-    for (name, last) in [("a.json", 1), ("b.json", 2)] {
-        let numbers = vec!["1"; 200_000].join(",");
-        let text = format!("{{\"{}\":[{numbers},{last}]}}", "k".repeat(500_000));
-        fs::write(out.path().join(name), text).unwrap();
-    }
-    assert_eq!(code(&bounded(out.path(), "compare a.json b.json")), Some(1));
 }
 
 #[cfg(unix)]
@@ -417,15 +370,6 @@ fn a_stored_lambda_is_used_and_named() {
         found.push(weights[0].clone());
     }
     assert!(found[0] != found[1] && found[1] != found[2], "{found:?}");
-}
-
-#[test]
-fn a_column_without_a_name_is_not_dropped() {
-    let out = directory();
-    let data = out.path().join("data.csv");
-    fs::write(&data, "phi_0,reward,\n0,5,2\n1,5,2\n").unwrap();
-    let line = refusal(&ictd(out.path(), &format!("evaluate --data {}", data.display())));
-    assert!(line.contains("row 1 (line 2)") && line.contains("without a column's name"), "{line}");
 }
 
 #[test]

@@ -5,11 +5,10 @@
 //! prints what each took (default: each file with one command).
 
 use crate::bounds::measured;
-use crate::common::{as_train, files, ictd};
+use crate::common::{as_train, files, ictd, safetensors};
 use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
 use ictd::experiments::ALL;
-use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +27,7 @@ const OF_TABLES: &[&str] = &[
     "evaluate --model universal --data",
     "evaluate --data data.csv --queries",
     "predict --gamma 0.9999",
-    "predict --features 16 --model deep.ictd",
+    "predict --dim 16 --model deep.ictd",
     "compare data.csv",
 ];
 const OF_MODELS: &[&str] = &[
@@ -127,18 +126,13 @@ fn tables() -> Vec<(&'static str, String)> {
 
 /// P and Q of so many layers, for K and a depth that the file says.
 fn tensors(count: usize, k: usize, depth: &str) -> Vec<u8> {
-    let metadata = json!({ "L": depth, "gamma": "0.9", "attention": "linear", "n": "30" });
-    let mut header = Map::from_iter([("__metadata__".to_owned(), metadata)]);
-    for i in 0..2 * count {
+    let metadata = [("L", depth), ("gamma", "0.9"), ("attention", "linear"), ("n", "30")];
+    let matrix = |i: usize| {
         let matrix = ["P", "Q"][i % 2];
         let name = if count == 1 { matrix.into() } else { format!("layers.{}.{matrix}", i / 2) };
-        let place = [4 * k * k * i, 4 * k * k * (i + 1)];
-        header.insert(name, json!({ "dtype": "F32", "shape": [k, k], "data_offsets": place }));
-    }
-    let header = Value::Object(header).to_string();
-    let numbers = (0..2 * count * k * k).flat_map(|i| (1e-3 / (1 + i % 7) as f32).to_le_bytes());
-    let length = (header.len() as u64).to_le_bytes();
-    length.into_iter().chain(header.bytes()).chain(numbers).collect()
+        (name, (0..k * k).map(|i| 1e-3 / (1 + i % 7) as f32).collect())
+    };
+    safetensors(&(0..2 * count).map(matrix).collect::<Vec<_>>(), &metadata)
 }
 
 /// Models, logs and transitions.

@@ -14,7 +14,7 @@ const D: usize = 4;
 const K: usize = 2 * D + 1;
 const N: usize = 12;
 
-/// Dense layers on a dense prompt: computes Z_1 to Z_3 in full, and the streaming form.
+/// Computes Z_1 to Z_3 of dense layers on a dense prompt, in full and in the streaming form.
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     let layers = [draws.layer(), draws.layer(), draws.layer()];

@@ -38,7 +38,7 @@ pub(super) fn random_streams<S: Scalar<Element = f32>>(
     })
 }
 
-/// The elementary functions over their ranges, and arithmetic on subnormal numbers.
+/// Computes the elementary functions over their ranges, and arithmetic on subnormal numbers.
 pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     for exponent in 0..12 {

@@ -12,8 +12,8 @@ use crate::transformer::Transformer;
 const D: usize = 2;
 const K: usize = 2 * D + 1;
 
-/// Each window with each mask, over more transitions than a block of the growing sum or than
-/// several windows hold.
+/// Runs each window with each mask, over more transitions than a block of the growing sum or several windows
+/// contain.
 pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     windows(run, Td0)?;
     windows(run, TdLambda::new(S::splat(0.5))?)?;

@@ -19,7 +19,7 @@ const T: usize = 6 + 4 + 2;
 const BOYAN: FiniteTaskDistribution<5> =
     FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 5, dim: D };
 
-/// Small batches and a large learning rate, so that a few tasks move the parameters far.
+/// Returns small batches and a large learning rate, so that a few tasks move the parameters far.
 fn settings() -> TrainerSettings {
     let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
     let optimizer = Optimizer::Adam(adam);
@@ -32,8 +32,8 @@ fn settings() -> TrainerSettings {
     }
 }
 
-/// Trains on three tasks, with the batch-TD reference beside: the loss after each, then the checkpoints
-/// of every lane.
+/// Trains a network and the batch-TD reference on three tasks, and adds the loss after each task and the checkpoint of every
+/// lane to the digest.
 fn train<S, N, E>(
     run: &mut DigestRun<S>,
     settings: TrainerSettings,
@@ -66,7 +66,7 @@ fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S
     LinearNetwork::new(shape, [S::ZERO; 2 * 2 * K * K], [S::ZERO; 1536])
 }
 
-/// Linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
+/// Trains linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
     let own = network::<S>(LinearShape::new(D, 2, 2))?;
@@ -75,7 +75,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
     train(run, settings, BOYAN, own)
 }
 
-/// Linear attention under TD(lambda)'s mask; on contexts that grow, with a discount for each task, towards sampled
+/// Trains linear attention under TD(lambda)'s mask, and on growing contexts, with a discount for each task, towards sampled
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let with_trace = network::<S>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
@@ -99,7 +99,7 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()
     train(run, settings(), BOYAN, network)
 }
 
-/// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
+/// Trains linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let network = network::<S>(LinearShape::new(D, 1, 2))?;
     let tilings =

@@ -14,7 +14,7 @@ use crate::universal::UniversalModel;
 const D: usize = 3;
 const K: usize = 2 * D + 1;
 
-/// The constructions with C = alpha I and with any C, and of two heads, on a context's statistic.
+/// Applies the constructions with C = alpha I, with any C, and of two heads to a context's statistic.
 pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let (mut draws, gamma) = (run.draws(), S::splat(0.9));
     let alpha = constructions::scaled_identity::<S, D>(S::splat(0.125));
@@ -47,7 +47,7 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
     Ok(())
 }
 
-/// The shipped numbers on each window from the first transition on.
+/// Computes the shipped model's values on each window from the first transition on.
 pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
         fn stream<W: Memory<f32>>(
@@ -81,8 +81,8 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
     })
 }
 
-/// Two random walks, one with a level, for three horizons: a glitch, a gap, a level that moves, and from the middle on
-/// what was stored.
+/// Predicts two random walks, one with a level, for three horizons: with a glitch, a gap, and a level that moves; from the
+/// middle on with stored and restored predictors.
 pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
         let mut predictors = [Predictor::new([1.0, 10.0, 300.0])?; 2];

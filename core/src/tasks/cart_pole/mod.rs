@@ -16,7 +16,7 @@ use nalgebra::SVector;
 /// One CartPole MRP: an infinite horizon by reset, one policy, features and rewards by tile coding
 /// with a random projection.
 ///
-/// The paper says no more of phi and r than "tile coding with random projection" and U(-1, 1). Read here as: each tile of
+/// The paper says no more of phi and r than "tile coding with random projection" and U(-1, 1). This code reads it as: each tile of
 /// each of T overlapping tilings has a random vector w ~ U(-1, 1)^d and a random number ~ U(-1, 1), and
 ///
 /// ```text

@@ -23,7 +23,7 @@ pub struct CartPoleState<R: Real> {
 }
 
 impl<R: Real> CartPoleState<R> {
-    /// S_0 ~ p_0 = U(-0.05, 0.05)^4.
+    /// Draws S_0 ~ p_0 = U(-0.05, 0.05)^4.
     pub fn sample(rng: &mut Rng) -> Self {
         let edge = R::from_f64(0.05);
         let mut draw = || rng.uniform_in(-edge, edge);

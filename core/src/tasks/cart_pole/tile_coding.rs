@@ -29,7 +29,7 @@ pub struct TileCoding<R: Real> {
 }
 
 impl<R: Real> TileCoding<R> {
-    /// `tilings` grids of `tiles` tiles per dimension; four of two make 324 tiles in all.
+    /// Returns `tilings` grids with `tiles` tiles per dimension; four grids of two tiles have 324 tiles in all.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8 and their product at

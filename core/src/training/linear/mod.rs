@@ -24,8 +24,8 @@ pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
 
 impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
 
-/// A linear transformer in training. B stores its parameters; W is the memory in which it computes, which may be borrowed,
-/// so that a chip moves little.
+/// A linear transformer in training. B stores its parameters. W is its workspace, which may be borrowed
+/// so that a chip copies little.
 #[derive(Clone, Debug)]
 pub struct LinearNetwork<S: Scalar, B, W = B> {
     shape: LinearShape<S::Element>,
@@ -67,10 +67,10 @@ impl<S: Scalar, B: Storage<S>> Parameters<S> for LinearParameters<B> {
 }
 
 impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
-    /// Makes a network of zeros in storage of one kind, of which `zeros` makes as much as it is asked for.
+    /// Returns a network of zeros; `zeros` returns storage for the given number of entries.
     ///
     /// # Errors
-    /// As [`LinearNetwork::new`].
+    /// The errors of [`LinearNetwork::new`].
     pub fn zeros(
         shape: LinearShape<S::Element>,
         zeros: impl Fn(usize) -> B,

@@ -136,7 +136,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
                 mul_transpose(k, g, Addend::Zero, x, b);
             }
         }
-        // These layers meet B G B^T, with the map of the layer before, if there is one.
+        // The input of these layers is B G B^T, with the map B of the previous layer, if any.
         let (g, b) = (&*g, (formed > 0).then_some(&*b));
         let times = |transposed: bool, out: &mut [S], m: &[S], x: &[S]| {
             if transposed {

@@ -26,7 +26,7 @@ pub(super) fn len<R: Real>(shape: &LinearShape<R>) -> usize {
 pub(super) struct Workspace<'a, S> {
     /// P and Q of each stored layer.
     pub(super) layers: &'a mut [S],
-    /// Their adjoints.
+    /// The adjoints of P and Q, summed over windows.
     pub(super) sums: &'a mut [S],
     /// [`step_matrices`] for each layer in the pass.
     pub(super) steps: &'a mut [S],

@@ -3,8 +3,8 @@
 //! Windows that slide by one have n - 1 tokens in common, and what the first layer makes of a pair of
 //! tokens is the same in all: their score, its exponential. So the rows of the scores are made once
 //! per token, not once per window: row r against the tokens r - n + 1 to r + n - 1 and against the
-//! queries of the windows that it is in. A window adds what is its own: each row's normalisation
-//! u_r, and the products with them,
+//! queries of the windows that it is in. Each window adds its own normalisation u_r of each row,
+//! and the products with them,
 //!
 //! ```text
 //! z_c(next) = z_c + sum_r E_rc u_r v_r
@@ -64,7 +64,7 @@ impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
 pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
     /// The row of token r at r modulo n.
     rows: Vec<ScoreRow<S, K, N>, N>,
-    /// The first window that was asked for, the last in time.
+    /// The first window that was computed, the last in time.
     last: usize,
 }
 

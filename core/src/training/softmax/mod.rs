@@ -69,7 +69,8 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Transformer::from_stored(layers, stored, self.transformer.depth())
     }
 
-    /// Returns TF_L of a window, left on the tape; none if it has more than N context columns or other features.
+    /// Returns TF_L of a window and records it on the tape; `None` if the window has more than N context columns or another
+    /// number of features.
     #[inline(always)]
     fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Option<S> {
         let n = window.context_len();
@@ -104,7 +105,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         Some(N)
     }
 
-    /// Draws the numbers in the order in which they are stored: Xavier normal with gain 0.1, and 0.1/L if each layer has
+    /// Draws the parameters in their stored order: Xavier normal with gain 0.1, and 0.1/L if each layer has
     /// its own, N(0, (gain sqrt(2 / (K + K)))^2).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         let deviation = deviation::<S::Element>(0.1 / self.transformer.layers().len() as f64, K);
@@ -113,7 +114,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         }
     }
 
-    /// Returns NaN for a window of more than N context columns, or of other features, of which nothing can be learned.
+    /// Returns NaN if the window has more than N context columns or another number of features.
     fn value(&mut self, window: &Window<S>) -> S {
         self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
     }

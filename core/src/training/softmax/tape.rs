@@ -19,9 +19,9 @@
 //! normalisation goes into v_r, not into each exponential.
 //!
 //! A tape keeps, per layer, the columns, k_r, v_r, the exponentials and each row's normalisation:
-//! n^2 + 3 K n numbers. (Recomputing the exponentials instead costs a sixth of the training's time.) Of the last layer
-//! only the query's column matters, whose adjoint is -1 in one entry times the seed: forward and reverse are
-//! one pass there, linear in the seed, and nothing is kept:
+//! n^2 + 3 K n numbers. (Recomputing the exponentials instead costs a sixth of the training's time.) In the last layer
+//! only the query's column matters. Its adjoint is -1 in one entry times the seed: forward and reverse are
+//! one pass there, linear in the seed, and the tape keeps nothing:
 //!
 //! ```text
 //! u_r = (v_r)[K]      w_r = A_rq u_r      TF_L = -(z_q[K] + sum_r w_r)
@@ -60,7 +60,7 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
         }
     }
 
-    /// Makes room for n context columns and `depth` layers, and gives Z_0 to be filled in; none if they do not fit.
+    /// Makes room for n context columns and `depth` layers, and returns Z_0 for the caller to fill in; `None` if they do not fit.
     #[inline(always)]
     pub(super) fn input(&mut self, n: usize, depth: usize) -> Option<&mut PromptColumns<S, K, N>> {
         if n > N {

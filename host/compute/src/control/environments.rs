@@ -1,4 +1,4 @@
-//! Tasks of control: random MDPs, and two classic tasks seen through Fourier features.
+//! Control tasks: random MDPs, and two classic tasks with Fourier features.
 
 use super::ActionValues;
 use ictd_core::Error;
@@ -10,18 +10,18 @@ use nalgebra::{SMatrix, SVector};
 
 /// A Markov decision process whose agent sees features of its states.
 pub trait Environment {
-    /// Returns how many actions there are.
+    /// Returns the number of actions.
     fn actions(&self) -> usize;
 
-    /// Returns how many features a state has.
+    /// Returns the number of features of a state.
     fn features(&self) -> usize;
 
-    /// Returns the mean square |x|^2 of the features of a state: half of each Fourier feature's.
+    /// Returns the mean of |x|^2 over states: 1 for the constant Fourier feature and 1/2 for each other one.
     fn square(&self) -> f64 {
         (self.features() + 1) as f64 / 2.0
     }
 
-    /// Returns the steps after which an episode is cut.
+    /// Returns the number of steps after which an episode is truncated.
     fn longest(&self) -> usize {
         usize::MAX
     }
@@ -35,15 +35,15 @@ pub trait Environment {
     /// Writes the features of the state.
     fn observe(&self, x: &mut [f64]);
 
-    /// Returns the share of the way from the random policy (0) to the best one (1) of the greedy policy of some values.
+    /// Returns the score of the greedy policy of these values: 0 for the random policy, 1 for the best.
     fn share(&self, values: &ActionValues) -> f64;
 }
 
-/// States and actions of random MDPs.
+/// The numbers of states and actions of random MDPs.
 const STATES: usize = 8;
 const ACTIONS: usize = 4;
 
-/// A random MDP whose features are its states, one each.
+/// A random MDP with one feature per state.
 #[derive(Clone, Debug)]
 pub struct RandomMdp {
     next: [[SVector<f64, STATES>; ACTIONS]; STATES],
@@ -58,7 +58,7 @@ impl RandomMdp {
     /// Draws rewards ~ U(-1, 1), and three next states with probabilities ~ U(0, 1), normalised.
     ///
     /// # Errors
-    /// The core's refusal of a system without a solution.
+    /// Returns the core's error if the Bellman equation has no solution.
     pub fn draw(gamma: f64, rng: &mut Rng) -> Result<Self, Error> {
         let mut distribution = || {
             let mut weights = SVector::<f64, STATES>::zeros();
@@ -72,7 +72,7 @@ impl RandomMdp {
         let mut mdp = RandomMdp { next, reward, gamma, state: 0, bounds: [0.0; 2] };
         let random = mdp.values(&[[1.0 / ACTIONS as f64; ACTIONS]; STATES])?;
         let mut value = random;
-        // Policy iteration ends where no action is better.
+        // Policy iteration ends when no action improves the values.
         loop {
             let better = mdp.values(&mdp.greedy(&value))?;
             if better.sum() <= value.sum() + 1e-9 {
@@ -156,7 +156,7 @@ fn fourier<const K: usize>(frequencies: &[[u8; K]], u: [f64; K], x: &mut [f64]) 
     }
 }
 
-/// Episodes by which the greedy policy of a classic task is judged.
+/// The number of episodes that evaluate the greedy policy of a classic task.
 const JUDGED: u64 = 20;
 
 /// Returns the mean return of a greedy policy over fresh episodes, which are the same for every policy.
@@ -233,13 +233,13 @@ impl Environment for CartPole {
         }
     }
 
-    /// From the random policy's 22 steps to 500.
+    /// Scales the mean return from the random policy's 22 steps (0) to 500 (1).
     fn share(&self, values: &ActionValues) -> f64 {
         (mean_return(self, values) - 22.0) / (500.0 - 22.0)
     }
 }
 
-/// MountainCar-v0 of Gymnasium: a reward of -1 for each step until the car is on the right hill; cut after 1000.
+/// MountainCar-v0 of Gymnasium: a reward of -1 for each step until the car is on the right hill; truncated after 1000.
 #[derive(Clone, Debug, Default)]
 pub struct MountainCar {
     position: f64,
@@ -284,7 +284,7 @@ impl Environment for MountainCar {
         fourier(&Self::FREQUENCIES, u, x);
     }
 
-    /// From the 1000 steps of the random policy to the 119 of pushing where the car moves.
+    /// Scales the mean return from the random policy's 1000 steps (0) to the 119 of pushing in the direction of motion (1).
     fn share(&self, values: &ActionValues) -> f64 {
         (mean_return(self, values) + 1000.0) / (1000.0 - 119.0)
     }

@@ -1,4 +1,4 @@
-//! Streams with room for D features: what has observed, and what reads it.
+//! Streams with room for D features: an observer of transitions, and a function that reads values from it.
 
 use super::{Estimator, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
@@ -28,7 +28,7 @@ pub(super) enum AnyValueFunction<const D: usize> {
     Other(OfQuery<D>),
 }
 
-/// What can be stored.
+/// An object whose state can be stored.
 pub(super) trait Saved {
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
@@ -37,7 +37,7 @@ pub(super) trait Saved {
 impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f64> {
     fn save(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.byte_len()];
-        // There is room for all of it.
+        // The buffer has room for all of it.
         let written = self.write(&mut bytes).map_or(0, <[u8]>::len);
         bytes.truncate(written);
         bytes
@@ -73,14 +73,14 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
 pub(super) trait TransitionSink<const D: usize>:
     Saved + Clone + Send + Sync + 'static
 {
-    /// Takes a transition with a weight, which is 1 unless [`Estimator::takes_weights`].
+    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
     fn clear(&mut self);
 }
 
-/// Reads the value function that an observer has come to.
+/// Reads the current value function of an observer.
 type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync>;
 
 /// A stream of d features.
@@ -102,7 +102,7 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
 }
 
-/// Returns features with zeros for those that there is only room for.
+/// Returns the features, padded with zeros to D.
 pub(crate) fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
     let mut phi = SVector::<f64, D>::zeros();
     phi.as_mut_slice()[..features.len()].copy_from_slice(features);
@@ -179,7 +179,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     }
 }
 
-/// Makes an observer of a context, or of a learner, whose methods have the same names, from its weighted observation.
+/// Implements [`TransitionSink`] for a context or a learner, whose methods have the same names.
 macro_rules! observer {
     ([$($parameter:tt)*] $Of:ty, $weighted:expr) => {
         impl<const D: usize, $($parameter)*> TransitionSink<D> for $Of
@@ -217,7 +217,7 @@ fn weighted<const D: usize, M: Mask<f64>, W: Memory<f64>>(
     context.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
 }
 
-/// A learner's weights are all 1.
+/// Observes a transition; a learner's weights are all 1.
 fn unweighted<const D: usize, A: OnlineAlgorithm<f64>>(
     learner: &mut Learner<D, A, f64>,
     t: &Transition<f64, D>,
@@ -226,7 +226,7 @@ fn unweighted<const D: usize, A: OnlineAlgorithm<f64>>(
     learner.observe_transition(t)
 }
 
-// Calls of their own, as each needs megabytes of stack for 32 features.
+// Not inlined, as each needs megabytes of stack for 32 features.
 #[inline(never)]
 pub(super) fn trained<const K: usize>(
     parameters: &Parameters,

@@ -1,23 +1,23 @@
-//! Transitions that are all there, and what an estimator says of them.
+//! A complete set of transitions, and the values that an estimator computes from it.
 
 use super::Stream;
 use ictd_core::Error;
 
-/// The way an episode goes on after a row.
+/// How an episode continues after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpisodeEnd {
-    /// With the next row.
+    /// The next row continues it.
     Continues,
-    /// Not at all: nothing follows (`terminal`).
+    /// The next state is terminal (`terminal`).
     Terminal,
-    /// It is cut here, though it could go on (`end`).
+    /// The episode is truncated here (`end`).
     End,
 }
 
 /// Transitions in the order in which they were observed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transitions {
-    /// d.
+    /// The number of features d.
     pub d: usize,
     /// Features of states, (rows, d).
     pub phi: Vec<f64>,
@@ -27,51 +27,51 @@ pub struct Transitions {
     pub reward: Vec<f64>,
     /// The next features, (n, d): 0 for a terminal state.
     pub phi_next: Vec<f64>,
-    /// The way the episode goes on after each, (n).
+    /// How the episode continues after each transition, (n).
     pub marks: Vec<EpisodeEnd>,
-    /// Importance weights, (n): pi(A|S) / b(A|S) of the evaluated policy and the one that acted; none for 1.
+    /// Importance ratios pi(A|S) / b(A|S) of the target and the behaviour policy, (n); `None` if all are 1.
     pub rho: Option<Vec<f64>>,
 }
 
-/// The values that an estimator gives.
+/// The values that an estimator computes.
 #[derive(Clone, Debug)]
 pub struct EstimatedValues {
-    /// w of v(s) = <w, phi(s)>; none of softmax attention.
+    /// w of v(s) = <w, phi(s)>, (d); `None` for softmax attention.
     pub weights: Option<Vec<f64>>,
-    /// The values of the rows.
+    /// The values of the rows of [`Transitions::phi`].
     pub rows: Vec<f64>,
     /// The values of the queries.
     pub queries: Vec<f64>,
-    /// The root of the mean squared TD error over the transitions, with their weights.
+    /// The root mean squared TD error over the transitions, with their importance weights.
     pub td_error: f64,
 }
 
 impl Transitions {
-    /// Returns n.
+    /// Returns the number of transitions n.
     pub fn len(&self) -> usize {
         self.reward.len()
     }
 
-    /// Returns true without transitions.
+    /// Returns true if there are no transitions.
     pub fn is_empty(&self) -> bool {
         self.reward.is_empty()
     }
 
-    /// Returns how many episodes there are.
+    /// Returns the number of episodes.
     pub fn episodes(&self) -> usize {
         let ended = self.marks.iter().filter(|mark| **mark != EpisodeEnd::Continues).count();
         ended + usize::from(self.marks.last() == Some(&EpisodeEnd::Continues))
     }
 
-    /// Returns the weight of transition i.
+    /// Returns the importance weight of transition i.
     pub fn weight(&self, i: usize) -> f64 {
         self.rho.as_ref().map_or(1.0, |rho| rho[i])
     }
 
-    /// Shows a stream all transitions.
+    /// Feeds all transitions to a stream.
     ///
     /// # Errors
-    /// As [`Stream::observe`].
+    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
     pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (i, (((from, next), reward), mark)) in
@@ -88,10 +88,10 @@ impl Transitions {
     }
 }
 
-/// Returns the values of the rows and of queries, (m, d), by a stream that has read the transitions.
+/// Returns the values of the rows and of queries, (m, d), from a stream that has observed the transitions.
 ///
 /// # Errors
-/// As [`Stream::weights`].
+/// Returns the core's error in the cases that [`Stream::weights`] lists.
 pub fn values_of(
     stream: &dyn Stream,
     data: &Transitions,

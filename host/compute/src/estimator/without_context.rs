@@ -1,4 +1,4 @@
-//! Methods that read transitions, as they come or all of them, without a context.
+//! Methods without a context: they read each transition as it comes, or keep all of them.
 
 use super::reader::{AnyValueFunction, Dense, Saved, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
@@ -13,12 +13,12 @@ use nalgebra::{SMatrix, SVector};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// All transitions.
+/// A log of all transitions.
 #[derive(Clone)]
 struct TransitionLog<const D: usize> {
     d: usize,
     transitions: Vec<Transition<f64, D>>,
-    /// The weight of each.
+    /// Importance weights, (n).
     rho: Vec<f64>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
@@ -118,8 +118,8 @@ fn softmax<const D: usize, const K: usize>(
     })))
 }
 
-/// Returns w after one iteration of TD(lambda), which has a trace of its own in each episode: the mean of the episodes'
-/// new w, weighted by their numbers of transitions.
+/// Returns w after one iteration of TD(lambda) with a separate trace for each episode: the mean of the episodes' new w,
+/// weighted by their numbers of transitions.
 fn iteration<const D: usize>(
     w: &SVector<f64, D>,
     alpha: f64,
@@ -138,7 +138,7 @@ fn iteration<const D: usize>(
     mean
 }
 
-/// Returns the weights of LSTD(lambda) with a trace of its own in each episode.
+/// Returns the weights of LSTD(lambda) with a separate trace for each episode.
 fn fixed_point<const D: usize>(
     kept: &TransitionLog<D>,
     gamma: f64,
@@ -153,7 +153,7 @@ fn fixed_point<const D: usize>(
             squares += t.phi.component_mul(&t.phi);
         }
     }
-    // In units of the features, whatever those are: by powers of two, which round nothing.
+    // Normalise each feature by a power of two, which rounds nothing.
     const EXPONENT: u64 = 0x7ff << 52;
     let unit = |x: f64| f64::from_bits(x.sqrt().to_bits() & EXPONENT);
     let scale = squares.map(|x| if x > 0.0 { 1.0 / unit(x) } else { 1.0 });

@@ -6,54 +6,54 @@ use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
 use ictd_core::{Error, Predictor, UniversalModel};
 use std::collections::VecDeque;
 
-/// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
+/// The step sizes of online TD, divided by the number of features, which [`FeatureScaler`] normalises.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
 /// The lambdas of online TD.
 const TD_LAMBDAS: [f64; 3] = [0.0, 0.5, 0.9];
 /// The ridges of LSTD, in transitions.
 const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
-/// The shares of the past that LSTD retains with each row.
+/// The retentions of LSTD per row.
 const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
 /// The lambda of LSTD.
 const LSTD_LAMBDA: f64 = 0.9;
-/// The most features of a signal.
+/// The largest number of features of a signal.
 const FEATURES: usize = 32;
-/// The share of the past that the features' root mean squares retain.
+/// The retention of the features' root mean squares per row.
 const SCALE_RETENTION: f64 = 0.999;
 
-/// The settings of the candidates that have any.
+/// The settings of the candidates.
 pub struct Settings {
-    /// Models beside the one that ships: the name of each, and the model for any discount.
+    /// Models in addition to the pretrained one: name and model, which is used with any discount.
     pub given: Vec<(String, Estimator)>,
-    /// The share of the past that the models' contexts retain with each row.
+    /// The retention of the models' contexts per row.
     pub retention: f64,
-    /// The features that are made of the signal.
+    /// The number of features that are computed from the signal.
     pub d: usize,
-    /// The period of `seasonal`, if it takes part.
+    /// The period of `seasonal` in rows; `None` leaves it out.
     pub period: Option<usize>,
 }
 
-/// An estimator that is tried.
+/// An estimator to compare.
 pub struct Candidate {
-    /// The name, which candidates of other settings share.
+    /// The name, which candidates with other settings share.
     pub name: String,
-    /// The name of its column: the name, and the settings where there are several.
+    /// The name of its column: the name, and the settings if several are tried.
     pub column: String,
     learner: Forecaster,
 }
 
 enum Forecaster {
-    /// On the features, or on the same without units.
+    /// An estimator on the features, normalised if `is_scaled`.
     Stream {
         stream: Box<dyn Stream>,
         is_scaled: bool,
     },
-    /// From the signal's own past.
+    /// A forecast from the signal's own past.
     SeriesForecaster(SeriesForecaster),
     Predictor,
 }
 
-/// The columns beside the candidates': the predictor's band, and its surprise.
+/// The columns after the candidates': the predictor's band, and its surprise.
 pub const OF_PREDICTOR: [&str; 3] = ["predictor_low", "predictor_high", "surprise"];
 
 /// Returns all candidates for a discount; the predictor is the last one.
@@ -113,7 +113,7 @@ pub(super) struct CandidateSet {
     signal: SignalFeatures<FEATURES, f64>,
     scale: FeatureScaler<FEATURES, f64>,
     level: SlowAverage<f64>,
-    /// The latest state and the one before, each as features and as the same without units.
+    /// The features of the latest state and of the one before, each as they are and normalised.
     now: [Vec<f64>; 2],
     before: [Vec<f64>; 2],
     predictor: Predictor<1, f64>,
@@ -136,8 +136,8 @@ impl CandidateSet {
         })
     }
 
-    /// Takes the next value, which may follow the last one; then appends what each candidate predicts, NaN where it has
-    /// nothing, and [`OF_PREDICTOR`].
+    /// Observes the next value, which may follow the last one; then appends each candidate's prediction (NaN if it has none)
+    /// and the columns [`OF_PREDICTOR`].
     pub(super) fn step(
         &mut self,
         value: f64,
@@ -183,7 +183,7 @@ impl CandidateSet {
         Ok(())
     }
 
-    /// A value is missing: what comes next does not follow the last one.
+    /// Records a missing value: the next value does not follow the last one.
     pub(super) fn skip(&mut self) {
         self.signal.end_episode();
         self.predictor.observe(None);

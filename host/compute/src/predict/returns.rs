@@ -1,20 +1,20 @@
-//! The discounted sum that followed each row, known some time after the row.
+//! The return of each row, which is known some time after the row.
 
 /// A return counts as known once the weight gamma^k of its unseen rest is at most this.
 pub const KNOWN: f64 = 1e-3;
-/// A return is final when what is not seen counts with at most this weight, or never comes.
+/// A return is final once the weight of its unseen rest is at most this, or the stream has ended.
 const FINAL: f64 = 1e-16;
-/// Rows that are settled at a time, at least.
+/// The smallest number of rows that are settled at a time.
 const BLOCK: usize = 4096;
 
-/// Rows whose returns are not final, with what was predicted of them.
+/// Rows whose returns are not final, with their predictions.
 pub struct Returns {
     gamma: f64,
-    /// The steps after which a return is known.
+    /// The number of steps after which a return is known.
     pub horizon: usize,
-    /// The steps after which it is final.
+    /// The number of steps after which it is final.
     lookahead: usize,
-    /// Predictions of a row.
+    /// The number of predictions per row.
     width: usize,
     rows: Vec<PendingRow>,
     /// (rows, width).
@@ -24,19 +24,19 @@ pub struct Returns {
 struct PendingRow {
     row: u64,
     value: f64,
-    /// The next pending's value follows this one's.
+    /// Whether the next pending row follows this one.
     is_followed: bool,
 }
 
 /// A row and its return.
 pub struct Settled<'a> {
-    /// Its number.
+    /// The row's number.
     pub row: u64,
     /// The signal's value in this row.
     pub value: f64,
-    /// G_t, the discounted sum of the values that followed, if it is known.
+    /// G_t, the discounted sum of the next values, if it is known.
     pub realised_return: Option<f32>,
-    /// The predictions of it.
+    /// The predictions of G_t, (width).
     pub predictions: &'a [f32],
 }
 
@@ -50,7 +50,7 @@ fn steps(gamma: f64, weight: f64) -> usize {
 }
 
 impl Returns {
-    /// No rows yet; `width` predictions of each.
+    /// Returns an empty queue for `width` predictions per row.
     pub fn new(gamma: f64, width: usize) -> Self {
         Returns {
             gamma,
@@ -69,7 +69,7 @@ impl Returns {
         ((self.rows.len() + rows) * of_row) as u64
     }
 
-    /// A row, whose value may follow that of the last one, with what is predicted of it.
+    /// Appends a row, which may follow the last one, with its predictions.
     pub fn push(&mut self, row: u64, value: f64, follows: bool, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
         if let Some(pending) = self.rows.last_mut() {
@@ -79,17 +79,17 @@ impl Returns {
         self.predictions.extend_from_slice(predictions);
     }
 
-    /// Shows the rows whose returns are final, if they are many; all rows at the end of the stream.
+    /// Passes the rows whose returns are final to `show`, if they are many; all rows at the end of the stream.
     pub fn settle(&mut self, is_end: bool, mut show: impl FnMut(Settled)) {
         let ready = self.rows.len().saturating_sub(if is_end { 0 } else { self.lookahead });
         if !is_end && ready < BLOCK.max(self.lookahead) {
             return;
         }
-        // Backwards, as G_t = x_{t+1} + gamma G_{t+1}; with it the steps that are seen of it.
+        // Backwards: G_t = x_{t+1} + gamma G_{t+1}, and the number of steps seen of it.
         let mut returns = vec![None; ready];
         let (mut sum, mut seen, mut next) = (0.0, 0_usize, 0.0);
         for (i, pending) in self.rows.iter().enumerate().rev() {
-            // Where nothing follows the last value stays, so that a constant added to all adds its own return.
+            // Where no row follows, the last value is repeated, so that adding a constant to all values adds its return.
             (sum, seen) = match pending.is_followed {
                 true => (next + self.gamma * sum, seen + 1),
                 false => (pending.value / (1.0 - self.gamma), 0),

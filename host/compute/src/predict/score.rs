@@ -1,18 +1,18 @@
-//! The record of a stream: errors of its predictions, over the variance of what they predict.
+//! The scores of a stream: errors of its predictions divided by the variance of the returns.
 
 use super::returns::{KNOWN, Settled};
 use super::{ALARM, UNJUDGED};
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Real;
 
-/// Below this share of its mean square a variance is one of single precision.
+/// A variance below this share of the squared mean is rounding in single precision.
 const ROUNDING: f64 = 1e-13;
-/// The most blocks that errors are summed in; twice as many are joined in pairs.
+/// Errors are summed in up to twice this number of blocks, which are then joined in pairs.
 const BLOCKS: usize = 32;
 /// The resamples of a bootstrap.
 const RESAMPLES: usize = 400;
 
-/// Sums over rows that follow each other.
+/// Sums over consecutive rows.
 #[derive(Clone, Debug, Default)]
 struct Block {
     rows: u64,
@@ -22,16 +22,16 @@ struct Block {
     squares: Vec<f64>,
 }
 
-/// The record of a stream.
+/// The scores of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ForecastScore {
     /// Rows that were predicted.
     pub rows: u64,
     /// Rows that were skipped.
     pub gaps: u64,
-    /// Rows whose predictions were judged.
+    /// Rows whose predictions were scored.
     pub judged: u64,
-    /// Of those, the ones in which the predictor's band had ends, and those in which it held the return.
+    /// Scored rows with a finite band of the predictor, and those whose return lies in it.
     pub banded: u64,
     pub in_band: u64,
     /// Rows that surprised the predictor by more than [`ALARM`].
@@ -47,13 +47,13 @@ pub struct ForecastScore {
     squares: f64,
     /// sum (prediction - G_t)^2 of each candidate.
     squared_errors: Vec<f64>,
-    /// The rows of a block.
+    /// The number of rows in a block.
     block: u64,
     blocks: Vec<Block>,
 }
 
 impl ForecastScore {
-    /// Begins a record of so many candidates, with blocks of a horizon.
+    /// Returns empty scores of `candidates` candidates, with blocks of one horizon.
     pub(super) fn new(candidates: usize, gamma: f64) -> Self {
         let block = (1.0 / (1.0 - gamma)).ceil() as u64;
         ForecastScore { squared_errors: vec![0.0; candidates], block, ..ForecastScore::default() }
@@ -116,8 +116,8 @@ impl ForecastScore {
         self.blocks.push(Block { squares, ..Block::default() });
     }
 
-    /// Returns mean (prediction - G_t)^2 / variance of G_t, of each candidate; none if that is not finite, or the returns
-    /// never changed.
+    /// Returns mean (prediction - G_t)^2 / variance of G_t for each candidate; `None` if it is not finite, as for constant
+    /// returns.
     pub fn normalised_errors(&self) -> Vec<Option<f64>> {
         let deviation = self.standard_deviation();
         let squares = deviation * deviation * self.judged as f64;
@@ -134,7 +134,7 @@ impl ForecastScore {
         if variance > least * self.mean * self.mean { variance.sqrt() } else { 0.0 }
     }
 
-    /// Returns the squared error of a candidate in a block, or of the mean of all returns.
+    /// Returns the squared error in a block of a candidate or, for `None`, of predicting the mean of all returns.
     fn error_in(&self, block: &Block, candidate: Option<usize>) -> f64 {
         match candidate {
             Some(at) => block.squares[at],
@@ -146,8 +146,8 @@ impl ForecastScore {
     }
 }
 
-/// Returns the ends of the 90 % interval of the logarithm of a candidate's error over another's, or over that of the mean: the
-/// mean over streams, by a bootstrap of blocks, which are of a horizon or longer and the same parts of all streams.
+/// Returns the 90 % interval of ln(error of a / error of b), with the mean of the returns for `None`, averaged over streams, by
+/// a bootstrap of blocks of at least one horizon; each resample takes the same parts of all streams.
 pub fn log_ratio_interval(scores: &[&ForecastScore], a: usize, b: Option<usize>) -> [f64; 2] {
     let mut rng = Rng::new(0);
     let mut ratios = Vec::with_capacity(RESAMPLES);

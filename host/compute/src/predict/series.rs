@@ -1,36 +1,36 @@
-//! What a user would otherwise take: forecasts from a series' own past, each with one standard setting.
+//! Baselines: forecasts from a series' own past, each with one standard setting.
 
 use std::collections::VecDeque;
 
 /// The weights of the newest value and of the newest step in Holt's level and trend.
 const HOLT: [f64; 2] = [0.3, 0.1];
-/// How much of the past recursive least squares retains with each value.
+/// The retention of recursive least squares per value.
 const RETENTION: f64 = 0.998;
 /// The ridge of least squares, in squares of the unit.
 const RIDGE: f64 = 0.01;
-/// The values that the autoregression looks back.
+/// The number of lags of the autoregression.
 const LAGS: usize = 8;
-/// The lags, and 1.
+/// The lags and a constant 1.
 const REGRESSORS: usize = LAGS + 1;
-/// Nothing is forgotten while what is known is worth less than this ridge.
+/// Forgetting pauses while the trace of the inverse is at least 1 over this ridge.
 const LEAST_RIDGE: f64 = 1e-5;
 
 /// A forecaster of a series.
 pub(super) enum SeriesForecaster {
     /// Persistence: forecasts the latest value.
     Latest(f64),
-    /// The exponential average stays, in which the newest value has weight 1 - gamma.
+    /// Forecasts the exponential average, in which the newest value has weight 1 - gamma.
     Average(Option<f64>),
     /// Extrapolates Holt's linear trend: level and trend.
     Holt(Option<[f64; 2]>),
-    /// An autoregression goes on.
+    /// Iterates an autoregression.
     Autoregression(Box<Autoregression>),
-    /// The last period comes again.
+    /// Repeats the last period.
     Seasonal { period: usize, values: VecDeque<f64> },
 }
 
 impl SeriesForecaster {
-    /// Takes the next value; one that is missing changes nothing, but counts in a period.
+    /// Observes the next value; a missing one changes nothing, but counts towards a period.
     pub(super) fn observe(&mut self, value: Option<f64>, gamma: f64) {
         if let SeriesForecaster::Seasonal { period, values } = self {
             let is_full = values.len() == *period;
@@ -80,19 +80,19 @@ impl SeriesForecaster {
     }
 }
 
-/// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares that forgets. It begins as the latest value.
+/// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares with forgetting; it starts as persistence.
 pub(super) struct Autoregression {
     /// The latest values, the newest first.
     lags: [f64; LAGS],
     seen: usize,
-    /// Values are seen from here and in this unit: the mean and the deviation of the first ones; 0 before that is known.
+    /// The mean and standard deviation of the first values, which normalise all values; 0 before they are known.
     centre: f64,
     unit: f64,
-    /// The least and the largest value.
+    /// The smallest and the largest value.
     range: [f64; 2],
     /// phi and c.
     weights: [f64; REGRESSORS],
-    /// The inverse of the regressors' squares.
+    /// The inverse of the regressors' second-moment matrix.
     inverse: [[f64; REGRESSORS]; REGRESSORS],
 }
 
@@ -121,7 +121,7 @@ impl Autoregression {
         self.range = [self.range[0].min(x), self.range[1].max(x)];
     }
 
-    /// Returns the lags, seen from the centre, and 1.
+    /// Returns the normalised lags, and 1.
     fn regressors(&self) -> [f64; REGRESSORS] {
         std::array::from_fn(|i| self.lags.get(i).map_or(1.0, |x| (x - self.centre) / self.unit))
     }
@@ -129,11 +129,11 @@ impl Autoregression {
     fn learn(&mut self, x: f64) {
         let phi = self.regressors();
         let known: f64 = (0..REGRESSORS).map(|i| self.inverse[i][i]).sum();
-        // A direction in which nothing comes would be forgotten without end.
+        // Without data in some direction, forgetting would let the inverse grow without bound.
         let retention = if known < 1.0 / LEAST_RIDGE { RETENTION } else { 1.0 };
         let gain = self.inverse.map(|row| dot(&row, &phi));
         let size = retention + dot(&gain, &phi);
-        // Rounding may have made it useless.
+        // Rounding may have made the inverse useless.
         if size.is_nan() || size < retention {
             self.inverse = Self::new().inverse;
             return;
@@ -147,10 +147,10 @@ impl Autoregression {
         }
     }
 
-    /// Returns (1 - gamma) times the discounted sum S of the iterated forecasts, within the range of what was seen.
+    /// Returns (1 - gamma) times the discounted sum S of the iterated forecasts, within the range of the values seen.
     ///
-    /// S (1 - sum_i phi_i gamma^i) = c / (1 - gamma) + sum_i phi_i K_i, where K_i = x_{t+1-i} + gamma K_{i-1} are the
-    /// values known by then. Where the iteration runs away faster than the discount falls, the latest value stays.
+    /// S (1 - sum_i phi_i gamma^i) = c / (1 - gamma) + sum_i phi_i K_i, where K_i = x_{t+1-i} + gamma K_{i-1} sums known
+    /// values. If the iteration grows faster than the discount falls, returns the latest value.
     fn mean(&self, gamma: f64) -> f64 {
         let phi = self.regressors();
         let (mut known, mut power, mut left) = (0.0, 1.0, 1.0);
@@ -171,8 +171,8 @@ impl Autoregression {
     }
 }
 
-/// Returns whether x_t = sum_i a_i x_{t-i} dies out: its reflection coefficients, by Levinson's recursion backwards, are
-/// all below 1 in size.
+/// Returns true if x_t = sum_i a_i x_{t-i} decays: its reflection coefficients, by Levinson's recursion backwards, are all
+/// below 1 in absolute value.
 fn is_stable(mut a: [f64; LAGS]) -> bool {
     for last in (0..LAGS).rev() {
         let k = a[last];
@@ -187,7 +187,7 @@ fn is_stable(mut a: [f64; LAGS]) -> bool {
     true
 }
 
-/// <x, y>.
+/// Returns <x, y>.
 fn dot(x: &[f64; REGRESSORS], y: &[f64; REGRESSORS]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }

@@ -1,8 +1,8 @@
 //! Dual numbers for forward-mode differentiation: a value and its derivatives with respect to N numbers, also through the
 //! solution of a linear system.
 //!
-//! The parameters enter a solution by nine numbers alone, linear combinations of parameters and quantities. So derivatives with respect to nine numbers are enough, if it is noted by what
-//! quantity each parameter was multiplied.
+//! The parameters enter a solution only through nine linear combinations, whose coefficients are quantities of the context. So
+//! derivatives with respect to nine numbers suffice, if the quantity that multiplies each parameter is recorded.
 
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::universal::UniversalParameters;
@@ -14,22 +14,22 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 pub(super) struct Dual<const N: usize> {
     pub(super) value: f64,
     pub(super) derivatives: [f64; N],
-    /// The index of the parameter that it is, from 1 on; 0 for any other number.
+    /// The parameter's index, from 1; 0 if this number is not a parameter.
     parameter: usize,
 }
 
 impl<const N: usize> Dual<N> {
-    /// Returns a number that depends on nothing.
+    /// Returns a constant.
     pub(super) const fn constant(value: f64) -> Self {
         Dual { value, derivatives: [0.0; N], parameter: 0 }
     }
 
-    /// Returns f(self), of its value and its derivative.
+    /// Returns f(self), given f's value and derivative.
     fn chain(self, value: f64, derivative: f64) -> Self {
         Dual { value, derivatives: self.derivatives.map(|x| derivative * x), parameter: 0 }
     }
 
-    /// Returns what depends on both as these derivatives say.
+    /// Returns f(self, other), given f's value and partial derivatives.
     fn both(self, other: Self, value: f64, [a, b]: [f64; 2]) -> Self {
         let derivatives =
             std::array::from_fn(|i| a * self.derivatives[i] + b * other.derivatives[i]);
@@ -42,17 +42,17 @@ const COUNT: usize = UniversalParameters::COUNT;
 /// The number of linear combinations.
 pub(super) const COMBINATIONS: usize = 9;
 
-/// The combination of each parameter: three ridges, two numbers of Bellman's share, two shares of F, two gates, and what a
-/// feature for each state adds to three of these.
+/// The combination of each parameter: three ridges, two of the Bellman share, two shares of F, two gates; the last three
+/// parameters, for one feature per state, add to two of these.
 const COMBINATION: [usize; COUNT] = [
     0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8,
     8, 8, 8, 8, 0, 0, 7,
 ];
-/// The parameters that are multiplied by nothing.
+/// The indices of the parameters that no quantity multiplies.
 const ALONE: [usize; 2] = [12, 13];
 
 thread_local! {
-    /// The quantities by which the parameters were last multiplied.
+    /// The quantities that last multiplied each parameter.
     static QUANTITIES: [Cell<f64>; COUNT] = const { [const { Cell::new(1.0) }; COUNT] };
 }
 

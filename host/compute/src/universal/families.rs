@@ -1,4 +1,4 @@
-//! The families of tasks that the universal model is trained on and judged by.
+//! The families of tasks that the universal model is trained and tested on.
 
 use crate::capacity::STATES;
 use ictd_core::Error;
@@ -22,7 +22,7 @@ pub enum Family {
     Walk,
     /// Cycles that may pause or skip a state, one feature per state.
     Cycle,
-    /// Walks among states of which some are rare, one feature per state.
+    /// Walks among states, some of them rare, one feature per state.
     Rare,
     /// Boyan's chains with random rewards and features that are 0 or 1.
     Binary,
@@ -44,7 +44,7 @@ impl Family {
         Family::Aggregated,
     ];
 
-    /// Returns its name in the record.
+    /// Returns the family's name in the record.
     pub fn name(self) -> &'static str {
         match self {
             Family::Boyan => "Boyan's chains",
@@ -73,7 +73,7 @@ impl Family {
     /// Draws a task with d features, d at most 16 for [`Family::Aggregated`].
     ///
     /// # Errors
-    /// The core's.
+    /// Returns the core's error for a task that cannot be drawn.
     pub(super) fn draw<R: Real, const D: usize>(
         self,
         d: usize,
@@ -109,7 +109,7 @@ impl Family {
         }
     }
 
-    /// Draws a task whose features tell states, or pairs of states, apart.
+    /// Draws a task whose features distinguish states, or pairs of states.
     fn tabular<R: Real, const D: usize>(
         self,
         d: usize,

@@ -1,4 +1,4 @@
-//! Errors of the model on fresh tasks, beside those of what a user would otherwise take.
+//! Errors of the universal model on fresh tasks, compared with those of classical algorithms.
 
 use super::Family;
 use crate::capacity::STATES;
@@ -15,31 +15,31 @@ use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
 
-/// The lengths of contexts that are judged. One task in twenty goes on beyond 200, one in two hundred beyond 5,000.
+/// The lengths of contexts that are scored. One task in twenty continues beyond 200, one in two hundred beyond 5,000.
 pub(super) const LENGTHS: [u64; 14] =
     [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
-/// The lambdas of LSTD and TD, the first of [`UniversalModel::LAMBDA`] and 1.
+/// The number of lambdas of LSTD: 0, [`UniversalModel::LAMBDA`] and 1.
 const LAMBDAS: usize = 3;
-/// Their names in the record.
+/// The names of these LSTDs in the record.
 pub const OF_LAMBDA: [&str; LAMBDAS] = ["lstd_0", "lstd_0.92", "lstd_1"];
 /// The ridges, in transitions, and step sizes that are tried.
 pub(super) const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
-/// The settings of those that have one for all: LSTD(0.92) with a ridge of 10 transitions, LSTD(0) with one of 3.
+/// LSTDs with one setting for all tasks: LSTD(0.92) with a ridge of 10 transitions, LSTD(0) with one of 3.
 const LSTD_ONE: [(&str, usize); 2] = [("lstd_one", RIDGES.len() + 3), ("lstd_0_one", 2)];
 /// TD(0.92) with a step size of 0.1.
 const TD_ONE: usize = 2;
-/// The error that stands for what diverged.
+/// The error that a divergent estimate counts as.
 const DIVERGED: f64 = 1e3;
 
-/// Tasks that are judged together.
+/// Tasks that are scored together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchmarkCell {
-    /// The family.
+    /// The tasks' family.
     pub family: Family,
-    /// d.
+    /// The number of features d.
     pub d: usize,
-    /// The discount.
+    /// The discount gamma.
     pub gamma: f64,
 }
 
@@ -49,14 +49,14 @@ struct ContextErrors {
     universal: f64,
     lstd: [f64; LAMBDAS * RIDGES.len()],
     td: [f64; STEP_SIZES.len()],
-    /// The paper's model's, if it has this dimension.
+    /// The error of the paper's model, if it has this dimension.
     paper: Option<f64>,
 }
 
 /// The errors of one task, at the lengths that it reached.
 pub struct Errors(Vec<ContextErrors>);
 
-/// The model, and the paper's own: TD(0)'s mask, d = 4.
+/// The universal model, and seeds of the paper's: TD(0)'s mask, d = 4.
 pub struct Benchmark {
     parameters: UniversalParameters<f64>,
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
@@ -79,13 +79,13 @@ pub(super) fn lstd<const D: usize>(
 }
 
 impl Benchmark {
-    /// Returns the judge of parameters, beside the seeds of a run with shared layers and d = 4.
+    /// Returns the benchmark of parameters and of the seeds of a run with shared layers and d = 4.
     pub fn new(parameters: &UniversalParameters<f32>, runs: &[SeedRun], depth: usize) -> Self {
         let matrix =
             |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
         let paper = |run: &SeedRun| {
             let m = run.last()?.layers.first()?;
-            // None of a seed that diverged.
+            // `None` for a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
         Benchmark {
@@ -94,10 +94,10 @@ impl Benchmark {
         }
     }
 
-    /// Returns the errors on a task of at most 32 features; each is given to one of the paper's seeds.
+    /// Returns the errors on a task of at most 32 features; each task is assigned to one of the paper's seeds.
     ///
     /// # Errors
-    /// The core's.
+    /// Returns the core's error for a task that cannot be drawn.
     pub fn errors(&self, cell: BenchmarkCell, task: usize, seed: u64) -> Result<Errors, Error> {
         let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
         match cell.d {
@@ -111,7 +111,7 @@ impl Benchmark {
         }
     }
 
-    /// Returns the errors on a task; `paper` is what the paper's model reads, if it does.
+    /// Returns the errors on a task; `paper` returns the value function of the paper's model, if it is defined.
     fn of_task<const D: usize>(
         &self,
         cell: BenchmarkCell,
@@ -169,11 +169,11 @@ impl Benchmark {
     }
 }
 
-/// Returns what is found over tasks at each length of a context, relative to predicting 0, by metric: `universal` (the
-/// mean), `stderr` (its standard error), `percentile_99_9` and `tasks` (their number); `lstd_hindsight` (LSTD with the best
-/// lambda and ridge for this cell and length), each of [`OF_LAMBDA`] (with the best ridge), `lstd_one` and `lstd_0_one` (lambda
-/// 0.92 and 0, each with one ridge for all); `td_hindsight` and `td_one`
-/// likewise for online TD; and `paper`, if the paper's model has this dimension.
+/// Returns (metric, context length, value) of the errors over tasks, relative to predicting 0. Metrics: `universal` (the mean),
+/// `stderr` (its standard error), `percentile_99_9` and `tasks` (their number); `lstd_hindsight` (LSTD with the best lambda and
+/// ridge for this cell and length), each of [`OF_LAMBDA`] (with the best ridge), `lstd_one` and `lstd_0_one` (lambda 0.92 and
+/// 0, each with one ridge for all); `td_hindsight` and `td_one` likewise for online TD; and `paper`, if the paper's model has
+/// this dimension.
 pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
     let mut found = Vec::new();
     for (at, n) in LENGTHS.into_iter().enumerate() {

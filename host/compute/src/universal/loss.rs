@@ -22,23 +22,23 @@ use std::sync::Arc;
 pub enum Target {
     /// True values, or the returns of signals.
     Value,
-    /// r + gamma v(s') of transitions that follow or are drawn anew, as TD has it: no gradient passes through v(s').
+    /// The TD target r + gamma v(s') of later or fresh transitions; no gradient passes through v(s').
     TdError,
 }
 
-/// A state that is judged.
+/// A state at which the values are scored.
 struct ScoredState<const D: usize> {
-    /// Its features.
+    /// The state's features.
     phi: SVector<f64, D>,
-    /// Its value, or the reward on leaving it.
+    /// The state's value, or the reward on leaving it.
     target: f64,
-    /// The features of the next state, whose value is added, discounted.
+    /// The features of the next state, whose discounted value is added to the target.
     next: Option<SVector<f64, D>>,
     /// The weight of its squared error.
     weight: f64,
 }
 
-/// A context, and the states that it is judged by.
+/// A context, and the states at which its values are scored.
 struct ScoredContext<const D: usize> {
     sums: Box<TdSums<f64, D>>,
     summary: ContextSummary<f64>,
@@ -78,7 +78,7 @@ impl<const D: usize> ScoredContext<D> {
         sum
     }
 
-    /// Returns the error of what the parameters read.
+    /// Returns the error of the value function that the parameters compute.
     fn read(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let constant = |x: f64| Dual::constant(x);
         let solved = parameters.solve(&mut self.sums.map(constant), self.summary.map(constant));
@@ -90,30 +90,30 @@ impl<const D: usize> ScoredContext<D> {
 /// A loss and its derivatives with respect to the parameters.
 type LossGradient = Dual<{ UniversalParameters::COUNT }>;
 
-/// Errors above this count as its logarithm does.
+/// Errors above this count by their logarithm.
 const LARGE: f64 = 10.0;
 
-/// A part of the loss.
+/// A term of the loss.
 trait LossTerm: Send + Sync {
-    /// Returns its loss and gradient.
+    /// Returns the weighted loss and its gradient.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
 
-    /// Returns its weight, to be changed.
+    /// Returns the term's weight.
     fn weight_mut(&mut self) -> &mut f64;
 }
 
-/// Contexts whose mean error counts as one: those of a family, dimension, discount and length, or of one signal.
+/// Contexts whose mean error is one term: those of a family, dimension, discount and length, or of one signal.
 struct ContextGroup<const D: usize> {
     cases: Vec<ScoredContext<D>>,
     /// The factor from the sum of the cases' errors to the group's.
     factor: f64,
     /// The weight of the group in the loss.
     weight: f64,
-    /// The least error of predicting 0 and of LSTD(lambda) with any of some lambdas and ridges, the same for all cases.
+    /// The smallest error of predicting 0 and of LSTD with some lambdas and ridges, the same for all cases.
     reference: f64,
-    /// How far the logarithm of the error may be above the reference's before that is penalised.
+    /// ln(error / reference) above this is penalised.
     margin: f64,
-    /// Whether an error below the reference counts as less.
+    /// Whether an error below the reference reduces the loss.
     gains: bool,
 }
 
@@ -157,12 +157,12 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
         &mut self.weight
     }
 
-    /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
+    /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
         let ratio = if self.gains { ratio } else { ratio.max(Dual::constant(0.0)) };
         let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
-        // A square at first, then a line: no group outweighs all others.
+        // Quadratic at first, then linear, so that no group dominates.
         let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
         let penalty = (above + above - square) * square;
         let loss = Dual::constant(LOGARITHM) * ratio + Dual::constant(PENALTY) * penalty;
@@ -172,16 +172,16 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
 
 const LOGARITHM: f64 = 0.3;
 const MARGIN: f64 = 0.02;
-/// The margin of representable values in contexts that are short: the gates cannot know of them yet.
+/// The margin for representable values in short contexts, where the gates cannot detect them yet.
 const UNSURE: f64 = 0.2;
 const PENALTY: f64 = 40.0;
 const KNEE: f64 = 0.2;
-/// The LSTDs that a group is compared with: any lambda and ridge, or, where each state has a feature, lambda 0 and a ridge
-/// of 3 transitions, and what is better than that counts no more. (The best ridge in hindsight knows whether a cycle is
-/// deterministic, and the errors of a few small cycles would be most of the loss.)
+/// The LSTDs that a group is compared with: any lambda and ridge or, if each state has a feature, lambda 0 and a ridge of 3
+/// transitions, and lower errors do not reduce the loss. (The best ridge in hindsight depends on whether a cycle is
+/// deterministic, and the errors of a few small cycles would dominate the loss.)
 const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
 const LSTD_0_ONE: Range<usize> = 2..3;
-/// The least reference: below it an error is rounding.
+/// The smallest reference; smaller errors are rounding.
 const LEAST: f64 = 1e-5;
 /// Errors of single contexts above this count four times.
 const EXPLODES: f64 = 2.0;
@@ -192,7 +192,7 @@ const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 
 const DISCOUNTS: [f64; 5] = [0.0, 0.5, 0.9, 0.98, 0.995];
 /// Numbers of features, and tasks in a group; fewer of the longest contexts.
 const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10), (32, 1)];
-/// The same where each state has a feature.
+/// Numbers of features and tasks if each state has a feature.
 const TABULAR_TASKS: [(usize, usize); 6] = [(2, 20), (3, 30), (4, 30), (7, 30), (10, 15), (16, 8)];
 /// The families of the search, each with its weight.
 const SHARES: [(Family, f64); 8] = [
@@ -205,9 +205,9 @@ const SHARES: [(Family, f64); 8] = [
     (Family::Rare, 0.3),
     (Family::Binary, 0.3),
 ];
-/// The share of signals.
+/// The weight of all signals in the loss.
 const OF_SIGNALS: f64 = 0.5;
-/// Random signals, and their samples.
+/// The number of random signals, and of samples in each.
 const SIGNALS: (usize, usize) = (24, 2500);
 
 /// The loss of parameters: the groups of contexts, each with a weight.
@@ -216,10 +216,10 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Draws the tasks and signals, of the tasks one in `share`.
+    /// Draws one in `share` of the tasks, and the signals.
     ///
     /// # Errors
-    /// The core's.
+    /// Returns the core's error for a task that cannot be drawn.
     pub fn new(target: Target, share: usize, seed: u64) -> Result<Self, Error> {
         let mut rng = Rng::stream(seed, RngStream::Tasks);
         let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
@@ -258,12 +258,12 @@ impl Loss {
         Ok(Loss { groups })
     }
 
-    /// Returns how many groups of contexts there are.
+    /// Returns the number of groups of contexts.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// Returns a group's part of the loss, and of its gradient, at parameters; on a thread whose stack holds numbers with
+    /// Returns a group's part of the loss and of its gradient at parameters. The thread's stack must have room for numbers with
     /// derivatives of 32 features.
     pub fn of_group(&self, group: usize, parameters: &[f64]) -> (f64, Vec<f64>) {
         let mut all = [0.0; UniversalParameters::COUNT];
@@ -326,7 +326,7 @@ fn add_task_groups<const D: usize>(
     Ok(())
 }
 
-/// Returns the states by which a context of a task is judged: all of them with their true values, or fresh transitions.
+/// Returns the states at which a task's values are scored: all with their true values, or fresh transitions.
 fn judged_states<const D: usize>(
     task: &Mrp<f64, D, STATES>,
     gamma: f64,
@@ -353,10 +353,10 @@ fn judged_states<const D: usize>(
     })
 }
 
-/// Fresh transitions of a task that is judged by TD errors.
+/// The number of fresh transitions of a task that is scored by TD errors.
 const TRANSITIONS: usize = 100;
 
-/// Transitions (phi, r, phi') that are judged by their TD errors, relative to the rewards.
+/// Returns transitions (phi, r, phi') scored by their squared TD errors, relative to the squared rewards.
 fn of_transitions<const D: usize>(
     transitions: impl Iterator<Item = (SVector<f64, D>, f64, SVector<f64, D>)>,
 ) -> Vec<ScoredState<D>> {
@@ -369,11 +369,11 @@ fn of_transitions<const D: usize>(
     judged
 }
 
-/// How contexts are made of a signal.
+/// How contexts are built from a signal.
 #[derive(Clone, Copy)]
 struct SignalGroupSpec {
     gamma: f64,
-    /// What a context's past counts after each sample.
+    /// The retention of a context per sample.
     retention: f64,
     target: Target,
     /// The number of contexts.
@@ -382,17 +382,17 @@ struct SignalGroupSpec {
     weight: f64,
 }
 
-/// The first sample that is judged.
+/// The first sample that is scored.
 const BEGIN: usize = 50;
 
-/// Returns the returns of a signal's samples, the end of the samples whose returns are known, and the variance of those
-/// from [`BEGIN`] to there.
+/// Returns the returns of a signal's samples, the end of the samples whose returns are known, and the variance of the returns
+/// from [`BEGIN`] to that end.
 fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
     let mut returns = vec![0.0; samples.len()];
     for t in (0..samples.len() - 1).rev() {
         returns[t] = f64::from(samples[t + 1]) + gamma * returns[t + 1];
     }
-    // Returns that the end of the signal cuts short say nothing.
+    // Drop the returns that the end of the signal truncates.
     let horizon = (6.9 / (1.0 - gamma)).min(samples.len() as f64 / 2.0) as usize;
     let end = samples.len() - horizon;
     let n = (end - BEGIN) as f64;
@@ -401,8 +401,8 @@ fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
     (returns, end, variance)
 }
 
-/// Adds the contexts of a signal of D features, each judged by the returns until the next one; none for a signal that does
-/// not change.
+/// Adds the contexts of a signal with D features, each scored by the returns until the next one; adds nothing for a constant
+/// signal.
 fn add_signal_group<const D: usize>(
     samples: &[f32],
     spec: SignalGroupSpec,

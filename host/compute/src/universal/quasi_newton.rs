@@ -1,28 +1,28 @@
-//! A quasi-Newton search (BFGS) for the least of a function, which asks for values and gradients one at a time, so that
-//! it can be stored and taken up again between any two of them.
+//! A quasi-Newton (BFGS) minimiser that requests one evaluation at a time, so that it can be stored and resumed between any two
+//! of them.
 
 use serde::{Deserialize, Serialize};
 
-/// A search among N numbers.
+/// The state of a search over n numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct QuasiNewton {
-    /// The best place so far.
+    /// The best point so far.
     best: Vec<f64>,
-    /// The loss there; none before the first answer.
+    /// The loss at `best`; `None` before the first evaluation.
     loss: Option<f64>,
     gradient: Vec<f64>,
-    /// The estimate of the inverse of the matrix of second derivatives, row by row.
+    /// The estimate of the inverse Hessian, (n, n), row by row.
     inverse_hessian: Vec<f64>,
     direction: Vec<f64>,
-    /// How far along the direction the next question lies.
+    /// The step along the direction to the next point.
     step: f64,
-    /// Whether the direction is that of the gradient.
+    /// Whether the direction is that of steepest descent.
     is_steepest: bool,
-    /// Steps in a row that gained little.
+    /// The number of steps in a row that gained little.
     small_steps: usize,
 }
 
-/// A decrease must be at least this share of what the slope promises.
+/// A decrease must be at least this share of the one that the slope predicts.
 const SUFFICIENT: f64 = 1e-4;
 /// The largest change of a number in one step.
 const LONGEST: f64 = 1.0;
@@ -30,7 +30,7 @@ const LONGEST: f64 = 1.0;
 const SHORTEST: f64 = 1e-7;
 
 impl QuasiNewton {
-    /// Returns a search that begins at a place.
+    /// Returns a search that starts at a point.
     pub(super) fn new(start: &[f64]) -> Self {
         QuasiNewton {
             best: start.to_vec(),
@@ -44,35 +44,35 @@ impl QuasiNewton {
         }
     }
 
-    /// Returns true if it is a search among so many numbers, whatever file it came from.
+    /// Returns true if all arrays fit n numbers; those of a stored search may not.
     pub(super) fn fits(&self, n: usize) -> bool {
         let lengths = [self.best.len(), self.gradient.len(), self.direction.len()];
         lengths == [n; 3] && self.inverse_hessian.len() == n * n
     }
 
-    /// Returns the best place so far.
+    /// Returns the best point so far.
     pub(super) fn best(&self) -> &[f64] {
         &self.best
     }
 
-    /// Returns the loss at the best place; none before the first answer.
+    /// Returns the loss at the best point; `None` before the first evaluation.
     pub(super) fn loss(&self) -> Option<f64> {
         self.loss
     }
 
-    /// Returns the place whose loss and gradient are to be told next.
+    /// Returns the point to evaluate next.
     pub(super) fn question(&self) -> Vec<f64> {
         self.best.iter().zip(&self.direction).map(|(x, d)| x + self.step * d).collect()
     }
 
-    /// Goes on with another function that is nearly the same, whose loss at the best place is asked for next.
+    /// Continues with a similar function, which is evaluated next at the best point.
     pub(super) fn renew(&mut self) {
         (self.loss, self.small_steps) = (None, 0);
         self.step = 0.0;
     }
 
-    /// Takes the loss and gradient at [`QuasiNewton::question`], and returns true if the search has ended: twenty steps
-    /// in a row have gained less than `tolerance` times the loss, or none is downhill.
+    /// Advances the search by the loss and gradient at [`QuasiNewton::question`], and returns true if it has ended: twenty
+    /// steps in a row have gained less than `tolerance` times the loss, or no step along the gradient gains.
     pub(super) fn tell(&mut self, loss: f64, gradient: &[f64], tolerance: f64) -> bool {
         let Some(before) = self.loss else {
             self.loss = Some(loss);
@@ -81,10 +81,10 @@ impl QuasiNewton {
             return false;
         };
         let slope = dot(&self.gradient, &self.direction);
-        // (Not if the loss is not a number.)
+        // False if the loss is NaN.
         let falls = loss <= before + SUFFICIENT * self.step * slope;
         if !falls {
-            // The least of the parabola through both losses and the slope.
+            // The minimum of the parabola through both losses and the slope.
             let curved = loss - before - self.step * slope;
             let least = -0.5 * self.step * self.step * slope / curved;
             let within = if least.is_finite() { least } else { 0.0 };
@@ -107,7 +107,7 @@ impl QuasiNewton {
         self.small_steps >= 20
     }
 
-    /// Learns from a step and the change of the gradient, and turns.
+    /// Updates the inverse Hessian by a step and the change of the gradient, then the direction.
     fn update(&mut self, moved: &[f64], turned: &[f64]) {
         let n = moved.len();
         let curvature = dot(moved, turned);
@@ -132,7 +132,7 @@ impl QuasiNewton {
         self.turn();
     }
 
-    /// Takes the next direction, by the inverse of the second derivatives if something is known of it.
+    /// Sets the next direction: quasi-Newton, or steepest descent if that one is unknown or not downhill.
     fn turn(&mut self) {
         let rows = self.inverse_hessian.chunks(self.gradient.len());
         self.direction = rows.map(|row| -dot(row, &self.gradient)).collect();
@@ -143,7 +143,7 @@ impl QuasiNewton {
         self.step = if longest > LONGEST { LONGEST / longest } else { 1.0 };
     }
 
-    /// Goes on along the gradient.
+    /// Restarts along the gradient.
     fn restart(&mut self) {
         self.direction = self.gradient.iter().map(|x| -x).collect();
         self.step = 0.3 / largest(&self.gradient).max(1e-12);

@@ -1,4 +1,4 @@
-//! The search for the parameters that ship.
+//! The search for the universal model's parameters.
 
 use super::loss::Target;
 use super::quasi_newton::QuasiNewton;
@@ -6,15 +6,15 @@ use ictd_core::scalar::Real;
 use ictd_core::universal::UniversalParameters;
 use serde::{Deserialize, Serialize};
 
-/// A part of the search, on its own contexts.
+/// A stage of the search, with its own contexts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// One task in so many is used.
+    /// One task in `share` is used.
     pub share: usize,
-    /// The loss grows by half of this times the squared distance from the start: without it the first steps end where gates
-    /// are shut, and their gradient with them.
+    /// Adds half of this times the squared distance from the start to the loss: without it, the first steps end where gates
+    /// saturate and their gradients vanish.
     pub pull: f64,
-    /// The most evaluations.
+    /// The largest number of evaluations.
     pub evaluations: usize,
 }
 
@@ -28,8 +28,8 @@ pub const STAGES: [Stage; 4] = [
 /// A stage ends when twenty steps in a row have gained less than this share of the loss.
 const TOLERANCE: f64 = 1e-4;
 
-/// Returns where the search begins: every parameter is 0 but the ridges, which are of 3 transitions. So three LSTDs with
-/// one ridge are averaged.
+/// Returns the start of the search: every parameter is 0 but the ridges, which are 3 transitions. So three LSTDs with one ridge
+/// are averaged.
 pub fn start() -> Vec<f64> {
     let mut start = vec![0.0; UniversalParameters::COUNT];
     for constant in [0, 4, 8] {
@@ -38,7 +38,7 @@ pub fn start() -> Vec<f64> {
     start
 }
 
-/// The state of a search, which can be stored and taken up again.
+/// The state of a search, which can be stored and resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParameterSearch {
     seed: u64,
@@ -49,20 +49,20 @@ pub struct ParameterSearch {
 }
 
 impl ParameterSearch {
-    /// Returns a search that begins, on the tasks of a seed.
+    /// Starts a search on the tasks of a seed.
     pub fn new(target: Target, seed: u64) -> Self {
         let (td_errors, search) = (target == Target::TdError, QuasiNewton::new(&start()));
         ParameterSearch { seed, td_errors, stage: 0, evaluations: 0, search }
     }
 
-    /// Returns true if it is a search of [`ParameterSearch::new`] of the same arguments, at any point.
+    /// Returns true if this search was started with these arguments.
     pub fn is_of(&self, target: Target, seed: u64) -> bool {
         let new = Self::new(target, seed);
         (self.seed, self.td_errors) == (new.seed, new.td_errors)
             && self.search.fits(UniversalParameters::COUNT)
     }
 
-    /// Returns the index and the stage that the next evaluation is of; none if the search has ended.
+    /// Returns the index and the stage of the next evaluation; `None` if the search has ended.
     pub fn stage(&self) -> Option<(usize, Stage)> {
         Some((self.stage, *STAGES.get(self.stage)?))
     }
@@ -72,17 +72,17 @@ impl ParameterSearch {
         self.evaluations
     }
 
-    /// Returns the best loss of this stage so far, the pull included.
+    /// Returns the best loss of this stage so far, including the pull.
     pub fn loss(&self) -> Option<f64> {
         self.search.loss()
     }
 
-    /// Returns the parameters whose loss and gradient are to be told next.
+    /// Returns the parameters to evaluate next.
     pub fn question(&self) -> Vec<f64> {
         self.search.question()
     }
 
-    /// Takes the loss at [`ParameterSearch::question`] and its gradient: the sum of those of all groups.
+    /// Advances the search by the loss and gradient at [`ParameterSearch::question`], summed over the groups.
     pub fn tell(&mut self, groups: &[(f64, Vec<f64>)]) {
         let Some((_, stage)) = self.stage() else { return };
         let (mut loss, mut gradient) = (0.0, vec![0.0; UniversalParameters::COUNT]);
@@ -102,7 +102,7 @@ impl ParameterSearch {
         }
     }
 
-    /// Returns the best parameters so far, rounded as they ship.
+    /// Returns the best parameters so far, rounded to `f32`.
     pub fn parameters(&self) -> UniversalParameters<f32> {
         let mut best = self.search.best().iter();
         UniversalParameters::SHAPE.map(|()| best.next().map_or(0.0, |x| *x as f32))

@@ -6,7 +6,6 @@ use std::path::Path;
 
 /// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte; none if they are equal
 /// byte for byte.
-/// Errors: [`Error::File`] if one cannot be read.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| files::read(path, COMPARED).map_err(|e| Error::file(path, e));
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);

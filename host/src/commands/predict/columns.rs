@@ -26,9 +26,6 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Finds them by their names, and by their first row.
-    ///
-    /// # Errors
-    /// [`Error::File`] for a name that is missing or there twice, and without a column of numbers.
     pub(super) fn new(options: &Predict, table: &SignalTable, file: &Path) -> Result<Self, Error> {
         let place =
             |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();

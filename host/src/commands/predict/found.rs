@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 const HORIZONS: f64 = 24.0;
 /// An estimator without settings is preferred to one whose error is smaller by less than this factor.
 const NEARLY: f64 = 1.03;
-/// More places than this at which a candidate is no better than the mean are not named.
+/// The most places without an improvement over the mean that are named.
 const PLACES: usize = 4;
-/// More panels than this are not drawn.
+/// The most panels that are drawn.
 const PANELS: usize = 12;
 
 /// One row of `shown.csv`: what the figure shows.
@@ -73,7 +73,6 @@ pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
     /// Tasks of each column.
     tasks_per_column: usize,
-    /// The estimators, with their settings.
     candidates: &'a [Candidate],
     /// The names of the estimators, each once.
     names: Vec<&'a str>,
@@ -129,7 +128,7 @@ impl<'a> Found<'a> {
         single
     }
 
-    /// Returns the results of a file of so many rows with d features.
+    /// Returns the results of a file with this number of rows, by d features.
     pub(super) fn results(&self, rows: u64, d: usize, columns: &Columns, times: &str) -> Value {
         let gamma = |(task, errors): (&SignalForecast, &Vec<Option<f64>>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
@@ -179,7 +178,6 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Returns the results as text.
     pub(super) fn text(&self, of_columns: &str) -> String {
         let mut text = format!(
             "normalised errors: mean (prediction - return)^2 / variance of the returns (1: their mean);\n\
@@ -274,7 +272,7 @@ impl<'a> Found<'a> {
         Ok(Advice { candidate: &self.candidates[at], over_mean, over_simple })
     }
 
-    /// Returns the columns and discounts at which a candidate is no better than the mean of what followed.
+    /// Returns the columns and discounts at which a candidate is not better than the mean of the returns.
     fn no_better(&self, candidate: &Candidate) -> Vec<&'a SignalForecast> {
         let at = self.candidates.iter().position(|c| c.column == candidate.column);
         let is_worse =

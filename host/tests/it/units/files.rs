@@ -1,19 +1,8 @@
-use ictd::files::{Kind, list, lock, make_folder, read, read_below, stage, sweep, temporary};
+use ictd::files::{Kind, list, make_folder, read, read_below, stage, sweep, temporary};
 use std::fs;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-#[test]
-fn a_staged_file_is_there_once_it_is_published_and_leaves_nothing_otherwise() {
-    let folder = folder();
-    let path = folder.path().join("a");
-    drop(stage(&path, b"half").unwrap());
-    assert_eq!(list(folder.path()).unwrap(), []);
-    stage(&path, b"whole").unwrap().publish().unwrap();
-    assert_eq!(list(folder.path()).unwrap(), [("a".into(), Kind::File)]);
-    assert_eq!(read(&path, 5).unwrap(), b"whole");
 }
 
 #[test]
@@ -60,27 +49,4 @@ fn a_name_below_a_folder_leads_nowhere_else() {
         }
         assert!(make_folder(&folder.path().join("link")).is_err());
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_a_second_name_a_pipe_and_a_device_are_refused() {
-    use std::os::unix::fs::symlink;
-    let folder = folder();
-    let at = |name: &str| folder.path().join(name);
-    fs::write(at("mine"), "precious").unwrap();
-    symlink(at("mine"), at("link")).unwrap();
-    fs::hard_link(at("mine"), at("second")).unwrap();
-    let pipe = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
-    assert!(pipe.success());
-    for name in ["link", "second", "pipe"] {
-        assert!(lock(&at(name)).is_err(), "{name}");
-    }
-    for name in [at("pipe"), "/dev/full".into(), "/dev/zero".into(), "/dev".into()] {
-        let error = read(&name, 10).unwrap_err().to_string();
-        assert!(error.contains("no regular file"), "{error}");
-        assert!(stage(&name, b"x").is_err());
-    }
-    assert!(stage(&at("link"), b"x").is_err());
-    assert_eq!(fs::read(at("mine")).unwrap(), b"precious");
 }

@@ -12,12 +12,10 @@ mod commands {
 mod experiments;
 mod files;
 pub(crate) mod formats;
-mod model_file;
 mod page {
     mod command_line;
     mod numbers;
     mod section;
-    mod table;
 }
 mod program;
 mod run {

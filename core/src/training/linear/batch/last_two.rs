@@ -1,4 +1,4 @@
-//! The last two layers, a and b, of which only the last row of the output is wanted: products with
+//! The last two layers, a and b: only the last row of their output is needed, so they take products with
 //! vectors. As G_b = B_a G B_a^T,
 //!
 //! ```text

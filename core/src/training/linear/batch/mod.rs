@@ -1,8 +1,8 @@
 //! The loss and gradient of a batch of windows for linear attention: what the trainer spends its
 //! time on.
 //!
-//! The same numbers as [`batch_gradient_by_window`](super::batch_gradient_by_window) up to rounding
-//! (the reference that it is tested against), with less work:
+//! The result equals that of [`batch_gradient_by_window`](super::batch_gradient_by_window), the reference in tests, up to
+//! rounding, with less work:
 //!
 //! 1. The windows are walked in reverse time, so v_{t+1} is known when window t is reached and
 //!    forward and backward fuse: one window's tape suffices.

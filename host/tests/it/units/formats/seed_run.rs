@@ -87,9 +87,3 @@ fn settings_that_contradict_the_arrays_are_named() {
     let message = refuse(PartialParams { activation: Some("relu".into()), ..Default::default() });
     assert!(message.contains("linear (or identity) or softmax"), "{message}");
 }
-
-#[test]
-fn settings_that_are_no_numbers_are_named_by_their_place() {
-    let message = PartialParams::from_json(Path::new(FILE), b"{\"d\": -1}").unwrap_err();
-    assert!(message.to_string().contains("line 1 column"), "{message}");
-}

@@ -1,0 +1,153 @@
+//! Contexts.
+
+use crate::arithmetic;
+use crate::array::{numbers, refused, tuple};
+use crate::error::python;
+use crate::model::{Given, Model, check_features, values_of, weights_of};
+use compute::estimator::Stream;
+use ictd::error::WithContext as _;
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt as _;
+use pyo3::types::{PyBytes, PyType};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[doc = crate::docstring!("Context")]
+#[pyclass(frozen, module = "ictd")]
+pub(crate) struct Context {
+    d: usize,
+    model: Py<Model>,
+    retention: Option<f64>,
+    stream: Mutex<Box<dyn Stream>>,
+}
+
+/// How Python pickles a context: its class, its arguments, and its state.
+type ReducedContext<'py> =
+    (Bound<'py, PyType>, (usize, Py<Model>, Option<f64>), Bound<'py, PyBytes>);
+
+impl Context {
+    fn row(&self, name: &str, phi: Given) -> PyResult<Vec<f64>> {
+        let row = numbers(name, phi, false)?;
+        if row.shape != [self.d] {
+            let (shape, d) = (tuple(&row.shape), self.d);
+            return Err(refused(name, format!("shape {shape}; expected ({d},)")));
+        }
+        Ok(row.finite(name)?.data)
+    }
+
+    /// Waits until no other thread uses the stream.
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
+        self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Context {
+    #[new]
+    #[pyo3(signature = (d, model = None, retention = None))]
+    fn new(
+        py: Python<'_>,
+        d: usize,
+        model: Option<Py<Model>>,
+        retention: Option<f64>,
+    ) -> PyResult<Self> {
+        let model = match model {
+            Some(model) => model,
+            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
+        };
+        if let Some(own) = model.get().d.filter(|own| *own != d) {
+            return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
+        }
+        check_features("d", d, "")?;
+        let stream = model.get().stream(d, retention).map_err(python)?;
+        Ok(Context { d, model, retention, stream: Mutex::new(stream) })
+    }
+
+    #[doc = crate::docstring!("Context.observe")]
+    #[pyo3(signature = (phi, reward, phi_next, rho = 1.0))]
+    fn observe(
+        &self,
+        py: Python<'_>,
+        phi: Given,
+        reward: Given,
+        phi_next: Option<Given>,
+        rho: f64,
+    ) -> PyResult<()> {
+        arithmetic::check()?;
+        let phi = self.row("phi", phi)?;
+        let phi_next = phi_next.map(|next| self.row("phi_next", next)).transpose()?;
+        let reward = match numbers("reward", reward, false)?.finite("reward")?.data[..] {
+            [reward] => reward,
+            _ => return Err(refused("reward", "expected one number")),
+        };
+        let seen = self.locked(py).observe_weighted(&phi, reward, phi_next.as_deref(), rho);
+        seen.context("observing").map_err(python)
+    }
+
+    #[doc = crate::docstring!("Context.end_episode")]
+    fn end_episode(&self, py: Python<'_>) {
+        self.locked(py).end_episode();
+    }
+
+    #[doc = crate::docstring!("Context.clear")]
+    fn clear(&self, py: Python<'_>) {
+        self.locked(py).clear();
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.locked(py).len() as usize
+    }
+
+    #[doc = crate::docstring!("Context.copy")]
+    fn copy(&self, py: Python<'_>) -> Self {
+        let (model, stream) = (self.model.clone_ref(py), self.locked(py).copy());
+        Context { d: self.d, model, retention: self.retention, stream: Mutex::new(stream) }
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> Self {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
+        let state = PyBytes::new(py, &self.locked(py).save());
+        (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
+    }
+
+    fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        self.locked(py).restore(state).context("the state").map_err(python)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (model, len) = (self.model.get().__repr__(), self.locked(py).len());
+        let retention = self.retention.map_or(String::new(), |x| format!(", retention={x}"));
+        format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
+    }
+
+    #[doc = crate::docstring!("Context.weights")]
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        arithmetic::check()?;
+        let stream = self.locked(py);
+        Ok(py.detach(|| weights_of(&**stream)).map_err(python)?.to_pyarray(py))
+    }
+
+    #[doc = crate::docstring!("Context.values")]
+    fn values<'py>(&self, py: Python<'py>, query: Given) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::check()?;
+        let query = numbers("query", query, false)?;
+        if !(1..=2).contains(&query.shape.len()) || query.shape.last() != Some(&self.d) {
+            let (shape, d) = (tuple(&query.shape), self.d);
+            return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
+        }
+        let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
+        let stream = self.locked(py);
+        let values = py.detach(|| values_of(&**stream, &queries)).map_err(python)?;
+        Ok(match axes {
+            1 => values[0].into_pyobject(py)?.into_any(),
+            _ => values.to_pyarray(py).into_any(),
+        })
+    }
+}
