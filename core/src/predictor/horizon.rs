@@ -215,10 +215,8 @@ impl Horizon {
         }
     }
 
-    /// Moves the origin of the values.
+    /// Moves the origin of the values. (The mean starts anew with the next one.)
     pub(super) fn shift(&mut self, by: f32) {
-        self.mean -= by;
-        self.mean_before -= by;
         self.predicted -= by;
     }
 }
