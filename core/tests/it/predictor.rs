@@ -1,3 +1,4 @@
+use ictd_core::digest::Digest;
 use ictd_core::error::{Error, StoredError};
 use ictd_core::model::crc32;
 use ictd_core::predictor::*;
@@ -361,4 +362,43 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
     // Thirty in a row, again and again.
     let ratio = error(&|t| t % 100 >= 30) / plain;
     assert!(ratio < 2.5, "{ratio}");
+}
+
+/// Bits that are not looked at one by one: a recording with all that the predictor tells apart, alone and rounded at a level.
+#[test]
+fn a_recording_of_every_kind_keeps_its_bits() {
+    let (mut rng, mut x, mut held) = (Rng::new(14), 0.0_f32, 0.0);
+    let mut predictors = [Predictor::new([1.0, 10.0, 300.0]).unwrap(); 2];
+    let mut digest = Digest::EMPTY;
+    for t in 0..7500 {
+        let noise = rng.normal::<f32>();
+        x = 0.75 * x + noise;
+        let level = if t < 2000 { 5.0 } else { 505.0 };
+        let y = match t {
+            0..30 | 6000..6500 => level,
+            30..60 => level + 1e-5 * noise,
+            1200 | 1500 | 1800 | 4100 | 4400 | 4700 => level + 200.0,
+            1210 | 1520 => level - 200.0,
+            1510 => level + 1000.0,
+            2500..2540 | 2700..2712 => held,
+            3000..5000 => level + rng.uniform_in::<f32>(-1.0, 1.0),
+            5000..5400 => level + noise * ictd_core::scalar::exp_f32(0.02 * (t - 5000) as f32),
+            _ => level + x,
+        };
+        held = y;
+        let missing = (800..950).contains(&t) || (2000..2060).contains(&t) && t % 3 == 2;
+        for (predictor, y) in predictors.iter_mut().zip([y, 1e6 + y]) {
+            let seen = predictor.observe(Some(y).filter(|_| !missing));
+            for p in seen.predictions {
+                [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
+            }
+            [seen.depth, seen.recent].into_iter().for_each(|x| digest.number(x));
+            digest.word(seen.status as u64);
+        }
+    }
+    assert_eq!(
+        digest.to_string(),
+        "b5d738773b7d1609",
+        "if the change of results is meant, this is the new one"
+    );
 }
