@@ -40,6 +40,9 @@ fn blocks_close_by_columns_and_the_sum_stays_that_of_all_terms() {
         let bytes = context.write(&mut bytes).unwrap();
         let sums = &bytes[36 + 4 * (state + 1)..bytes.len() - 36];
         assert!(sums[sums.len() / 4..sums.len() / 2].iter().any(|byte| *byte != 0));
+        // All of a block that was closed is 0.
+        let mut blocks = sums.chunks(sums.len() / 4).skip(2);
+        assert!(blocks.any(|block| block.iter().all(|byte| *byte == 0)));
     }
     check(Td0, Td0, 0);
     check(TdLambda::new(0.5).unwrap(), TdLambda::new(0.5).unwrap(), 14);

@@ -274,10 +274,12 @@ fn read(
     (estimate.value_function.value_function.weights.into(), estimate.linearity)
 }
 
+type Change<'a> = &'a dyn Fn(&mut UniversalParameters<f64>);
+
 #[test]
 fn each_parameter_counts_where_it_is_documented_to() {
     let plain = UniversalModel::<f64>::pretrained(0.9).unwrap();
-    let changed = |change: &dyn Fn(&mut UniversalParameters<f64>)| {
+    let changed = |change: Change| {
         let mut parameters = PRETRAINED.map(f64::from);
         change(&mut parameters);
         UniversalModel::new(0.9, *plain.mask(), parameters).unwrap()
@@ -302,7 +304,7 @@ fn each_parameter_counts_where_it_is_documented_to() {
     assert_eq!(read(&plain, dense, 0.9), read(&tabular([0.0; 3]), dense, 0.9));
     assert_eq!(read(&plain, alone, 0.9), read(&tabular([0.0; 3]), alone, 0.9));
     // Below a trace's decay (0.828 and 0.9) its equation, its ridge and its gate are left out.
-    let traces: [&dyn Fn(&mut UniversalParameters<f64>); 2] = [
+    let traces: [Change; 2] = [
         &|parameters| (parameters.log_ridge[1][0], parameters.gate_logits[0][0]) = (0.0, 1.0),
         &|parameters| (parameters.log_ridge[2][0], parameters.gate_logits[1][0]) = (0.0, 1.0),
     ];
