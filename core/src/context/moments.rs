@@ -44,11 +44,9 @@ where
         }
         match of {
             StatisticEntry::G(row, column) => self.entry(row, column, cumulant),
-            StatisticEntry::SecondMoment(i, j) => {
-                self.entry((Phi, i), (Phi, j), 0) + self.entry((PhiNext, i), (PhiNext, j), 0)
-            }
             StatisticEntry::SquaredRewards => self.entry((Reward, 0), (Reward, 0), cumulant),
-            StatisticEntry::Trace(..) => S::ZERO,
+            // What no mask keeps that is asked for it.
+            StatisticEntry::SecondMoment(..) | StatisticEntry::Trace(..) => S::ZERO,
         }
     }
 }
@@ -156,17 +154,6 @@ pub(crate) struct DiscountedView<S, P> {
 }
 
 impl<S: Scalar, P: EntrySource<S>> DiscountedView<S, P> {
-    /// Returns an entry of G_u; a symmetric one keeps its upper triangle alone.
-    #[inline(always)]
-    pub(super) fn entry(&self, row: (TokenBlock, usize), column: (TokenBlock, usize)) -> S {
-        let is_kept = !self.symmetric || row <= column;
-        self.sum(if is_kept {
-            StatisticEntry::G(row, column)
-        } else {
-            StatisticEntry::G(column, row)
-        })
-    }
-
     /// Returns a sum without a discount.
     #[inline(always)]
     pub(crate) fn sum(&self, of: StatisticEntry) -> S {

@@ -2,6 +2,7 @@
 
 use super::{DiscountedView, EntrySource, StatisticEntry, TokenBlock, TraceEntry};
 use crate::scalar::Scalar;
+use TokenBlock::{Phi, PhiNext, Reward};
 
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
 /// column.
@@ -78,7 +79,6 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         self.squared_rewards = read.sum(StatisticEntry::SquaredRewards);
         let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
-        use TokenBlock::{Phi, PhiNext, Reward};
         for j in 0..D {
             for i in 0..D {
                 plain.a[j][i] = gamma * read.sum(StatisticEntry::G((Phi, i), (PhiNext, j)));
@@ -127,11 +127,11 @@ impl<S: Scalar, const D: usize> LstdSystem<S, D> {
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                system.a[j][i] += read.entry((TokenBlock::Phi, i), (TokenBlock::Phi, j));
-                system.a[j][i] -=
-                    read.gamma * read.entry((TokenBlock::PhiNext, i), (TokenBlock::Phi, j));
+                let next = read.sum(StatisticEntry::G((PhiNext, i), (Phi, j)));
+                system.a[j][i] =
+                    read.sum(StatisticEntry::G((Phi, i), (Phi, j))) - read.gamma * next;
             }
-            system.b[j] += read.entry((TokenBlock::Reward, 0), (TokenBlock::Phi, j));
+            system.b[j] = read.sum(StatisticEntry::G((Reward, 0), (Phi, j)));
             system.squares[j] = read.sum(StatisticEntry::SecondMoment(j, j));
         }
         system

@@ -132,24 +132,26 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let parts =
             [("format version", 1), ("sample type (4: f32, 8: f64)", 1), ("number of horizons", 2)];
+        let bytes = bytes.get(..Self::SIZE).unwrap_or(bytes);
         let (mut stored, found) = header(bytes, &Self::kind(), MAGIC, &parts)?;
         let expected = Self::SIZE as u32;
         if found != expected {
             return Err(StoredError::Length { found, expected }.into());
         }
-        let missing = StoredError::Length { found: count(bytes), expected };
-        check_crc(bytes.get(..Self::SIZE).ok_or(missing)?)?;
+        if count(bytes) != expected {
+            return Err(StoredError::Length { found: count(bytes), expected }.into());
+        }
+        check_crc(bytes)?;
         let horizons = [(); H].map(|()| stored.number());
         check(&horizons)?;
         let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
         let limits = checked_limits(low, high)?;
         let turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
-        let (mut state, numbers) = (
-            Reader { rest: stored.rest },
-            (Self::SIZE - HEADER - 4 * H - 3 * S::BYTES - 4 - CHECKSUM) / 4,
-        );
-        let finite = (0..numbers).all(|_| state.number::<f32>().is_finite());
-        if !finite || !anchor.is_finite() {
+        let (mut state, mut finite) = (Reader { rest: stored.rest }, anchor.is_finite());
+        while state.rest.len() > CHECKSUM {
+            finite &= state.number::<f32>().is_finite();
+        }
+        if !finite {
             return Err(Error::NonFinite { parameter: "state" });
         }
         *self = Self::EMPTY;

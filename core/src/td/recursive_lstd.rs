@@ -165,7 +165,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
 
     fn learn<const D: usize>(&self, state: &mut RecursiveLstdState<R, D>, token: &Token<R, D, 1>) {
         let (retention, k) = (self.retention, state.turn as usize % D);
-        state.turn = (k as u32 + 1) % D as u32;
+        state.turn = k as u32 + 1;
         let mut difference = token.phi;
         add_scaled(&mut difference, -self.gamma, &token.phi_next);
         for i in 0..D {

@@ -1,4 +1,3 @@
-use ictd_core::Error;
 use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
 use ictd_core::mask::{Entrywise, Mask, MaskState, Td0, TdLambda};
 use ictd_core::model::crc32;
@@ -7,6 +6,7 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
+use ictd_core::{Error, StoredError};
 
 /// Terms that a growing context adds up before a block is closed.
 const BLOCK: u64 = 256;
@@ -16,22 +16,23 @@ fn blocks_close_by_columns_and_the_sum_stays_that_of_all_terms() {
     /// `state`: how many numbers of the mask's own are stored.
     fn check<M: Mask<f32>>(mask: M, mask64: impl Mask<f64>, state: usize) {
         let mut rng = Rng::new(1);
-        let mut context = Context::<2, M>::with_memory(mask, Growing);
-        let mut exact = Context::<2, _, _, f64>::with_memory(mask64, Growing);
-        let mut bytes = [0; 2048];
+        let mut context = Context::<3, M>::with_memory(mask, Growing);
+        let mut exact = Context::<3, _, _, f64>::with_memory(mask64, Growing);
+        let mut bytes = [0; 4096];
         for n in 1..=3 * BLOCK + 7 {
             let mut number = || rng.uniform_in::<f32>(-1.0, 2.0);
-            let (phi, phi_next, reward) = ([number(), number()], [number(), number()], number());
+            let [phi, phi_next] = [(); 2].map(|()| [(); 3].map(|()| number()));
+            let reward = number();
             context.observe(&phi, reward, &phi_next).unwrap();
             exact
                 .observe(&phi.map(f64::from), f64::from(reward), &phi_next.map(f64::from))
                 .unwrap();
-            // The last count of a stored context says how many of the five columns are left to close.
+            // The last count of a stored context says how many of the seven columns are left to close.
             let bytes = context.write(&mut bytes).unwrap();
             let left = u64::from_le_bytes(bytes[bytes.len() - 12..][..8].try_into().unwrap());
-            assert_eq!(left, if n < BLOCK { 0 } else { 5_u64.saturating_sub(n % BLOCK) });
-            let want = exact.statistic::<5>(0.5, 0).unwrap().g;
-            let got = context.statistic::<5>(0.5, 0).unwrap().g.map(f64::from);
+            assert_eq!(left, if n < BLOCK { 0 } else { 7_u64.saturating_sub(n % BLOCK) });
+            let want = exact.statistic::<7>(0.5, 0).unwrap().g;
+            let got = context.statistic::<7>(0.5, 0).unwrap().g.map(f64::from);
             let error = (got - want).amax() / want.amax();
             assert!(error < 1e-5, "{n} terms, {mask:?}: {error}");
         }
@@ -39,9 +40,12 @@ fn blocks_close_by_columns_and_the_sum_stays_that_of_all_terms() {
         let bytes = context.write(&mut bytes).unwrap();
         let sums = &bytes[36 + 4 * (state + 1)..bytes.len() - 36];
         assert!(sums[sums.len() / 4..sums.len() / 2].iter().any(|byte| *byte != 0));
+        // All of a block that was closed is 0.
+        let mut blocks = sums.chunks(sums.len() / 4).skip(2);
+        assert!(blocks.any(|block| block.iter().all(|byte| *byte == 0)));
     }
     check(Td0, Td0, 0);
-    check(TdLambda::new(0.5).unwrap(), TdLambda::new(0.5).unwrap(), 10);
+    check(TdLambda::new(0.5).unwrap(), TdLambda::new(0.5).unwrap(), 14);
 }
 
 #[test]
@@ -60,6 +64,7 @@ fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
     assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
     let non_finite = Err(Error::NonFinite { parameter: "reward" });
     assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
+    assert!(Context::<1>::new().with_limit(0.0).is_err());
 }
 
 #[test]
@@ -74,7 +79,7 @@ fn a_context_takes_the_documented_memory() {
 
 #[test]
 fn a_context_that_is_read_in_its_place_is_the_stored_one_and_an_error_leaves_it() {
-    fn check<W: Memory<f32>>(memory: W, bad_count: Option<usize>) {
+    fn check<W: Memory<f32>>(memory: W, bad_counts: &[[usize; 2]]) {
         let mut context = Context::<2, Td0, W>::with_memory(Td0, memory);
         let mut page = vec![0xff; 8192];
         let mut rng = Rng::new(5);
@@ -89,26 +94,86 @@ fn a_context_that_is_read_in_its_place_is_the_stored_one_and_an_error_leaves_it(
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             assert!(read.read(&damaged).is_err() && read == empty, "{at}");
+            let error = match at {
+                ..4 => StoredError::Magic { expected: "ICTC" },
+                4..20 => StoredError::Length { found: at as u32, expected: 20 },
+                _ => StoredError::Length { found: at as u32, expected: bytes.len() as u32 },
+            };
+            assert_eq!(read.read(&bytes[..at]), Err(error.into()), "{at} bytes");
         }
-        if let Some(from_end) = bad_count {
-            let mut damaged = bytes.clone();
-            let len = damaged.len();
-            damaged[len - from_end] = 255;
-            let checksum = crc32(&damaged[..len - 4]);
-            damaged[len - 4..].copy_from_slice(&checksum.to_le_bytes());
-            assert!(read.read(&damaged).is_err() && read == empty);
+        // Eight bytes more, and counts beyond what there can be, under a right length and checksum.
+        let changed = [[8, 0, 0]].into_iter().chain(bad_counts.iter().map(|[at, n]| [0, *at, *n]));
+        for [more, from_end, count] in changed {
+            let mut damaged = bytes[..bytes.len() - 4].to_vec();
+            damaged.resize(damaged.len() + more, 0);
+            let len = damaged.len() + 4;
+            damaged[16..20].copy_from_slice(&(len as u32).to_le_bytes());
+            if from_end > 0 {
+                damaged[len - from_end..][..8].copy_from_slice(&(count as u64).to_le_bytes());
+            }
+            damaged.extend(crc32(&damaged).to_le_bytes());
+            assert!(read.read(&damaged).is_err() && read == empty, "{from_end} {count}");
+            assert!(Context::<2, Td0, W>::from_bytes(&damaged).is_err());
         }
         read.read(&bytes).unwrap();
-        assert_eq!(read, context);
+        assert_eq!((read.len(), &read), (300, &context));
         assert_eq!(Context::<2, Td0, W>::from_bytes(&bytes).unwrap(), context);
     }
-    check(Growing, Some(12));
-    check(Forgetting::new(0.9).unwrap(), None);
+    // Which block is open, how full it is, how many of five columns are left.
+    check(Growing, &[[28, 2], [20, 256], [12, 6]]);
+    check(Forgetting::new(0.9).unwrap(), &[]);
     let (mut page, stored) = ([0; 1024], Forgetting::new(0.9).unwrap());
     let context = Context::<2, Td0, Forgetting>::with_memory(Td0, stored);
     let mut other = Context::<2, Td0, Forgetting>::with_memory(Td0, Forgetting::new(0.5).unwrap());
     let error = other.read(context.write(&mut page).unwrap());
     assert!(matches!(error, Err(Error::Mismatch { .. })));
+}
+
+#[test]
+fn a_sliding_context_goes_on_from_its_bytes_and_forgets_a_spike() {
+    let mut rng = Rng::new(9);
+    let lambda = TdLambda::new(0.5).unwrap();
+    let new = || Context::<2, TdLambda, Sliding<8>>::with_memory(lambda, Sliding);
+    let (mut context, mut page) = (new(), [0; 2048]);
+    let mut last = Vec::new();
+    for t in 0..60 {
+        // A spike of 1 among numbers of 0.001: the sums keep what its going would cost them.
+        let size = if t == 29 { 1.0 } else { 0.001 };
+        let mut number = || size * rng.uniform_in::<f32>(0.5, 1.0);
+        last.push(([number(), number()], number(), [number(), number()]));
+        let (phi, reward, next) = last[t];
+        context.observe(&phi, reward, &next).unwrap();
+        if t % 11 == 5 {
+            context.end_episode();
+        }
+        let bytes = context.write(&mut page).unwrap().to_vec();
+        let mut again = Context::<2, TdLambda, Sliding<8>>::from_bytes(&bytes).unwrap();
+        assert_eq!(again, context);
+        again.observe(&[0.001, 0.0], 0.0, &[0.0, 0.001]).unwrap();
+        context.clone().observe(&[0.001, 0.0], 0.0, &[0.0, 0.001]).unwrap();
+        // A window that is longer than there is room for, and one that has more to come than it says.
+        for (at, count) in [(36, 9_u64), (36, 7), (44, 8)] {
+            let mut damaged = bytes.clone();
+            damaged[at..at + 8].copy_from_slice(&count.to_le_bytes());
+            let len = damaged.len();
+            let checksum = crc32(&damaged[..len - 4]);
+            damaged[len - 4..].copy_from_slice(&checksum.to_le_bytes());
+            let read = Context::<2, TdLambda, Sliding<8>>::from_bytes(&damaged);
+            assert!(read.is_err() || last.len() == count as usize, "{t}: {at} {count}");
+        }
+        let mut anew = new();
+        for (s, (phi, reward, next)) in last.iter().enumerate().skip(t.saturating_sub(7)) {
+            anew.observe(phi, *reward, next).unwrap();
+            if s % 11 == 5 {
+                anew.end_episode();
+            }
+        }
+        let [found, expected] =
+            [&context, &anew].map(|context| context.statistic::<5>(0.9, 0).unwrap().g);
+        // (A trace comes into a new window with nothing of what was before it.)
+        let close = (found - expected).amax() <= 1e-4 * expected.amax();
+        assert!(close, "{t}: {found} {expected}");
+    }
 }
 
 #[test]

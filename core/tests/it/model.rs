@@ -127,6 +127,13 @@ fn what_follows_a_model_is_refused_and_no_alignment_is_needed() {
         bytes.insert(0, 0xaa);
     }
     let mut bytes = stored(&model, |_| {});
+    for at in 0..bytes.len() {
+        let expected = if at < 12 { 12 } else { bytes.len() as u32 };
+        let short = StoredError::Length { found: at as u32, expected };
+        assert_eq!(Header::parse(&bytes[..at]), Err(short), "{at} bytes");
+    }
+    let magic = StoredError::Magic { expected: "ICTD" };
+    assert_eq!(Header::parse(b"ICTX"), Err(magic));
     for _ in 0..7 {
         bytes.push(0xaa);
         assert!(OneHead::<2>::from_bytes(&bytes).is_err());

@@ -1,3 +1,4 @@
+use ictd_core::digest::Digest;
 use ictd_core::error::{Error, StoredError};
 use ictd_core::model::crc32;
 use ictd_core::predictor::*;
@@ -57,20 +58,42 @@ fn every_damage_to_a_stored_predictor_is_found() {
         let mut damaged = page;
         damaged[at] ^= 1 << (at % 8);
         assert!(Predictor::<1>::from_bytes(&damaged).is_err(), "{at}");
-        assert!(Predictor::<1>::from_bytes(&page[..at]).is_err(), "{at} bytes");
+        let error = match at {
+            ..4 => StoredError::Magic { expected: "ICTP" },
+            4..12 => StoredError::Length { found: at as u32, expected: 12 },
+            _ => StoredError::Length { found: at as u32, expected: len as u32 },
+        };
+        assert_eq!(Predictor::<1>::from_bytes(&page[..at]), Err(error.into()), "{at} bytes");
     }
-    let error = Predictor::<2>::from_bytes(&page);
-    let part = "number of horizons";
-    let expected = StoredError::Mismatch { part, found: 1, expected: 2 };
-    assert_eq!(error, Err(Error::Stored(expected)));
-    let error = Predictor::<1, f64>::from_bytes(&page);
-    assert!(matches!(error, Err(Error::Stored(StoredError::Mismatch { found: 4, .. }))));
-    // A number that is none, under a right checksum.
-    page[len - 12..len - 8].copy_from_slice(&f32::NAN.to_le_bytes());
-    let checksum = crc32(&page[..len - 4]);
-    page[len - 4..len].copy_from_slice(&checksum.to_le_bytes());
-    let error = Predictor::<1>::from_bytes(&page);
-    assert_eq!(error, Err(Error::NonFinite { parameter: "state" }));
+    let resealed = |change: &dyn Fn(&mut [u8])| {
+        let mut bytes = page;
+        change(&mut bytes);
+        let checksum = crc32(&bytes[..len - 4]);
+        bytes[len - 4..].copy_from_slice(&checksum.to_le_bytes());
+        Predictor::<1>::from_bytes(&bytes)
+    };
+    let magic = StoredError::Magic { expected: "ICTP" };
+    assert_eq!(resealed(&|bytes| bytes[0] = b'i'), Err(magic.into()));
+    // Whatever bits the checksum has, it is not one of the numbers.
+    for n in 0..1024 {
+        let last = (n as f32).to_le_bytes();
+        assert!(resealed(&|bytes| bytes[len - 8..len - 4].copy_from_slice(&last)).is_ok(), "{n}");
+    }
+    // Six turns of two horizons.
+    let mut two = [0; Predictor::<2>::SIZE];
+    let len_of_two = Predictor::new([10.0, 20.0]).unwrap().write(&mut two).unwrap().len();
+    for turn in 0..12 {
+        two[32] = turn;
+        let checksum = crc32(&two[..len_of_two - 4]);
+        two[len_of_two - 4..].copy_from_slice(&checksum.to_le_bytes());
+        let mut again = [0; Predictor::<2>::SIZE];
+        Predictor::<2>::from_bytes(&two).unwrap().write(&mut again).unwrap();
+        assert_eq!(again[32], turn % 6);
+    }
+    for at in [32, len - 12, len - 8] {
+        let error = resealed(&|bytes| bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes()));
+        assert_eq!(error, Err(Error::NonFinite { parameter: "state" }), "{at}");
+    }
 }
 
 #[test]
@@ -79,7 +102,8 @@ fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
     assert!(Predictor::new_in(&mut place, [f32::NAN]).is_err());
     let made = Predictor::new_in(&mut place, [10.0]).unwrap();
     let mut predictor = Predictor::new([10.0]).unwrap().with_limits(-5.0, 5.0).unwrap();
-    assert!(made.set_limits(5.0, -5.0).is_err() && *made == Predictor::new([10.0]).unwrap());
+    assert!(made.set_limits(5.0, 5.0).is_err() && made.set_limits(5.0, -5.0).is_err());
+    assert!(*made == Predictor::new([10.0]).unwrap());
     made.set_limits(-5.0, 5.0).unwrap();
     assert_eq!(*made, predictor);
     for t in 0..50 {
@@ -211,6 +235,63 @@ fn an_alarm_counts_an_event_once_and_a_stuck_sensor_is_one() {
         }
     }
     assert!(alarms > 1 && onsets == 1, "{alarms} {onsets}");
+    let seen = Outlook { surprise: 0.5, recent: 0.25, ..predictor.observe(0.0) };
+    assert!(seen.onset(0.25) && !seen.onset(0.5) && !seen.onset(0.125));
+}
+
+#[test]
+fn where_a_start_moved_to_changes_no_prediction() {
+    let mut rng = Rng::new(11);
+    let noise: Vec<f32> = (0..300).map(|_| rng.normal()).collect();
+    let [a, b] = [1024.0_f32, 4096.0].map(|level| -> Vec<f32> {
+        let mut predictor = Predictor::new([10.0]).unwrap();
+        let samples = noise.iter().enumerate();
+        samples
+            .map(|(t, x)| predictor.observe(if t < 3 { 0.01 * x } else { level + x }))
+            .map(|seen| seen.predictions[0].mean - level)
+            .collect()
+    });
+    for (t, (a, b)) in a.iter().zip(&b).enumerate().skip(7) {
+        assert!((a - b).abs() < 0.01, "{t}: {a} {b}");
+    }
+}
+
+#[test]
+fn a_sensor_that_was_constant_or_quiet_is_predicted_as_another() {
+    let (mut rng, mut x) = (Rng::new(12), 0.0);
+    let signal: Vec<f32> = (0..1500)
+        .map(|_| {
+            x = 0.9 * x + rng.normal::<f32>();
+            x
+        })
+        .collect();
+    let error = |before: &[f32]| -> f32 {
+        let mut predictor = Predictor::new([1.0]).unwrap();
+        before.iter().for_each(|x| _ = predictor.observe(*x));
+        let means: Vec<f32> =
+            signal.iter().map(|x| predictor.observe(*x).predictions[0].mean).collect();
+        means.iter().zip(&signal[1..]).skip(500).map(|(mean, x)| (mean - x) * (mean - x)).sum()
+    };
+    let plain = error(&[]);
+    let quiet: Vec<f32> = signal[..40].iter().map(|x| 1e-4 * x).collect();
+    for before in [&[0.0; 50][..], &[0.0; 6000], &quiet] {
+        let ratio = error(before) / plain;
+        assert!((0.9..1.1).contains(&ratio), "{}: {ratio}", before.len());
+    }
+}
+
+#[test]
+fn after_a_hundred_missing_samples_the_last_value_holds() {
+    let wave = |t: usize| [0.0, 1.0, 2.0, 1.0][t % 4] + 10.0;
+    let values = |taken: usize| -> Vec<f32> {
+        let mut predictor = Predictor::new([1.0]).unwrap();
+        (0..taken + 140)
+            .map(|t| predictor.observe(Some(wave(t)).filter(|_| t < taken)).predictions[0].mean)
+            .collect()
+    };
+    let of_long = values(400);
+    let changes = |of: &[f32]| of.windows(2).filter(|pair| (pair[1] - pair[0]).abs() > 0.1).count();
+    assert!(changes(&of_long[400..498]) > 80 && changes(&of_long[510..]) == 0, "{of_long:?}");
 }
 
 /// The weighted means of what follows each sample.
@@ -285,4 +366,43 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
     // Thirty in a row, again and again.
     let ratio = error(&|t| t % 100 >= 30) / plain;
     assert!(ratio < 2.5, "{ratio}");
+}
+
+/// Bits that are not looked at one by one: a recording with all that the predictor tells apart, alone and rounded at a level.
+#[test]
+fn a_recording_of_every_kind_keeps_its_bits() {
+    let (mut rng, mut x, mut held) = (Rng::new(14), 0.0_f32, 0.0);
+    let mut predictors = [Predictor::new([1.0, 10.0, 300.0]).unwrap(); 2];
+    let mut digest = Digest::EMPTY;
+    for t in 0..7500 {
+        let noise = rng.normal::<f32>();
+        x = 0.75 * x + noise;
+        let level = if t < 2000 { 0.0 } else { 500.0 };
+        let y = match t {
+            0..30 | 6000..6500 => level,
+            30..60 => level + 1e-5 * noise,
+            1200 | 1500 | 1800 | 4100 | 4400 | 4700 => level + 200.0,
+            1210 | 1520 => level - 200.0,
+            1510 => level + 1000.0,
+            2500..2540 | 2700..2712 => held,
+            3000..5000 => level + rng.uniform_in::<f32>(-1.0, 1.0),
+            5000..5400 => level + noise * ictd_core::scalar::exp_f32(0.02 * (t - 5000) as f32),
+            _ => level + x,
+        };
+        held = y;
+        let missing = (800..950).contains(&t) || (2000..2060).contains(&t) && t % 3 == 2;
+        for (predictor, y) in predictors.iter_mut().zip([y, 1e6 + y]) {
+            let seen = predictor.observe(Some(y).filter(|_| !missing));
+            for p in seen.predictions {
+                [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
+            }
+            [seen.depth, seen.recent].into_iter().for_each(|x| digest.number(x));
+            digest.word(seen.status as u64);
+        }
+    }
+    assert_eq!(
+        digest.to_string(),
+        "919f4db3e12417f6",
+        "if the change of results is meant, this is the new one"
+    );
 }

@@ -1,10 +1,13 @@
 use ictd_core::Error;
 use ictd_core::constructions::scaled_identity;
 use ictd_core::linalg::dot;
-use ictd_core::nalgebra::SVector;
+use ictd_core::nalgebra::{SMatrix, SVector};
 use ictd_core::rng::Rng;
 use ictd_core::td::updates::{self, td0};
-use ictd_core::td::{BatchTd, BatchTdSettings, Lstd, LstdSettings, OnlineTd, OnlineTdSettings};
+use ictd_core::td::{
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
+    OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
+};
 use ictd_core::transition::Transition;
 
 #[test]
@@ -119,4 +122,87 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
             w = next;
         }
     }
+}
+
+/// Transitions of episodes of seven, with a feature that is never seen.
+fn stream(mut each: impl FnMut(usize, [f64; 3], f64, [f64; 3])) {
+    let rng = &mut Rng::new(21);
+    let mut number = || rng.uniform_in::<f64>(-1.0, 1.0);
+    for t in 0..60 {
+        each(t, [number(), number(), 0.0], number(), [number(), number(), 0.0]);
+    }
+}
+
+fn restored<A: OnlineAlgorithm<f64>>(learner: &Learner<3, A, f64>) -> Learner<3, A, f64> {
+    let (mut from, mut numbers) = (learner.clone(), Vec::new());
+    from.restore(learner.len(), &mut |x| numbers.push(*x));
+    let (mut to, mut numbers) = (Learner::new(*learner.algorithm()), numbers.into_iter());
+    to.restore(learner.len(), &mut |x| *x = numbers.next().unwrap());
+    to
+}
+
+#[test]
+fn learners_follow_their_equations_from_any_restored_state() {
+    let (gamma, lambda, alpha, retention, ridge) = (0.9, 0.5, 0.1, 0.8, 0.25);
+    let settings = OnlineTdSettings { gamma, lambda, alpha };
+    let mut plain = OnlineTd::new(settings).unwrap().context::<3>();
+    let mut dutch = OnlineTd::true_online(settings).unwrap().context::<3>();
+    let mut lstd = RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })
+        .unwrap()
+        .context::<3>();
+    let batch = Lstd::new(LstdSettings { gamma, lambda, ridge: 0.0 }).unwrap();
+    let mut context = batch.context::<3>();
+    let [mut e, mut w, mut z, mut v, mut b] = [SVector::<f64, 3>::zeros(); 5];
+    let mut a = SMatrix::<f64, 3, 3>::identity() * ridge;
+    let mut old = 0.0;
+    stream(|t, phi, reward, next| {
+        plain = restored(&plain);
+        dutch = restored(&dutch);
+        lstd = restored(&lstd);
+        // An inverse that was lost is computed anew; a singular one is said to be.
+        let mut change = |from, to, by| {
+            let mut k = 0;
+            lstd.restore(t as u64, &mut |x| {
+                *x = if (from..to).contains(&k) { by } else { *x };
+                k += 1;
+            });
+            lstd.algorithm().value_function(&lstd)
+        };
+        if t % 10 == 5 {
+            change(9, 18, 0.0).unwrap();
+            assert!(matches!(change(29, 30, 1.0), Err(Error::Singular { .. })));
+            change(29, 30, 0.0).unwrap();
+        }
+        plain.observe(&phi, reward, &next).unwrap();
+        dutch.observe(&phi, reward, &next).unwrap();
+        lstd.observe(&phi, reward, &next).unwrap();
+        context.observe(&phi, reward, &next).unwrap();
+        assert_eq!((plain.len(), lstd.len()), (t as u64 + 1, t as u64 + 1));
+        let [x, y] = [phi, next].map(SVector::from);
+        e = e * gamma * lambda + x;
+        w += e * (alpha * (reward + gamma * dot(&w, &y) - dot(&w, &x)));
+        z = z * gamma * lambda + x * (1.0 - alpha * gamma * lambda * dot(&z, &x));
+        let (now, after) = (dot(&v, &x), dot(&v, &y));
+        let delta = reward + gamma * after - now;
+        v += z * (alpha * (delta + now - old)) - x * (alpha * (now - old));
+        old = after;
+        a = a * retention + e * (x - y * gamma).transpose();
+        a[(t % 3, t % 3)] += ridge * (1.0 - retention * retention * retention);
+        b = b * retention + e * reward;
+        let solved = a.lu().solve(&b).unwrap();
+        let close = |found: SVector<f64, 3>, want: SVector<f64, 3>| {
+            assert!((found - want).amax() < 1e-9, "{t}: {found} {want}")
+        };
+        close(plain.algorithm().value_function(&plain).unwrap().weights, w);
+        close(dutch.algorithm().value_function(&dutch).unwrap().weights, v);
+        close(lstd.algorithm().value_function(&lstd).unwrap().weights, solved);
+        if t % 7 == 6 {
+            (e, z, old) = (SVector::zeros(), SVector::zeros(), 0.0);
+            plain.end_episode();
+            dutch.end_episode();
+            lstd.end_episode();
+        }
+    });
+    // A feature that was always 0 has the weight 0.
+    assert_eq!(batch.value_function(&context).unwrap().weights[2], 0.0);
 }

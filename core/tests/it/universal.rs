@@ -8,6 +8,7 @@ use ictd_core::model::crc32;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
 use ictd_core::transformer::Transformer;
+use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use ictd_core::value_function::Gvf;
 use nalgebra::SVector;
 
@@ -264,4 +265,91 @@ fn features_long_forgotten_and_units_of_any_size_are_no_error() {
             assert!(model.value_function(&context).is_ok(), "{t}");
         }
     }
+}
+
+/// Features that tell all of four states apart, and others, with rewards.
+fn read(
+    model: &UniversalModel<f64>,
+    phi: impl Fn(usize) -> [f64; 4],
+    gamma: f64,
+) -> ([f64; 4], f64) {
+    let (mut context, mut rng) = (model.context::<4>(), Rng::new(13));
+    let mut s = 0;
+    for _ in 0..30 {
+        let next = (s + 1 + (rng.uniform::<f64>() * 2.0) as usize) % 4;
+        context.observe(&phi(s), f64::from(s == 3) + rng.uniform::<f64>(), &phi(next)).unwrap();
+        s = next;
+    }
+    let estimate = model.estimate(&context, Gvf { cumulant: 0, gamma }).unwrap();
+    (estimate.value_function.value_function.weights.into(), estimate.linearity)
+}
+
+type Change<'a> = &'a dyn Fn(&mut UniversalParameters<f64>);
+
+#[test]
+fn each_parameter_counts_where_it_is_documented_to() {
+    let plain = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let changed = |change: Change| {
+        let mut parameters = PRETRAINED.map(f64::from);
+        change(&mut parameters);
+        UniversalModel::new(0.9, *plain.mask(), parameters).unwrap()
+    };
+    let one_hot = |s: usize| core::array::from_fn(|i| f64::from(i == s));
+    let dense = |s: usize| core::array::from_fn(|i| if i == s { 1.0 } else { -0.1 * s as f64 });
+    let alone = |s: usize| [1.0 + s as f64, 0.0, 0.0, 0.0];
+    // What tabular adds it adds to the constant and log_n_per_feature of ln k_0, and to g_1's logit; with s = 0.
+    let tabular = |to: [f64; 3]| changed(&|parameters| parameters.tabular = to);
+    let added = changed(&|parameters| {
+        parameters.tabular = [0.0; 3];
+        parameters.log_ridge[0][0] += 0.5;
+        parameters.log_ridge[0][1] += -0.25;
+        parameters.gate_logits[0][0] += 2.0;
+    });
+    let [(a, g), (b, h)] =
+        [&tabular([0.5, -0.25, 2.0]), &added].map(|model| read(model, one_hot, 0.9));
+    // (s is 0 for such features, whatever else is set.)
+    let differs = (0..4).map(|i| (a[i] - b[i]).abs()).fold((g - h).abs(), f64::max);
+    assert!(differs < 1e-12, "{a:?} {b:?} {g} {h}");
+    assert_ne!(read(&plain, one_hot, 0.9), read(&tabular([0.0; 3]), one_hot, 0.9));
+    assert_eq!(read(&plain, dense, 0.9), read(&tabular([0.0; 3]), dense, 0.9));
+    assert_eq!(read(&plain, alone, 0.9), read(&tabular([0.0; 3]), alone, 0.9));
+    // Below a trace's decay (0.828 and 0.9) its equation, its ridge and its gate are left out.
+    let traces: [Change; 2] = [
+        &|parameters| (parameters.log_ridge[1][0], parameters.gate_logits[0][0]) = (0.0, 1.0),
+        &|parameters| (parameters.log_ridge[2][0], parameters.gate_logits[1][0]) = (0.0, 1.0),
+    ];
+    for (gamma, counts) in [(0.5, [false, false]), (0.86, [true, false]), (0.95, [true, true])] {
+        for (change, counts) in traces.iter().zip(counts) {
+            let same = read(&plain, dense, gamma) == read(&changed(change), dense, gamma);
+            assert_eq!(same, !counts, "{gamma}");
+        }
+    }
+    assert_eq!(read(&plain, dense, 0.5).1, 1.0);
+    let other = UniversalModel::<f64>::pretrained(0.5).unwrap();
+    assert_eq!(other.with_gamma(0.9), Ok(plain));
+}
+
+#[test]
+fn nothing_seen_is_worth_nothing_and_a_solution_that_explodes_is_held_back() {
+    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    for (phi, reward) in [(0.0, 1.0), (1.0, 0.0)] {
+        let mut context = model.context::<2>();
+        context.observe(&[phi, 0.0], reward, &[0.5 * phi, 0.0]).unwrap();
+        let estimate = model.estimate(&context, model.gvf(0)).unwrap();
+        assert_eq!((estimate.value_function.at(&[1.0, 1.0]), estimate.linearity), (0.0, 0.5));
+    }
+    // w_0 alone, of TD's equation alone with hardly a ridge, where A is nearly 0.
+    let mut parameters = PRETRAINED.map(f64::from);
+    parameters.log_ridge[0] = [-40.0, 0.0, 0.0, 0.0];
+    parameters.log_bellman_mix[0] = 60.0;
+    parameters.gate_logits[0] = [60.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let model = UniversalModel::new(0.9, *model.mask(), parameters).unwrap();
+    let mut context = model.context::<1>();
+    for t in 0..20 {
+        let next = if t % 2 == 0 { (2.0 - 1e-6) / 0.9 } else { 0.0 };
+        context.observe(&[1.0], 1.0, &[next]).unwrap();
+    }
+    let w = model.value_function(&context).unwrap().value_function.weights[0];
+    // delta = 1 + w or 1 - w, and 4 / (1 - gamma) = 40.
+    assert!((w * w - 39.0).abs() < 3.0, "{w}");
 }
