@@ -14,7 +14,7 @@
 //!   thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms: on clean signals they were crossed by 1.1 and 0.6 times 1 in
 //!   100 and 1 in 1,000 samples of the same ten, and by 0.9 to 1.4 times 1 in 1,000 of 80,000 samples of seven processes. With six
 //!   injected faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve
-//!   is 0.79; that of an exponential average's z-score is 0.60. At 0.999, 57 % of the faults that are alone give an alarm, and 19 %
+//!   is 0.80; that of an exponential average's z-score is 0.60. At 0.999, 58 % of the faults that are alone give an alarm, and 19 %
 //!   of those that come after others: a fault that comes again and again becomes usual, as does a change for good.
 //! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
 //!   samples or so is held back ([`SampleStatus`]). An event that comes again is data from the third time on, if three come within
