@@ -236,4 +236,4 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
 }
 
 /// Fails the build unless ICTD_PREDICTOR_WORDS has room for the stored predictor.
-const _: () = assert!(size_of::<Handle<OfSignal>>() <= 8 * (124 + 21 * ICTD_MAX_HORIZONS));
+const _: () = assert!(size_of::<Handle<OfSignal>>() <= 8 * (82 + 18 * ICTD_MAX_HORIZONS));

@@ -46,7 +46,7 @@ const SIZES: &str = "
 #endif
 
 /** The length of a predictor's storage in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)(124 + 21 * ICTD_MAX_HORIZONS))
+#define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)

@@ -214,6 +214,20 @@ def walker():
     return list(np.genfromtxt(path, delimiter=",", skip_header=1)[:, 1:10].T)
 
 
+def by_kind(recordings):
+    """Prints the share of faults in which the surprise passes 0.999, alone and after others, and of clean samples."""
+    clean = [ictd.Predictor(horizons=[10]).run(x).surprise[UNJUDGED:, 0] > 0.999 for x in recordings.values()]
+    print(f"at 0.999, with {1000 * np.mean(clean):.1f} alarms in 1,000 clean samples: faults alone, and after others")
+    for fault in FAULTS:
+        found = [[], []]
+        for x in recordings.values():
+            for kind, begins in enumerate([[3000], range(600, 3850, 800)]):
+                y, _, events = with_fault(x, fault, begins)
+                surprise = ictd.Predictor(horizons=[10]).run(y).surprise[:, 0]
+                found[kind] += [(surprise[a:b] > 0.999).any() for a, b in events[kind:]]
+        print(f"{fault}: {np.mean(found[0]):.2f}, {np.mean(found[1]):.2f}")
+
+
 def spread(values, digits=2):
     """Writes a mean, and a standard deviation if there are several values."""
     deviation = f" ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else ""
@@ -243,6 +257,7 @@ def main():
             rows[1].append([name, *(f"{a}; {delayed(late)}" for a, late in of)])
     for head, body in zip(tables, rows):
         print("\n".join(f"| {' | '.join(row)} |" for row in [head, *body]), end="\n\n")
+    by_kind(recordings)
     print("a horizon of 300: the error over the variance of what followed, and how wide the band is")
     named = [(name, x) for name, x, _ in labelled if len(x) > 5000] + [("walker", x) for x in walker()]
     for name, x in named:
