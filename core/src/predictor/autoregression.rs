@@ -1,18 +1,20 @@
-//! An autoregression with two averages, by recursive least squares, and what it says of any horizon.
+//! An autoregression with two averages, by recursive least squares, and its predictions for any horizon.
 
 use super::State;
 use super::features::{FAST, LAGS, M, SLOW};
 use super::larger;
 use crate::scalar::Scalar;
 
-/// The factor by which the weight of past samples shrinks with each sample.
+/// The factor that each sample applies to the weight of the past.
 const RETENTION: f32 = 0.998;
 /// The inverse begins as INVERSE times the identity, and its trace does not grow beyond the limit.
 const INVERSE: f32 = 10.0;
 const LIMIT: f32 = 1e5;
-/// The unit is the deviation of so many samples.
+/// No sum of the weights' sizes is larger.
+const LARGEST: f32 = 1e6;
+/// The unit is the deviation of this many samples.
 const UNIT: f32 = 8.0;
-/// An error or a feature of more units than this makes a larger unit, of which it is so many.
+/// An error or a feature of more than `MOST_UNITS` units makes the unit larger, so that it is `UNITS` of the new ones.
 const MOST_UNITS: f32 = 256.0;
 const UNITS: f32 = 64.0;
 /// The weights that say that the last value stays.
@@ -34,7 +36,7 @@ impl Autoregression {
     pub(super) const NEW: Self =
         Autoregression { inverse: IDENTITY, weights: LAST, unit: 0.0, count: 0.0, variance: 0.0 };
 
-    /// Learns that after these features the signal lay at a distance from the mean.
+    /// Learns that a value at `distance` from the mean followed these features.
     pub(super) fn learn(&mut self, phi: &[f32; M], distance: f32) {
         if self.unit == 0.0 {
             self.count += 1.0;
@@ -72,7 +74,7 @@ impl Autoregression {
         }
         let retention = if trace < LIMIT { RETENTION } else { 1.0 };
         scale += retention;
-        // Rounding has spoiled the inverse, of which this cannot be.
+        // Rounding has spoiled the inverse: a positive definite one cannot have such a scale.
         if !(scale >= retention) {
             self.inverse = IDENTITY;
             return;
@@ -86,13 +88,17 @@ impl Autoregression {
                 *entry = (*entry - of_i * gain) * grows;
             }
         }
+        // An overflow or rounding has spoiled the weights, as after samples of very different sizes.
+        if !(self.weights.iter().map(|w| w.abs()).sum::<f32>() < LARGEST) {
+            (self.inverse, self.weights) = (IDENTITY, LAST);
+        }
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:
     /// those of the last value, if the discounted recursion is not stable.
     pub(super) fn of_discount(&self, gamma: f32) -> [f32; M] {
         let [of_lags @ .., of_fast, of_slow] = self.weights;
-        // Of each later value, so much goes into an average, which decays.
+        // The share of each later value that goes into an average, which decays.
         let (fast, slow) = (gamma * (1.0 - FAST), gamma * (1.0 - SLOW));
         let (into_fast, into_slow) = (gamma * FAST * of_fast, gamma * SLOW * of_slow);
         let (total_fast, total_slow) = (1.0 / (1.0 - fast), 1.0 / (1.0 - slow));

@@ -11,7 +11,7 @@ pub(super) const LAGS: usize = 3;
 pub(super) const FAST: f32 = 0.2;
 pub(super) const SLOW: f32 = 0.04;
 const SLOWEST: f32 = 0.01;
-/// The mean is that of about so many samples.
+/// The mean is over about this many samples.
 const MEAN: f32 = 500.0;
 
 /// A signal up to now.
@@ -52,7 +52,7 @@ impl Features {
         [a, b, c, self.fast, self.slow].map(|x| x - self.mean)
     }
 
-    /// Takes the next value, of which the mean takes this share.
+    /// Takes the next value; `share` is its weight in the mean.
     pub(super) fn observe(&mut self, x: f32, share: f32) {
         let [last, before, _] = self.values;
         self.values = [x, last, before];

@@ -6,14 +6,14 @@ use super::{State, larger, smaller};
 const WIDTH: f32 = 8.0;
 /// The least range, as a share of the sample's size: below it a difference may be rounding.
 const LEAST: f32 = 1e-6;
-/// The range of about so many samples is remembered.
+/// The gate remembers the range of about this many samples.
 const MEMORY: f32 = 1000.0;
-/// The signal has moved when so many samples in a row were held back; fewer are enough at its start.
+/// The signal has moved after this many samples in a row were held back; fewer are enough at its start.
 const PATIENCE: f32 = 8.0;
 const PATIENCE_AT_START: f32 = 3.0;
 const START: f32 = 16.0;
-/// Events on the same side, and of the same size up to this factor, are remembered for about so many samples, and are data once
-/// they count as much as this. The third is, of three within about 1,000 samples.
+/// Events on the same side whose sizes agree up to the factor ALIKE count together, and are forgotten in time. Events become data
+/// when their count reaches a limit: the third of three within about 1,000 samples does.
 const ALIKE: f32 = 4.0;
 const EVENT_MEMORY: f32 = 2000.0;
 const EVENTS: f32 = 2.3;
@@ -27,14 +27,14 @@ const TOGETHER: f32 = 0.25;
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[repr(u8)]
 pub enum SampleStatus {
-    /// It was learned from.
+    /// The predictor learned from the sample.
     #[default]
     Taken = 0,
-    /// There was none, or it was NaN: its prediction stands for it.
+    /// There was no sample, or it was NaN; its prediction takes its place.
     Missing = 1,
-    /// It is a probable glitch, or outside of the limits: its prediction stands for it.
+    /// The sample is a probable glitch, or outside of the limits; its prediction takes its place.
     HeldBack = 2,
-    /// It was taken, and the signal has moved to its level for good.
+    /// The predictor learned from the sample, and the signal has moved to its level for good.
     Moved = 3,
 }
 
@@ -57,8 +57,8 @@ impl Gate {
         Gate { range, held: 0.0, events: 0.0, candidate: 0.0, in_event: 0.0 }
     }
 
-    /// Judges a sample at a distance from the slow average, after so many others in all, and since the signal began or moved;
-    /// `size` is that of the sample itself.
+    /// Judges a sample at a distance from the slow average. The counts are the samples before it in all, and since the signal
+    /// began or moved; `size` is the size of the sample itself.
     pub(super) fn judge(
         &mut self,
         distance: f32,

@@ -20,32 +20,32 @@ pub(super) const K: usize = 3;
 
 /// The band begins with a normal distribution's multiple of the standard deviation, until another is known.
 const NORMAL: f32 = 1.645;
-/// The share of what follows that lies beyond each end of the band.
+/// The share of returns beyond each end of the band.
 const BEYOND: f32 = 0.05;
-/// Within a horizon the ends of the band move by at most so many standard deviations.
+/// Within a horizon the ends of the band move by at most this many standard deviations.
 const STEP: f32 = 0.35;
-/// The ends lie outside of what they follow by so many standard deviations: they never rest, and what follows may be the same
-/// value again and again.
+/// The ends lie this many standard deviations outside of the quantiles that they follow: they never rest, and returns may have
+/// the same value again and again.
 const PAD: f32 = 0.05;
 /// The prior weight of the long-run mean against the experts, in horizons of samples, and what keeps S regular.
 const DOUBT: f32 = 0.05;
 const RIDGE: f32 = 1e-6;
 /// Widens the band for estimation error: its variance is multiplied by 1 + WIDER * horizon / (the band's memory).
 const WIDER: f32 = 1.0;
-/// The long-run mean is that of the last so many samples, or horizons if that is more.
+/// The long-run mean is over this many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;
 const MEAN_HORIZONS: f32 = 12.0;
-/// The band remembers the errors of about so many samples, or horizons if that is more.
+/// The band remembers the errors of about this many samples, or horizons if that is more.
 const BAND_SAMPLES: f32 = 300.0;
 const BAND_HORIZONS: f32 = 2.0;
 
-/// A value of the signal, and what there was before it.
+/// A value of the signal, and the values before it.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
     pub(super) value: f32,
     /// The samples taken since the signal began or moved.
     pub(super) taken: f32,
-    /// It follows the sample before.
+    /// True if the value follows the one before without a gap.
     pub(super) follows: bool,
     /// The context's retention.
     pub(super) retention: f32,
@@ -129,8 +129,8 @@ impl Belief {
         [prediction, delta]
     }
 
-    /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: in one coordinate and one pair of
-    /// them after the other, from where they were. The squares of the differences that are asked for now count as doubt.
+    /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: first in one coordinate,
+    /// then in one pair of them, from the last shares on. The squares of the present differences count as doubt.
     fn believe(&mut self, u: [f32; K]) {
         let doubt = DOUBT * self.length;
         let mut s = [[0.0; K]; K];
@@ -207,7 +207,7 @@ impl Band {
             let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
             *high = larger(*high - step * beyond, 0.0);
         }
-        // Wider by the root of 1 + a, of which these are the first terms: a is at most a half.
+        // Wider by the root of 1 + a; these are the first terms of its series, as a is at most a half.
         let a = WIDER * length / memory;
         let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
         let pad = pad + PAD * deviation;

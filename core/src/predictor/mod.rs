@@ -1,16 +1,16 @@
 //! The predictor: samples of a signal in; predictions, bands and a surprise out. Several signals have a predictor each.
 //!
-//! With each sample it predicts anew, for each of H horizons, the mean of what is coming: for a horizon of h samples
+//! With each sample it predicts, for each of H horizons, the weighted mean of the next samples: for a horizon of h samples
 //! (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
 //!
-//! - **Prediction.** Three experts say what is coming: LSTD(lambda) of five features, read for that discount; an autoregression of three
-//!   samples and two exponential averages by recursive least squares; and the last value. Each is believed by how much better than the
-//!   long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over the variance of what
-//!   followed is, in the geometric mean, 0.07 for a horizon of 1 sample, 0.10 for 5, 0.13 for 10, 0.19 for 40 and 0.39 for 100.
-//! - **Band.** It holds what follows nine times in ten: 90 % in the mean over the same and all five horizons, 83 % at least and
+//! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
+//!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how much better than the
+//!   long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over the variance of the
+//!   returns is, in the geometric mean, 0.07 for a horizon of 1 sample, 0.10 for 5, 0.13 for 10, 0.19 for 40 and 0.39 for 100.
+//! - **Band.** It contains the return nine times in ten: 90 % in the mean over the same and all five horizons, 83 % at least and
 //!   95 % at most. It makes no assumption about how errors are distributed, or that they are independent. Until a horizon has been
 //!   seen ten times, its band is infinite: the long-run mean is not yet known well enough.
-//! - **Surprise.** The errors of the next sample, its level, and how long nothing has changed are held against what is usual. The
+//! - **Surprise.** The errors of the next sample, its level, and how long nothing has changed are compared with their usual values. The
 //!   thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms: on clean signals they were crossed by 1.05 and 0.7 times 1 in
 //!   100 and 1 in 1,000 samples of the same ten, and by 0.9 to 1.4 times 1 in 1,000 of 80,000 samples of seven processes. With six
 //!   injected faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve
@@ -20,14 +20,14 @@
 //!   samples or so is held back ([`SampleStatus`]). An event that comes again is data from the third time on, if three come within
 //!   about 1,000 samples; a level that moved is taken with the eighth sample (with the third at the start). What the sensor cannot
 //!   measure is never taken ([`Predictor::with_limits`]).
-//! - **Gaps.** A missing sample, or one held back, counts as what was predicted of it, up to 100 in a row; after that the last
+//! - **Gaps.** The prediction of a sample takes its place if it is missing or held back, up to 100 in a row; after that the last
 //!   one holds. With 30 % missing, here and there, the error at a horizon of 10 was 1.05 times that without; at a horizon of 1 it is
-//!   that of a sample that is older. With thirty of a hundred missing in a row a wave was predicted half as well.
-//! - **Any level.** What is computed are distances from an anchor, the median of the first three samples: a level of 8,388,608
-//!   with a noise of 4 is predicted as one of 0, and one bad sample at power-on changes nothing.
-//! - **Memory.** What is learned is that of 500 samples, or four of the longest horizons if that is more.
+//!   larger, because the last known sample is older. With thirty of a hundred missing in a row a wave was predicted half as well.
+//! - **Any level.** It computes with distances from an anchor, the median of the first three samples: a level of 8,388,608
+//!   with a noise of 4 is predicted like one of 0, and one bad sample at power-on changes nothing.
+//! - **Memory.** It remembers 500 samples, or four of the longest horizons if that is more.
 //! - **Not for**: events whose times tell nothing (the mean is as good), horizons that were seen fewer than some ten times, and
-//!   signals of which a season is known and long: it is not used.
+//!   signals with a known, long season, which it does not use.
 //!
 //! `cargo test -p compute --test it predictor -- --nocapture` measures this.
 //!
@@ -57,17 +57,17 @@ use horizon::{Band, Belief, Moment};
 use surprise::{Observed, Surprise};
 use td::Td;
 
-/// TD's context remembers about so many samples, and at least so many of the longest horizon.
+/// TD's context remembers about MEMORY samples, and at least a few of the longest horizons.
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
-/// A horizon is known once it has been seen so many times: the long-run mean is then known about as badly as the variance of
-/// what follows.
+/// A horizon is known once it has been seen this many times: the long-run mean is then known about as badly as the variance of
+/// the returns.
 const SEEN: f32 = 10.0;
-/// The ends of a band lie outside of what they follow by this share of the recent range, and by the rounding of so many units
-/// in the last place.
+/// The ends of a band are moved outwards by this share of the recent range, and by some units in the last place for rounding.
 const RESOLUTION: f32 = 1.0 / 1024.0;
 const ROUNDING: usize = 2;
-/// A sample that is missing or held back counts as what was predicted of it, up to so many in a row, if so many were taken before.
+/// The prediction of a sample takes its place if it is missing or held back, up to this many in a row, if as many samples were
+/// taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
 /// Squares of larger samples would leave the range of `f32`.
@@ -80,12 +80,12 @@ trait State {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
 }
 
-/// The weighted mean of what is coming, and the band in which it lies nine times in ten.
+/// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction<S: Real = f32> {
-    /// The weighted mean of what is coming, in the signal's unit.
+    /// The predicted weighted mean of the next samples, in the signal's unit.
     pub mean: S,
     /// The lower end of the band; minus infinity while nothing is known.
     pub low: S,
@@ -107,7 +107,7 @@ pub struct Outlook<const H: usize = 1, S: Real = f32> {
     /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate; 0 for a
     /// sample that is missing.
     pub depth: f32,
-    /// The same as the share of samples that are less surprising, 1 - p in [0, 1). A threshold of 0.999 means a false alarm in
+    /// The share of samples that are less surprising, 1 - p in [0, 1). A threshold of 0.999 means a false alarm in
     /// about 1,000 samples.
     pub surprise: f32,
     /// The largest surprise of the 25 to 50 samples before.
@@ -132,8 +132,8 @@ fn sequence<T: serde::Serialize, Z: serde::Serializer>(
     serializer.collect_seq(of)
 }
 
-/// Predicts a signal for H horizons. S is the type of samples and answers, `f32` or `f64`; what is computed are `f32` distances from
-/// an anchor, so that a large level costs no precision that the samples have.
+/// Predicts a signal for H horizons. S is the type of samples and answers, `f32` or `f64`. The arithmetic is in `f32` distances from
+/// an anchor, so that a large level costs no precision.
 ///
 /// ```
 /// use ictd_core::Predictor;
@@ -158,7 +158,7 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     /// The next sample, whose errors are the surprise.
     next: Belief,
     gate: Gate,
-    /// The signal up to now, with what was predicted in the place of samples that were not taken.
+    /// The features of the signal so far; predictions take the place of samples that were not taken.
     signal: Features,
     td: Td,
     autoregression: Autoregression,
@@ -265,7 +265,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         Ok(())
     }
 
-    /// Takes the next sample, or none (`None` or NaN), and returns what is coming.
+    /// Takes the next sample (`None` or NaN if it is missing), and returns the predictions and the surprise.
     pub fn observe(&mut self, sample: impl Into<Option<S>>) -> Outlook<H, S> {
         let sample = sample.into().filter(|x| !x.to_f64().is_nan());
         let [low, high] = self.limits;
@@ -421,7 +421,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         }
     }
 
-    /// Moves the anchor to a new level, from which the signal begins again.
+    /// Moves the anchor to a new level; the signal begins again from there.
     fn shift(&mut self, by: f32) {
         self.anchor += S::from_f64(f64::from(by));
         self.signal.begin_at(by);
@@ -446,7 +446,7 @@ const fn check(horizons: &[f32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses limits of which the lower one is not below the other.
+/// Refuses limits unless the lower one is below the other.
 fn checked_limits<S: Real>(low: S, high: S) -> Result<[S; 2], Error> {
     if low < high {
         return Ok([low, high]);

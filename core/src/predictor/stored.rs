@@ -17,8 +17,8 @@ const VERSION: u8 = 2;
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-/// Shows the numbers of the state in the order in which they are stored: all but the horizons' lengths, and what is of the type of
-/// the samples. They are borrowed to be read, or copied to be written: one part at a time, since a chip's stack is small.
+/// Visits the numbers of the state in their stored order: all except the horizons' lengths and the numbers of the samples'
+/// type. They are borrowed to be read, or copied to be written: one part at a time, since a chip's stack is small.
 macro_rules! each_number {
     ($borrow:ident!($self:ident $(, $mut:ident)?), $visit:ident) => {
         $borrow!($self.gate).numbers($visit);
@@ -91,7 +91,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// predictor.observe(20.5);
     /// let mut page = [0xff; Predictor::<1>::SIZE];
     /// predictor.write(&mut page)?;
-    /// // It reads from the start of a longer buffer, too.
+    /// // Reading works from the start of a longer buffer, too.
     /// assert_eq!(Predictor::from_bytes(&page)?, predictor);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
@@ -118,7 +118,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     ///
     /// # Errors
     /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`] for a horizon, limits or a number of the state that is none.
+    /// [`Error::OutOfRange`] for an invalid horizon, limit or number of the state.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut predictor = Self::EMPTY;
         predictor.read(bytes)?;

@@ -6,10 +6,10 @@ use crate::scalar::{Real, Scalar};
 /// How much the newest error counts among the recent ones, in their mean and in their mean square.
 const RECENT_MEAN: f32 = 0.03;
 const RECENT_SQUARE: f32 = 0.1;
-/// The memory, in samples, of what is usual: of the tails, short and long, and of the levels. The smaller depth of both counts.
+/// The memories, in samples, of the usual values: of the tails, short and long, and of the levels. The smaller depth counts.
 const SHORT: f32 = 500.0;
 const LONG: f32 = 8000.0;
-/// An error counts as so many usual ones at most.
+/// An error counts as at most this many usual ones.
 const LARGEST_ERROR: f32 = 100.0;
 /// Squares below this count as 0.
 const TINY: f32 = 1e-30;
@@ -22,15 +22,15 @@ const LARGEST: f32 = 8.0;
 const DEEPER: f32 = 1.1;
 /// A sample has not changed if it did by less than this share of the usual change.
 const UNCHANGED: f32 = 0.01;
-/// Runs of so many unchanged samples are usual in any signal; the mean excess of the logarithm of longer ones is at least so much.
+/// Runs of RUN unchanged samples are usual in any signal; the mean excess of the logarithm of longer runs has a lower bound.
 const RUN: f32 = 8.0;
 const RUN_EXCESS: f32 = 0.15;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
-/// A threshold rises by so much at most with each sample beyond it.
+/// A threshold rises by at most this much with each sample beyond it.
 const RISES: f32 = 0.5;
 const LEAST_RISE: f32 = 0.02;
-/// How many samples, at least, and at most twice as many, are searched for a larger surprise.
+/// A larger surprise is searched in at least this many samples, and at most twice as many.
 const RECENT: f32 = 25.0;
 /// The largest number below 1.
 const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
@@ -69,9 +69,9 @@ impl Tail {
     }
 }
 
-/// The depths of thresholds at which one in 100, 1,000 and 10,000 samples gave an alarm.
+/// The depths of the thresholds whose alarm rates are one in 100, 1,000 and 10,000 samples.
 ///
-/// Each follows its share of alarms as it comes: it rises with each, and falls by that share of a step with each sample. So the share
+/// Each threshold follows its alarm rate: it rises with each alarm, and falls by that rate of a step with each sample. So the rate
 /// is right in the long run whatever the tails look like (Gibbs and Candes, *Adaptive conformal inference under distribution
 /// shift*, 2021).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,8 +109,8 @@ impl Thresholds {
 /// The errors of a signal's next value, and its level.
 ///
 /// The mean of the recent errors, their mean square, its inverse (a sensor may be too quiet), and the level on either side
-/// are held against what is usual, each by its tail. The deepest of them is held against its own tail, and so is the length of a run
-/// of unchanged samples: a sensor may be stuck. [`Thresholds`] make a rate of false alarms of it.
+/// are compared with their usual values, each by its tail. The deepest of them is compared with its own tail, and so is the length
+/// of a run of unchanged samples: a sensor may be stuck. [`Thresholds`] turn the result into a rate of false alarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {
     mean: f32,
@@ -127,7 +127,7 @@ pub(super) struct Surprise {
     run: f32,
     change: f32,
     thresholds: Thresholds,
-    /// The largest depth of the block of samples before, and of this one, of which there were so many.
+    /// The largest depth in the previous block of samples, that in the present block, and the number of samples in it.
     before: f32,
     block: f32,
     in_block: f32,
@@ -135,7 +135,7 @@ pub(super) struct Surprise {
     count: f32,
 }
 
-/// A sample beside what was expected of it.
+/// A sample and the predictions for it.
 #[derive(Clone, Copy)]
 pub(super) struct Observed {
     pub(super) value: f32,

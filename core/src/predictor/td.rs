@@ -11,7 +11,7 @@ use nalgebra::SMatrix;
 const LAMBDA: f32 = 0.6;
 /// The ridge, in transitions.
 const RIDGE: f32 = 2.0;
-/// A feature may reach so many root mean squares.
+/// A feature is clipped at this many root mean squares.
 const REACH: f32 = 12.0;
 
 /// The sums of LSTD(lambda) over a forgetting context. The features that follow are a linear function of the features and of the
@@ -52,8 +52,8 @@ impl Td {
         self.trace = [0.0; D];
     }
 
-    /// Returns the weights of the value function, (sum e (phi - gamma phi')^T + ridge) w = sum e r; none of a singular system. The
-    /// newest value has this share of the mean.
+    /// Returns the weights of the value function, (sum e (phi - gamma phi')^T + ridge) w = sum e r, or
+    /// `None` if the system is singular. `share` is the newest value's weight in the mean.
     pub(super) fn value_function(&self, gamma: f32, share: f32) -> Option<[f32; D]> {
         let n = self.len;
         let ridge = RIDGE * (1.0 + D as f32 / n) / n;

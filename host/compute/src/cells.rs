@@ -235,7 +235,7 @@ impl Holds {
             }
             Some(_) => None,
         };
-        let is_epoch = |x: f64| (0..4).any(|k| EPOCH.contains(&(x / 1e3_f64.powi(k))));
+        let is_epoch = |x: f64| [1.0, 1e3, 1e6, 1e9].iter().any(|unit| EPOCH.contains(&(x / unit)));
         let looks_like_time = || {
             let x: Vec<f64> = there.iter().filter_map(|cell| TimeForm::Number.read(cell)).collect();
             let falls = x.windows(2).filter(|two| two[0] > two[1]).count();

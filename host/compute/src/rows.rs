@@ -345,9 +345,10 @@ impl RowReader {
         };
         if record.len() != self.names.len() {
             let reason = format!("{} cells", record.len());
-            let is_first = self.row == 1;
-            let line =
-                is_first.then(|| format!(" (line {})", self.skipped + 1)).unwrap_or_default();
+            let line = match self.row {
+                1 => format!(" (line {})", self.skipped + 1),
+                _ => String::new(),
+            };
             let expected = format!("{}, as in the header{line}", self.names.len());
             return Err(Problem::new(place(), reason, expected));
         }

@@ -101,10 +101,10 @@ impl Experiment {
 /// # Errors
 /// [`Error::Option`].
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
-    let options: [(_, fn(&TrainingBudget) -> Option<usize>); 2] =
-        [("--seeds", |scale| scale.seeds), ("--tasks", |scale| scale.tasks)];
-    for (option, of) in options {
-        if of(scale).is_some() && chosen.iter().all(|e| of(&e.effective(scale)).is_none()) {
+    let given = |of: &TrainingBudget| [of.seeds.is_some(), of.tasks.is_some()];
+    let taken: Vec<_> = chosen.iter().map(|entry| given(&entry.effective(scale))).collect();
+    for (at, option) in ["--seeds", "--tasks"].into_iter().enumerate() {
+        if given(scale)[at] && taken.iter().all(|taken| !taken[at]) {
             let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
             return Err(Error::option(option, format!("it changes nothing of {ids}: remove it")));
         }

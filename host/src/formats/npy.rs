@@ -219,12 +219,12 @@ fn size_of(descr: &str) -> Option<usize> {
 
 /// Returns the number that half precision stores.
 fn half(bits: u16) -> f32 {
-    let [exponent, fraction] = [bits >> 10 & 31, bits & 1023].map(f32::from);
+    let [exponent, fraction] = [bits >> 10 & 31, bits & 1023].map(u32::from);
     let size = match exponent {
-        0.0 => fraction * 2f32.powi(-24),
-        31.0 if fraction == 0.0 => f32::INFINITY,
-        31.0 => f32::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent as i32 - 15),
+        // 2^-24, the least one.
+        0 => fraction as f32 * f32::from_bits(103 << 23),
+        31 => f32::from_bits(255 << 23 | fraction << 13),
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
     };
     if bits >> 15 == 1 { -size } else { size }
 }

@@ -83,7 +83,7 @@ fn a_deeply_nested_header_is_an_error() {
 #[test]
 fn half_precision_is_read_exactly() {
     let bits = [0x3c00u16, 0xc000, 0x3555, 0x0001, 0x8400, 0x7bff, 0x7c00, 0x8000];
-    let expected = [1.0, -2.0, 1365.0 / 4096.0, 2f64.powi(-24), -2f64.powi(-14), 65504.0];
+    let expected = [1.0, -2.0, 1365.0 / 4096.0, 1.0 / 16_777_216.0, -1.0 / 16_384.0, 65504.0];
     for (dtype, data) in [
         ("<f2", bits.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()),
         (">f2", bits.iter().flat_map(|x| x.to_be_bytes()).collect()),
