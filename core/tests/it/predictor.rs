@@ -290,7 +290,7 @@ fn after_a_hundred_missing_samples_the_last_value_holds() {
             .collect()
     };
     let of_long = values(400);
-    let changes = |of: &[f32]| of.windows(2).filter(|pair| (pair[1] - pair[0]).abs() > 0.1).count();
+    let changes = |of: &[f32]| of.windows(2).filter(|pair| (pair[1] - pair[0]).abs() > 0.2).count();
     assert!(changes(&of_long[400..498]) > 80 && changes(&of_long[510..]) == 0, "{of_long:?}");
 }
 
@@ -402,7 +402,7 @@ fn a_recording_of_every_kind_keeps_its_bits() {
     }
     assert_eq!(
         digest.to_string(),
-        "919f4db3e12417f6",
+        "79087a6648d437a7",
         "if the change of results is meant, this is the new one"
     );
 }
