@@ -131,7 +131,7 @@ fn main() -> Result<std::process::ExitCode, Error> {
 
 /// The budgets, on the MPS2 board: instructions to observe and to read, bytes of flash and of stack.
 #[cfg(target_os = "none")]
-const BUDGETS: [u32; 4] = [4_600, 27_000, 36 * 1024, 9 * 1024];
+const BUDGETS: [u32; 4] = [4_600, 27_000, 37 * 1024, 9 * 1024];
 
 #[cfg(target_os = "none")]
 #[cortex_m_rt::entry]
