@@ -5,6 +5,7 @@ use super::{State, larger};
 use crate::linalg::linear_system::solve;
 use crate::scalar::Scalar;
 use crate::value_function::clamp;
+use nalgebra::SMatrix;
 
 /// The trace decay lambda, whatever the discount: the errors are much the same from 0.5 to 0.9.
 const LAMBDA: f32 = 0.6;
@@ -56,18 +57,19 @@ impl Td {
     pub(super) fn value_function(&self, gamma: f32, share: f32) -> Option<[f32; D]> {
         let n = self.len;
         let ridge = RIDGE * (1.0 + D as f32 / n) / n;
-        // Column by column, as nalgebra stores it. (Its own indices may panic.)
-        let mut a = [[0.0; D]; D];
-        for i in 0..D {
-            let next = following(&self.now[i], self.rewards[i], share);
+        let mut a = SMatrix::<f32, D, D>::zeros();
+        // (An index in brackets may panic.)
+        let mut add = |at, x| a.get_mut(at).map(|entry: &mut f32| *entry += x);
+        for (i, (now, reward)) in self.now.iter().zip(self.rewards).enumerate() {
+            let next = following(now, reward, share);
             for j in 0..D {
-                a[j][i] = self.now[i][j] - gamma * next[j];
+                add((i, j), now[j] - gamma * next[j]);
             }
             // A feature that was always 0 has the weight 0.
             let square = self.squares[i];
-            a[i][i] += if square > 0.0 { ridge * square } else { 1.0 };
+            add((i, i), if square > 0.0 { ridge * square } else { 1.0 });
         }
-        let weights = solve(a.into(), self.rewards.into(), D, "A of the signal").ok()?;
+        let weights = solve(a, self.rewards.into(), D, "A of the signal").ok()?;
         Some(weights.data.0[0])
     }
 
