@@ -58,7 +58,7 @@ impl Td {
         let n = self.len;
         let ridge = RIDGE * (1.0 + D as f32 / n) / n;
         let mut a = SMatrix::<f32, D, D>::zeros();
-        // (An index in brackets may panic.)
+        // (An index in brackets may panic, at opt-level z.)
         let mut add = |at, x| a.get_mut(at).map(|entry: &mut f32| *entry += x);
         for (i, (now, reward)) in self.now.iter().zip(self.rewards).enumerate() {
             let next = following(now, reward, share);
@@ -66,7 +66,7 @@ impl Td {
                 add((i, j), now[j] - gamma * next[j]);
             }
             // A feature that was always 0 has the weight 0.
-            let square = self.squares[i];
+            let square = self.squares.get(i).copied().unwrap_or_default();
             add((i, i), if square > 0.0 { ridge * square } else { 1.0 });
         }
         let weights = solve(a, self.rewards.into(), D, "A of the signal").ok()?;
