@@ -212,7 +212,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Draws tasks and signals: `share` times the numbers [`TASKS`] and [`SIGNALS`], rounded up.
+    /// Draws tasks and signals: `share` times the numbers `TASKS` and `SIGNALS`, rounded up.
     ///
     /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
