@@ -169,9 +169,8 @@ impl Belief {
         }
     }
 
-    /// Moves the origin of the values.
+    /// Moves the origin of the values. (The mean starts anew with the next value.)
     pub(super) fn shift(&mut self, by: f32) {
-        self.mean -= by;
         self.predicted -= by;
     }
 }

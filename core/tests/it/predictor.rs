@@ -54,6 +54,8 @@ fn every_damage_to_a_stored_predictor_is_found() {
     let mut page = [0; Predictor::<1>::SIZE];
     let len = predictor.write(&mut page).unwrap().len();
     assert!(len == page.len() && predictor.write(&mut page[..len - 1]).is_err());
+    // The magic word, the version, the bytes of a sample, and the number of horizons.
+    assert_eq!(page[..8], *b"ICTP\x02\x04\x01\x00");
     for at in 0..len {
         let mut damaged = page;
         damaged[at] ^= 1 << (at % 8);
