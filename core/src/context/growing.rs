@@ -27,7 +27,7 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     total: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// Rounding left this of the total; it is added with the next block.
     error: Moments<S, M::Auxiliary<D, C>, D, C>,
-    /// The open block and the full one. Of the full block the first `columns_left` columns remain; the others are 0.
+    /// The open block and the full one. The full block keeps its first `columns_left` columns; the others are 0.
     /// If `swapped` is true, the full block comes first. The context's sum is the sum of both blocks and the total.
     blocks: [Moments<S, M::Auxiliary<D, C>, D, C>; 2],
     swapped: bool,

@@ -1,4 +1,4 @@
-//! What the experts see of a signal: its last samples, four averages, and its extremes.
+//! The experts see these features of a signal: its last samples, four averages, and its extremes.
 
 use super::{State, larger, smaller};
 
@@ -40,13 +40,13 @@ impl Features {
         highest: 0.0,
     };
 
-    /// Returns TD's features: what the value, the last change and each average are above the next slower average.
+    /// Returns TD's features: the last change, and the distances of the value and of each average from the next slower average.
     pub(super) fn of_td(&self) -> [f32; D] {
         let Features { values: [x, last, ..], fast, slow, slowest, mean, .. } = *self;
         [x - slow, x - last, fast - slow, slow - slowest, slowest - mean]
     }
 
-    /// Returns the autoregression's: the last values, the fast and the slow average, as distances from the mean.
+    /// Returns the autoregression's features: the last values, the fast and the slow average, as distances from the mean.
     pub(super) fn of_autoregression(&self) -> [f32; M] {
         let [a, b, c] = self.values;
         [a, b, c, self.fast, self.slow].map(|x| x - self.mean)
@@ -82,7 +82,7 @@ impl Features {
     }
 }
 
-/// Returns TD's features after a value at a distance from the slow average, which has this share of the mean.
+/// Returns TD's features after a value at a distance from the slow average; `share` is its weight in the mean.
 pub(super) fn following(phi: &[f32; D], distance: f32, share: f32) -> [f32; D] {
     let [of_value, _, of_fast, of_slow, of_slowest] = phi;
     [

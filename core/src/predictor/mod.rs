@@ -4,8 +4,8 @@
 //! (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
 //!
 //! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
-//!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how much better than the
-//!   long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over the variance of the
+//!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how
+//!   much better than the long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over the variance of the
 //!   returns is, in the geometric mean, 0.07 for a horizon of 1 sample, 0.10 for 5, 0.13 for 10, 0.19 for 40 and 0.39 for 100.
 //! - **Band.** It contains the return nine times in ten: 90 % in the mean over the same and all five horizons, 83 % at least and
 //!   95 % at most. It makes no assumption about how errors are distributed, or that they are independent. Until a horizon has been

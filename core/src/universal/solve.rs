@@ -32,8 +32,8 @@ pub struct UniversalParameters<S> {
     /// g_1 and g_2, the weights of w_0, and of w_1 in the rest, as logits; they multiply 1, log_hausman_1,
     /// log_hausman_2, log_td_error_0, log_td_error_1, log_td_error_2, log_value_scale, log_n_per_feature, ln d.
     pub gate_logits: [[S; 9]; 2],
-    /// What tabular adds: the first and, times log_n_per_feature, the second to ln k_0, the third to g_1's logit, since values
-    /// are linear in features that tell all states apart. In addition w_0's equation is then TD's alone, s = 0.
+    /// If tabular is 1, the first number and the second, times log_n_per_feature, are added to ln k_0, and the third to g_1's
+    /// logit, since values are linear in features that tell all states apart; and w_0's equation is TD's alone, s = 0.
     pub tabular: [S; 3],
 }
 

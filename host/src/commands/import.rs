@@ -39,7 +39,7 @@ const WORK: usize = 50_000_000;
 /// Import P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
 ///
 /// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the `data.npz` of the
-/// authors' training code (with its `params.json` beside it), any `.npz` with arrays P and Q of shape (2d+1, 2d+1), (L,
+/// authors' training code (with `params.json` in the same folder), any `.npz` with arrays P and Q of shape (2d+1, 2d+1), (L,
 /// 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of a run (--seed chooses the seed), or that of a
 /// seed. In a folder, `data.npz` is preferred, because its log contains alpha. What the file does not state must be
 /// given by options.

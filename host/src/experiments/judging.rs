@@ -30,7 +30,7 @@ pub struct ClaimSpec {
 enum Judge {
     /// Most seeds meet a threshold in one metric, or in two.
     Every((&'static str, Threshold), Option<(&'static str, Threshold)>),
-    /// By a function.
+    /// A function judges the measurements.
     Own(fn(RunMeasurements) -> Judgement),
 }
 
