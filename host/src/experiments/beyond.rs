@@ -1,9 +1,10 @@
 //! Questions that the paper leaves open, as data: which algorithms emerge, and the part of trained layers outside the
 //! parameters of Theorem 2.
 
+use super::appendices::{CART_POLE_OPTIONS, CART_POLE_RUN};
 use super::experiment::Experiment;
 use super::judging::{ClaimSpec, Threshold, below, claim, every, median_in_draws};
-use super::paper::{CART_POLE_OPTIONS, CART_POLE_RUN, D_8, EXPLAINED, table};
+use super::paper::{D_8, EXPLAINED, table};
 use super::plots::FigureSpec::Explained;
 use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::Source;

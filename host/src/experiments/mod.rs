@@ -1,6 +1,7 @@
-//! The paper's experiments, and questions that it leaves open. Most are data ([`table`]): the paper's in [`paper`], the others
-//! in [`beyond`]. A command with its own options is a file.
+//! The paper's experiments, and questions that it leaves open. Most are data ([`table`]): the paper's in [`paper`] and
+//! [`appendices`], the others in [`beyond`]. A command with its own options is a file.
 
+pub mod appendices;
 pub mod beyond;
 pub mod control;
 pub mod demo;
@@ -58,10 +59,10 @@ pub const ALL: &[Experiment] = &[
     beyond::INVARIANT_SET,
     paper::AUTOREGRESSIVE,
     paper::COMPARISON,
-    paper::SEQUENTIAL,
-    paper::SOFTMAX,
-    paper::CART_POLE,
-    paper::RNN_LEARNING,
+    appendices::SEQUENTIAL,
+    appendices::SOFTMAX,
+    appendices::CART_POLE,
+    appendices::RNN_LEARNING,
     rnn_context::RNN_CONTEXT,
     verify::ENTRY,
     universal::UNIVERSAL,
