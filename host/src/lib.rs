@@ -9,7 +9,6 @@
 
 pub mod cli;
 pub mod commands;
-pub mod digests;
 pub mod error;
 pub mod exit;
 pub mod experiments;

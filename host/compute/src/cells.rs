@@ -1,7 +1,7 @@
-//! Cells of a table: numbers, marks and times, and the reason why a text is not one of them.
+//! Cells of a table: numbers and marks, the reason why a text is neither, and the contents of a column.
 
 use crate::predict::Clock;
-use toml_datetime::{Datetime, Offset};
+use crate::times::TimeForm;
 
 /// The largest number of characters of a cell in a message.
 const SHOWN: usize = 40;
@@ -100,109 +100,6 @@ fn number_in_front(text: &str) -> &str {
     &text[..found.unwrap_or(0)]
 }
 
-/// The notation of the times in a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeForm {
-    /// ISO 8601, also with `/` or `.`, without a day, or without seconds.
-    Iso,
-    /// A day, a month and a year.
-    DayFirst,
-    /// A month, a day and a year.
-    MonthFirst,
-    /// 20240301.
-    Compact,
-    /// A time of day without a date.
-    OfDay,
-    /// A number, in any unit.
-    Number,
-}
-
-impl TimeForm {
-    /// Returns the seconds since 1970 or since midnight, or the number.
-    pub fn read(self, cell: &[u8]) -> Option<f64> {
-        let text = std::str::from_utf8(cell).ok()?.trim();
-        if self == TimeForm::Number {
-            return text.parse().ok().filter(|x: &f64| x.is_finite());
-        }
-        let text = text.to_uppercase();
-        let text = text.trim_end_matches(" UTC").trim_end_matches(" GMT");
-        let halves = [(" AM", 0.0), (" PM", 43_200.0)];
-        let half = halves.iter().find_map(|(name, more)| Some((text.strip_suffix(name)?, *more)));
-        let (text, half) = half.map_or((text, None), |(text, more)| (text, Some(more)));
-        let (date, clock) = match text.split_once([' ', 'T', ',']) {
-            _ if self == TimeForm::OfDay => ("", text),
-            Some((date, clock)) => (date, clock.trim_start()),
-            None => (text, ""),
-        };
-        let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
-        let date = match (self, &parts[..]) {
-            (TimeForm::OfDay, _) => String::new(),
-            (TimeForm::Iso, [y, m]) if y.len() == 4 => format!("{y}-{m:0>2}-01"),
-            (TimeForm::Iso, [y, m, d]) if y.len() == 4 => format!("{y}-{m:0>2}-{d:0>2}"),
-            // With points the day is first.
-            (TimeForm::MonthFirst, _) if date.contains('.') => return None,
-            (TimeForm::DayFirst, [d, m, y]) | (TimeForm::MonthFirst, [m, d, y]) if y.len() == 4 => {
-                format!("{y}-{m:0>2}-{d:0>2}")
-            }
-            (TimeForm::Compact, [all]) if all.len() == 8 && all.is_ascii() => {
-                format!("{}-{}-{}", &all[..4], &all[4..6], &all[6..])
-            }
-            _ => return None,
-        };
-        let zone = clock.len().saturating_sub(5);
-        let clock = match clock.as_bytes().get(zone) {
-            // +0100, as `strftime` writes a zone.
-            Some(b'+' | b'-') if zone > 2 => [&clock[..zone + 3], ":", &clock[zone + 3..]].concat(),
-            _ if clock.as_bytes().get(1) == Some(&b':') => format!("0{clock}"),
-            _ => clock.to_owned(),
-        };
-        let separator = if date.is_empty() || clock.is_empty() { "" } else { "T" };
-        let Datetime { date, time, offset } = [&date, separator, &clock].concat().parse().ok()?;
-        let days = date.map_or(0, |d| days(d.year.into(), d.month.into(), d.day.into()));
-        let minutes = match offset {
-            Some(Offset::Custom { minutes }) => f64::from(minutes),
-            _ => 0.0,
-        };
-        let seconds = time.map_or(0.0, |time| {
-            // 12:30 AM is half past midnight.
-            let hour = if half.is_some() { time.hour % 12 } else { time.hour };
-            let whole = 3600.0 * f64::from(hour) + 60.0 * f64::from(time.minute);
-            let nanoseconds = f64::from(time.nanosecond.unwrap_or(0));
-            whole + f64::from(time.second.unwrap_or(0)) + 1e-9 * nanoseconds
-        });
-        Some(86_400.0 * days as f64 + seconds + half.unwrap_or(0.0) - 60.0 * minutes)
-    }
-
-    /// Returns the form of a text, if it is a date or a time of day. One text does not determine whether the day or the month
-    /// is first.
-    pub fn of(cell: &[u8]) -> Option<Self> {
-        let forms = [TimeForm::Iso, TimeForm::DayFirst, TimeForm::MonthFirst, TimeForm::OfDay];
-        forms.into_iter().find(|form| form.read(cell).is_some())
-    }
-
-    /// Returns the form that makes all of these dates or times of day. If the order of day and month is ambiguous, it is the
-    /// one with the smaller time span; `None` if both spans are equal.
-    fn of_all(cells: &[&[u8]]) -> Option<Self> {
-        let form = TimeForm::of(cells.first()?)?;
-        let span = |form: TimeForm| {
-            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            for cell in cells {
-                let time = form.read(cell)?;
-                (low, high) = (low.min(time), high.max(time));
-            }
-            Some(high - low)
-        };
-        if matches!(form, TimeForm::Iso | TimeForm::OfDay) {
-            return span(form).map(|_| form);
-        }
-        match [TimeForm::DayFirst, TimeForm::MonthFirst].map(span) {
-            [Some(day), Some(month)] if day == month => None,
-            [Some(day), month] if month.is_none_or(|month| day < month) => Some(TimeForm::DayFirst),
-            [_, month] => month.map(|_| TimeForm::MonthFirst),
-        }
-    }
-}
-
 /// The content of a column, by its first rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Holds {
@@ -286,18 +183,6 @@ pub fn sentinel(x: &[f64]) -> Option<(f64, usize)> {
         (count > 1 && high > low && distance > FAR * (high - low)).then_some((value, count))
     };
     [sorted.first(), sorted.last()].into_iter().flatten().find_map(|x| is_far(*x))
-}
-
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar (H. Hinnant, `days_from_civil`).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that a leap day is the last one.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    365 * year + year.div_euclid(4) - year.div_euclid(100)
-        + year.div_euclid(400)
-        + (153 * month + 2) / 5
-        + day
-        - 1
-        - 719_468
 }
 
 /// Parses a mark: 0 or 1, also as other tools write them: 1.0, True.

@@ -51,6 +51,7 @@ pub mod settings;
 pub mod shapes;
 pub mod stored;
 pub mod tasks;
+pub mod times;
 pub mod trainer;
 pub mod universal;
 pub mod value_error;

@@ -4,8 +4,9 @@
 //! a spreadsheet's `sep=;` are skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each
 //! other. A row may be marked as the last of its episode.
 
-use crate::cells::{TimeForm, excerpt, mark, number, shown};
+use crate::cells::{excerpt, mark, number, shown};
 use crate::estimator::EpisodeEnd;
+use crate::times::TimeForm;
 use csv::ByteRecord;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Cursor, Read};

@@ -1,8 +1,9 @@
 //! The readers of files, each on any bytes: none may panic, and what is accepted must hold what its type promises.
 
-use compute::cells::{self, Holds, TimeForm};
+use compute::cells::{self, Holds};
 use compute::predict::Clock;
 use compute::rows::{Gaps, Layout, RowReader};
+use compute::times::TimeForm;
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, measurements, panels};
 use ictd::figures::Figure;

@@ -1,7 +1,6 @@
 //! `ictd digest`.
 
-use crate::digests;
-use crate::error::Error;
+use crate::error::{Error, WithContext};
 use crate::run::report::{Claim, Report, Source, Verdict, table};
 use serde_json::json;
 
@@ -14,7 +13,7 @@ use serde_json::json;
 pub struct DigestOptions {}
 
 pub fn run() -> Result<Report, Error> {
-    let list = digests::rows()?;
+    let list = digests::rows().context("the digests")?;
     let equal = list.iter().all(|row| row.equal);
     let mut rows = vec![["kernel", "this machine", "expected", "equal"].map(str::to_owned)];
     rows.extend(list.iter().map(|row| {

@@ -2,7 +2,6 @@
 
 use super::made::RESULTS;
 use super::run::{RunPage, place, results};
-use crate::digests;
 use crate::error::{Error, WithContext};
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
@@ -37,7 +36,12 @@ impl Content {
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
             || read(directory, damaged, catalogue),
-            || Ok::<_, Error>((live::story().context("the report's live part")?, digests::rows()?)),
+            || {
+                Ok::<_, Error>((
+                    live::story().context("the report's live part")?,
+                    digests::rows().context("the digests")?,
+                ))
+            },
         );
         let ((runs, left_out), (story, digests)) = (read?, of_machine?);
         Ok(Content { runs, left_out, digests, story })

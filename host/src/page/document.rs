@@ -5,7 +5,6 @@ use super::html::{table, tag, text};
 use super::run::RunPage;
 use super::section::{command, section};
 use super::verdict::{VERDICTS, badge, claims, class};
-use crate::digests;
 use crate::program;
 use crate::run::report::Verdict;
 use base64::Engine;

@@ -3,7 +3,8 @@
 use super::Predict;
 use crate::error::Error;
 use crate::formats::signal_table::{Places, SignalTable};
-use compute::cells::{self, Holds, TimeForm, excerpt};
+use compute::cells::{self, Holds, excerpt};
+use compute::times::TimeForm;
 use std::collections::HashSet;
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-use compute::cells::{Holds, TimeForm};
+use compute::cells::Holds;
+use compute::times::TimeForm;
 use ictd::Error;
 use ictd::formats::signal_table::{Places, SignalTable};
 
