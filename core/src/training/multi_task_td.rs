@@ -291,11 +291,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         tasks: &[Option<E>],
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
-        let steps = match settings.context_len_range {
-            None => settings.context_len + 1 + settings.batch_size,
-            Some([_, largest]) => largest + 2,
-        };
-        let last = steps.min(T.saturating_sub(1));
+        let last = settings.trajectory_len().min(T.saturating_sub(1));
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(NO_TASK);
         };

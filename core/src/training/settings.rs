@@ -153,6 +153,14 @@ impl TrainerSettings {
         true
     }
 
+    /// Returns the number of transitions of a batch's trajectory: n + 1 + W, or 2 more than the largest context length.
+    pub fn trajectory_len(&self) -> usize {
+        match self.context_len_range {
+            None => self.context_len + 1 + self.batch_size,
+            Some([_, largest]) => largest + 2,
+        }
+    }
+
     /// Checks the settings' ranges, and that a trajectory has at most `capacity` feature vectors.
     ///
     /// # Errors

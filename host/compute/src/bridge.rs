@@ -58,8 +58,9 @@ pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedCo
             match &task {
                 AnyTask::Finite(task) => context(recipe, task, rng),
                 AnyTask::Own(task) => context(recipe, task, rng),
-                AnyTask::CartPole(_) => {
-                    Err(Error::OutOfRange { parameter: "task", expected: "a finite task" })
+                AnyTask::CartPole(_) | AnyTask::Logged(_) => {
+                    let expected = "a task whose true values are known";
+                    Err(Error::OutOfRange { parameter: "task", expected })
                 }
             }
         })

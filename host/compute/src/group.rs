@@ -109,7 +109,7 @@ where
         match self.trainer.task(lane) {
             Some(AnyTask::Finite(task)) => self.evaluate_on(lane, alpha, task),
             Some(AnyTask::Own(task)) => self.evaluate_on(lane, alpha, task),
-            Some(AnyTask::CartPole(_)) | None => Ok((NOT_COMPARED, f64::NAN)),
+            Some(AnyTask::CartPole(_) | AnyTask::Logged(_)) | None => Ok((NOT_COMPARED, f64::NAN)),
         }
     }
 

@@ -40,6 +40,7 @@ pub mod invariant;
 pub mod judge;
 pub mod level;
 pub mod log;
+pub mod logged;
 pub mod measure;
 pub mod options;
 pub mod own_tasks;

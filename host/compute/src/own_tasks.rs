@@ -1,6 +1,7 @@
-//! Tasks given as data: a stack of (p_0, p, r, phi), each drawn with the same probability.
+//! Tasks given as data, each drawn with the same probability: a stack of (p_0, p, r, phi), or logged transitions.
 
 use crate::capacity::OWN;
+use crate::logged::Log;
 use crate::recipe::InvalidSetting;
 use ictd_core::Error;
 use ictd_core::digest::Digest;
@@ -30,12 +31,41 @@ pub struct TaskArrays {
     pub gamma: Option<f64>,
 }
 
+/// The content of tasks given as data.
+#[derive(Clone, Debug)]
+pub enum OwnData {
+    /// Markov reward processes.
+    Mrps(Arc<TaskArrays>),
+    /// Logged transitions, whose true values are not known.
+    Log(Arc<Log>),
+}
+
+impl OwnData {
+    /// Returns the number of features d.
+    pub fn dim(&self) -> usize {
+        match self {
+            OwnData::Mrps(arrays) => arrays.dim,
+            OwnData::Log(log) => log.transitions().d,
+        }
+    }
+
+    /// Returns the discount of all tasks, if the data define one.
+    pub fn gamma(&self) -> Option<f64> {
+        match self {
+            OwnData::Mrps(arrays) => arrays.gamma,
+            OwnData::Log(log) => log.gamma(),
+        }
+    }
+}
+
 /// Tasks that a recipe names by the digest of their numbers; equal digests are equal tasks.
 #[derive(Clone, Debug)]
 pub struct OwnTasks {
-    /// `own-` and the digest or, before the tasks are read, the name of their file.
+    /// `own-` or `log-` and the digest or, before the tasks are read, the name of their file.
     name: String,
-    arrays: Option<Arc<TaskArrays>>,
+    data: Option<OwnData>,
+    /// The name in messages: that of the file, if the tasks were read from one.
+    pub place: String,
 }
 
 impl PartialEq for OwnTasks {
@@ -54,6 +84,20 @@ pub struct Misfit {
     pub reason: String,
     /// The expected content.
     pub expected: String,
+}
+
+/// Refuses a number that is not finite in single precision, in which the trainer computes.
+pub(crate) fn check_finite(array: &'static str, numbers: &[f64]) -> Result<(), Misfit> {
+    let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) else { return Ok(()) };
+    let reason = format!("{} at {at}", numbers[at]);
+    Err(Misfit { array, reason, expected: "finite numbers".into() })
+}
+
+/// Refuses a discount outside [0, 1).
+pub(crate) fn check_gamma(gamma: Option<f64>) -> Result<(), Misfit> {
+    let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) else { return Ok(()) };
+    let expected = "a number in [0, 1)".into();
+    Err(Misfit { array: "gamma", reason: gamma.to_string(), expected })
 }
 
 impl TaskArrays {
@@ -101,19 +145,14 @@ impl TaskArrays {
         if !(1..=OWN).contains(&d) {
             return refuse("phi", format!("{d} features"), &up_to);
         }
-        if let Some(gamma) = self.gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
-            return refuse("gamma", gamma.to_string(), "a number in [0, 1)");
-        }
+        check_gamma(self.gamma)?;
         if self.count() == 0 {
             return refuse("p", "no tasks".into(), "at least one");
         }
         let places =
             [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
         for (array, numbers) in places {
-            // The trainer computes in single precision.
-            if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
-                return refuse(array, format!("{} at {at}", numbers[at]), "finite numbers");
-            }
+            check_finite(array, numbers)?;
         }
         for number in 0..self.count() {
             let reason = format!("of task {number}");
@@ -132,6 +171,12 @@ impl TaskArrays {
             }
         }
         Ok(())
+    }
+}
+
+impl From<Log> for OwnTasks {
+    fn from(log: Log) -> Self {
+        Self::with_data(format!("log-{}", log.digest()), Some(OwnData::Log(Arc::new(log))))
     }
 }
 
@@ -158,12 +203,16 @@ impl OwnTasks {
         [p0, p, reward, phi].into_iter().flatten().for_each(|x| digest.number(*x + 0.0));
         arrays.terminal.iter().for_each(|end| digest.word((*end).into()));
         digest.number(arrays.gamma.unwrap_or(-1.0));
-        Ok(OwnTasks { name: format!("own-{digest}"), arrays: Some(Arc::new(arrays)) })
+        Ok(Self::with_data(format!("own-{digest}"), Some(OwnData::Mrps(Arc::new(arrays)))))
     }
 
-    /// Reads a name: `own-` and a digest, or a file that ends in `.npz`, perhaps with `#own-` and a digest after it.
+    fn with_data(name: String, data: Option<OwnData>) -> Self {
+        OwnTasks { place: name.clone(), name, data }
+    }
+
+    /// Reads a name: a digest after `own-` or `log-`, or a file that ends in `.npz`, perhaps with `#` and such a name after it.
     pub fn named(text: &str) -> Option<Self> {
-        let own = OwnTasks { name: text.to_owned(), arrays: None };
+        let own = Self::with_data(text.to_owned(), None);
         let (file, digest) = own.source();
         let is_file = |file: &str| file.to_ascii_lowercase().ends_with(".npz");
         file.map_or(digest.is_some(), is_file).then_some(own)
@@ -177,7 +226,8 @@ impl OwnTasks {
     /// Returns the named file, if any, and the expected name of its tasks, if any.
     pub fn source(&self) -> (Option<&str>, Option<&str>) {
         let is_digest = |text: &str| {
-            let digest = text.strip_prefix("own-").unwrap_or_default();
+            let digest =
+                text.strip_prefix("own-").or(text.strip_prefix("log-")).unwrap_or_default();
             digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
         };
         match self.name.rsplit_once('#').filter(|(_, name)| is_digest(name)) {
@@ -187,18 +237,26 @@ impl OwnTasks {
         }
     }
 
-    /// Returns the arrays; `None` before they are read.
-    pub fn arrays(&self) -> Option<&Arc<TaskArrays>> {
-        self.arrays.as_ref()
-    }
-
-    /// Returns the arrays.
+    /// Returns the content.
     ///
     /// # Errors
-    /// [`InvalidSetting`] before they are read.
-    pub fn read(&self) -> Result<&TaskArrays, InvalidSetting> {
+    /// [`InvalidSetting`] before it is read.
+    pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
         let reason = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
-        let unread = || InvalidSetting { setting: "task", reason: reason() };
-        self.arrays.as_deref().ok_or_else(unread)
+        self.data.as_ref().ok_or_else(|| InvalidSetting { setting: "task", reason: reason() })
+    }
+
+    /// Returns the Markov reward processes.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for a log, and before the tasks are read.
+    pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
+        let reason = "the true values of logged transitions are not known; expected tasks with p";
+        match self.read()? {
+            OwnData::Mrps(arrays) => Ok(arrays),
+            OwnData::Log(_) => {
+                Err(InvalidSetting { setting: "task", reason: format!("{}: {reason}", self.place) })
+            }
+        }
     }
 }

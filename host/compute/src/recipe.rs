@@ -2,8 +2,8 @@
 
 use crate::capacity;
 use crate::options::NumberRange;
-use crate::own_tasks::OwnTasks;
-use crate::settings::{SETTINGS, SettingSpec, SettingValue, setting};
+use crate::own_tasks::{OwnData, OwnTasks};
+use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
@@ -285,14 +285,14 @@ impl Recipe {
             }
         }
         if let Some(own) = self.task.own() {
-            let arrays = own.read()?;
-            let gamma = arrays.gamma.unwrap_or(self.gamma);
-            if arrays.dim != self.dim {
-                return invalid("dim", format!("{}: the tasks have {}", self.dim, arrays.dim));
+            let (dim, gamma) = (own.read()?.dim(), own.read()?.gamma());
+            if dim != self.dim {
+                return invalid("dim", format!("{}: the tasks have {dim}", self.dim));
             }
-            if gamma != self.gamma || arrays.gamma.is_some() && self.gamma_range.is_some() {
+            if let Some(gamma) = gamma.filter(|g| *g != self.gamma || self.gamma_range.is_some()) {
                 return invalid("gamma", format!("{}: the tasks have {gamma}", self.gamma));
             }
+            self.check_log(own)?;
         }
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
         let trajectory = self.context_length + self.batch_size;
@@ -324,15 +324,34 @@ impl Recipe {
         Ok(())
     }
 
+    /// Checks that a log has trajectories of the length that a batch needs, and that the loss needs no true values.
+    fn check_log(&self, own: &OwnTasks) -> Result<(), InvalidSetting> {
+        let OwnData::Log(log) = own.read()? else { return Ok(()) };
+        if matches!(self.loss, LossKind::TrueValue | LossKind::MonteCarlo) {
+            let reason = "the values of logged transitions are not known; expected td-error or \
+                          residual-gradient";
+            return invalid("loss", format!("{}: {reason}", self.loss.word()));
+        }
+        let needed = self.trainer_settings().trajectory_len();
+        let (longest, task) = log.longest().unwrap_or_default();
+        if longest < needed {
+            let lengths = if self.context_range.is_some() { "range" } else { "length" };
+            let reason = format!(
+                "{}: task {task} has at most {longest} transitions in a row; expected {needed}, or \
+                 less with a lower --context-{lengths} or --batch-size",
+                own.place
+            );
+            return invalid("task", reason);
+        }
+        Ok(())
+    }
+
     /// Returns this recipe for tasks given as data, which decide the features and may decide the discount.
     ///
     /// # Errors
     /// [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
     pub fn with_own_tasks(self, own: OwnTasks) -> Result<Self, InvalidSetting> {
-        let (dim, gamma) = {
-            let arrays = own.read()?;
-            (arrays.dim, arrays.gamma.unwrap_or(self.gamma))
-        };
+        let (dim, gamma) = (own.read()?.dim(), own.read()?.gamma().unwrap_or(self.gamma));
         let given = Recipe::default();
         if ![dim, given.dim].contains(&self.dim) {
             return invalid("dim", format!("{}: expected {dim}, as the tasks have", self.dim));

@@ -283,7 +283,8 @@ pub const SETTINGS: &[SettingSpec] = table! {
          MDP under a random policy, and the Loop MRP of the authors' code, both representable; CartPole with tile coding \
          (Algorithm 4), as in the authors' code (one grid of 16 cells, reward of the next state), or with one tiling of 256 \
          tiles, so that features and rewards are uniform in (-1, 1). Several tasks, separated by commas, are used in turn. \
-         FILE.npz: tasks of your own (p, reward, phi; p0, terminal, gamma), drawn with equal probability";
+         FILE.npz: tasks of your own (p, reward, phi; p0, terminal, gamma) or logged transitions (phi, reward; phi_next, \
+         terminal, end, task, gamma), drawn with equal probability";
     states "states": Integer(2, capacity::STATES), "Number of states of a finite task";
     fixed "fixed": Values::Word(Fixed::WORDS),
         "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \

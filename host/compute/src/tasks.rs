@@ -1,6 +1,8 @@
 //! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
 
 use crate::capacity::{OWN, STATES, TILES};
+use crate::logged::LoggedTask;
+use crate::own_tasks::OwnData;
 use crate::recipe::{Fixed, Recipe, TaskMixture};
 use ictd_core::Error;
 use ictd_core::rng::{Rng, RngStream};
@@ -22,6 +24,7 @@ pub enum AnyTask<const D: usize> {
     Finite(Mrp<f32, D, STATES>),
     CartPole(CartPole<f32, D, TILES>),
     Own(Box<Mrp<f32, D, OWN>>),
+    Logged(LoggedTask),
 }
 
 /// A state of [`AnyTask`].
@@ -41,11 +44,17 @@ impl RecipeTasks {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
         let specs = match task {
             TaskMixture::Named(specs) => specs,
-            TaskMixture::Own(own) => {
-                let arrays = own.arrays().ok_or(Error::Empty { parameter: "task" })?;
-                let one = rng.below(arrays.count() as u32) as usize;
-                return arrays.task(one).map(|task| AnyTask::Own(Box::new(task)));
-            }
+            TaskMixture::Own(own) => match own.read() {
+                Err(_) => return Err(Error::Empty { parameter: "task" }),
+                Ok(OwnData::Mrps(arrays)) => {
+                    let one = rng.below(arrays.count() as u32) as usize;
+                    return arrays.task(one).map(|task| AnyTask::Own(Box::new(task)));
+                }
+                Ok(OwnData::Log(log)) => {
+                    let len = self.0.trainer_settings().trajectory_len();
+                    return log.draw(len, rng).map(AnyTask::Logged);
+                }
+            },
         };
         let Some(spec) = specs.get((number % specs.len().max(1) as u64) as usize) else {
             return Err(Error::Empty { parameter: "task" });
@@ -104,6 +113,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
             AnyTask::Finite(task) => task.true_values(gamma, &indices(states), values),
             AnyTask::Own(task) => task.true_values(gamma, &indices(states), values),
             AnyTask::CartPole(task) => task.true_values(gamma, &[], values),
+            AnyTask::Logged(task) => Task::<f32, D>::true_values(task, gamma, &[], values),
         }
     }
 
@@ -112,6 +122,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
             AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
             AnyTask::Own(task) => AnyState::Finite(task.initial_state(rng)),
             AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
+            AnyTask::Logged(task) => AnyState::Finite(Task::<f32, D>::initial_state(task, rng)),
         }
     }
 
@@ -130,6 +141,10 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
                 let (reward, next) = task.step(s, rng);
                 (reward, AnyState::CartPole(next))
             }
+            (AnyTask::Logged(task), AnyState::Finite(s)) => {
+                let (reward, next) = Task::<f32, D>::step(task, s, rng);
+                (reward, AnyState::Finite(next))
+            }
             // A state of another kind of task: restart.
             _ => (0.0, self.initial_state(rng)),
         }
@@ -141,6 +156,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
             (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
             (AnyTask::Own(task), AnyState::Finite(s)) => task.features(s),
             (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
+            (AnyTask::Logged(task), AnyState::Finite(s)) => task.features(s),
             _ => SVector::zeros(),
         }
     }

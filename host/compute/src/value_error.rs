@@ -100,7 +100,7 @@ pub fn errors(
 ) -> Result<ValueErrors, Error> {
     let mut rng = Rng::new(seed);
     if let Some(own) = sweep.task.own() {
-        let arrays = own.arrays().ok_or(Error::Empty { parameter: "task" })?;
+        let arrays = own.mrps().map_err(|_| Error::Empty { parameter: "task" })?;
         let one = rng.below(arrays.count() as u32) as usize;
         return errors_on::<OWN, OWN>(sweep, predictor, &arrays.task(one)?, &mut rng);
     }

@@ -8,9 +8,9 @@ use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, measurements, panels};
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
-use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::formats::{safetensors, tasks};
 use ictd::model_file;
 use ictd::page::RunPage;
 use ictd::run::records::{RunDirectory, RunFiles};
@@ -161,6 +161,12 @@ fn archive(bytes: &[u8]) {
     }
     let _ = open().and_then(|mut archive| SeedLog::from_npz(&mut archive));
     let _ = open().and_then(|mut archive| Trajectory::from_npz(&mut archive));
+    if let Ok(own) = open().and_then(|mut archive| tasks::read(&mut archive)) {
+        let stored = tasks::to_bytes(own.read().expect("it was read")).expect("memory is writable");
+        let again = Npz::new(Path::new(FILE), Cursor::new(stored));
+        let again = again.and_then(|mut archive| tasks::read(&mut archive)).expect("it is read");
+        assert_eq!(again.name(), own.name());
+    }
 }
 
 /// Parameters.

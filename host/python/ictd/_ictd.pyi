@@ -256,7 +256,7 @@ class Task:
 
 @final
 class Batches:
-    def __new__(cls, settings: list[tuple[str, str]], tasks: list[Task] | None, seed: int) -> Batches: ...
+    def __new__(cls, settings: list[tuple[str, str]], tasks: bytes | None, seed: int) -> Batches: ...
     @property
     def number(self) -> int: ...
     @property
@@ -267,7 +267,7 @@ class Batches:
 
 @final
 class Contexts:
-    def __new__(cls, settings: list[tuple[str, str]], tasks: list[Task] | None, count: int, seed: int) -> Contexts: ...
+    def __new__(cls, settings: list[tuple[str, str]], tasks: bytes | None, count: int, seed: int) -> Contexts: ...
     @property
     def gamma(self) -> float: ...
     def arrays(self) -> tuple[Array, Array, Array]: ...
@@ -278,7 +278,7 @@ def train(
     seeds: list[int],
     threads: int,
     on_log: Callable[[int, dict[str, float]], object] | None,
-    tasks: list[Task] | None,
+    tasks: bytes | None,
     folder: str | PathLike[str] | None,
 ) -> list[dict[str, Any]]: ...
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import tasks as of_tasks
-from ._ictd import Contexts, Model, Task
+from ._ictd import Contexts, Model
 
 __all__ = ["Verdict", "judge"]
 
@@ -48,7 +48,7 @@ def judge(
     function: Model | ValueFunction,
     recipe: Mapping[str, Any] | None = None,
     *,
-    tasks: Sequence[Task] | None = None,
+    tasks: of_tasks.OwnTasks | None = None,
     contexts: int = 200,
     lengths: Sequence[int] | None = None,
     seed: int = 0,
@@ -59,7 +59,7 @@ def judge(
     the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as for
     `ictd.train`; `layers` (1 to 4) is the number of iterations compared. lengths: the context lengths of the errors.
     """
-    found = Contexts(of_tasks.settings(recipe), list(tasks) if tasks is not None else None, contexts, seed)
+    found = Contexts(of_tasks.settings(recipe), None if tasks is None else of_tasks.content_of(tasks), contexts, seed)
     phi, reward, query = found.arrays()
     (count, m, d), n = query.shape, reward.shape[1]
     if isinstance(function, Model):

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _ictd
+from .tasks import OwnTasks, content_of
 from .tasks import settings as _settings
 
 __all__ = ["SeedRun", "load_run", "table", "train"]
@@ -49,7 +50,7 @@ def train(
     recipe: Mapping[str, Any] | None = None,
     seeds: Iterable[int] = (0,),
     *,
-    tasks: Sequence[_ictd.Task] | None = None,
+    tasks: OwnTasks | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -59,7 +60,9 @@ def train(
 
     recipe: the options of the command line's `train` by name (`{"layers": 1, "batch_size": 32}`; a range is a pair, several
     tasks are a list); the defaults are the paper's main experiment. tasks: your own, each drawn with the same probability,
-    which decide `dim` and `gamma`; `{"task": "FILE.npz"}` reads them from a file. folder: keeps the run in a folder named
+    which decide `dim` and `gamma`, or logged transitions, `{"phi": (n, d), "reward": (n,), "terminal": (n,), ...}` with the
+    names and meanings of `Model.values`, and `task`, (n,), if there are several; `{"task": "FILE.npz"}` reads either from
+    a file. folder: keeps the run in a folder named
     after its recipe, like the command line's `--out`; resumes a run that has begun, and reads finished seeds. progress:
     a line on stderr. threads: by default one for each processor; results do not depend on it. on_log: called with a seed
     and its metrics at each point of its log, from other threads; an exception in it ends the run, and so does Ctrl-C, with
@@ -70,7 +73,7 @@ def train(
     seeds = list(seeds)
     each = dict(_settings(recipe)).get("tasks", "4000")
     told = _Progress(each, len(set(seeds)), on_log) if progress else on_log
-    own = list(tasks) if tasks is not None else None
+    own = None if tasks is None else content_of(tasks)
     found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
     if isinstance(told, _Progress):
         told.finish()

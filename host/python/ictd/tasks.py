@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._ictd import Batches, Task
 
-__all__ = ["Batch", "batch", "batches", "load", "prompts", "save"]
+__all__ = ["Batch", "OwnTasks", "batch", "batches", "load", "prompts", "save"]
+
+#: Tasks of your own, or the arrays of a file of tasks or of logged transitions by their names.
+OwnTasks: TypeAlias = Sequence[Task] | Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +41,13 @@ class Batch:
 
 
 def batches(
-    seed: int = 0, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None, start: int = 0
+    seed: int = 0, recipe: Mapping[str, Any] | None = None, *, tasks: OwnTasks | None = None, start: int = 0
 ) -> Iterator[Batch]:
     """The batches that `ictd.train(recipe, [seed])` trains on, in order and without end, from number `start`.
 
     recipe, tasks: as for `ictd.train`. `ValueError` names the setting that cannot be used.
     """
-    stream = Batches(settings(recipe), list(tasks) if tasks is not None else None, seed)
+    stream = Batches(settings(recipe), None if tasks is None else content_of(tasks), seed)
     n, gamma = stream.context_length, stream.gamma
 
     def all_of_them() -> Iterator[Batch]:
@@ -58,7 +62,7 @@ def batches(
 
 
 def batch(
-    seed: int, number: int, recipe: Mapping[str, Any] | None = None, *, tasks: Sequence[Task] | None = None
+    seed: int, number: int, recipe: Mapping[str, Any] | None = None, *, tasks: OwnTasks | None = None
 ) -> Batch:
     """One batch of `batches`. Earlier batches are drawn, too: use an iterator for many."""
     return next(batches(seed, recipe, tasks=tasks, start=number))
@@ -79,17 +83,30 @@ def prompts(phi: ArrayLike, reward: ArrayLike, query: ArrayLike, gamma: float) -
     return z
 
 
-def save(path: str | os.PathLike[str], tasks: Sequence[Task]) -> None:
-    """Writes tasks with equal numbers of states and features to an .npz file, for the command line's `--task FILE.npz`."""
-    parts = ("p", "reward", "phi", "p0", "terminal")
-    if not tasks:
-        raise ValueError("tasks: none; expected at least one")
-    for at, task in enumerate(tasks):
-        if (task.phi.shape, task.gamma) != (tasks[0].phi.shape, tasks[0].gamma):
-            raise ValueError(f"tasks[{at}]: {task!r}; expected the shapes and gamma of tasks[0], {tasks[0]!r}")
-    arrays: dict[str, Any] = {name: np.stack([getattr(task, name) for task in tasks]) for name in parts}
+def save(path: str | os.PathLike[str], tasks: OwnTasks) -> None:
+    """Writes tasks with equal numbers of states and features, or a log, for the command line's `--task FILE.npz`."""
+    content = content_of(tasks)
     with open(path, "wb") as file:
-        np.savez(file, gamma=np.float64(tasks[0].gamma), **arrays)
+        file.write(content)
+
+
+def content_of(tasks: OwnTasks) -> bytes:
+    """The content of an .npz file with these tasks."""
+    if isinstance(tasks, Mapping):
+        arrays: dict[str, Any] = {name: np.asarray(array) for name, array in tasks.items()}
+    else:
+        tasks = list(tasks)
+        if not tasks:
+            raise ValueError("tasks: none; expected at least one")
+        for at, task in enumerate(tasks):
+            if (task.phi.shape, task.gamma) != (tasks[0].phi.shape, tasks[0].gamma):
+                raise ValueError(f"tasks[{at}]: {task!r}; expected the shapes and gamma of tasks[0], {tasks[0]!r}")
+        parts = ("p", "reward", "phi", "p0", "terminal")
+        arrays = {name: np.stack([getattr(task, name) for task in tasks]) for name in parts}
+        arrays["gamma"] = np.float64(tasks[0].gamma)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
 
 
 def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:

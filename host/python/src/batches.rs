@@ -3,7 +3,6 @@
 use crate::arithmetic;
 use crate::array::shaped;
 use crate::error::python;
-use crate::task::Task;
 use crate::train::{Settings, recipe};
 use compute::capacity::OWN;
 use compute::recipe::{InvalidSetting, LossKind, Recipe};
@@ -14,6 +13,7 @@ use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{Task as _, TaskDistribution as _};
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -87,7 +87,7 @@ impl BatchStream {
             batch.features.extend(task.features(*state).iter().take(dim));
         }
         batch.values = vec![f32::NAN; states.len()];
-        // CartPole's true values are not known.
+        // The true values of CartPole and of a log are not known.
         let _ = task.true_values(gamma, &states, &mut batch.values);
         Ok(batch)
     }
@@ -110,7 +110,7 @@ type ThreeArrays<'py> =
 #[pymethods]
 impl Batches {
     #[new]
-    fn new(settings: Settings, tasks: Option<Vec<Py<Task>>>, seed: u64) -> PyResult<Self> {
+    fn new(settings: Settings, tasks: Option<PyBackedBytes>, seed: u64) -> PyResult<Self> {
         arithmetic::check()?;
         let recipe = recipe(&settings, tasks)?;
         let Recipe { dim, context_length, gamma, .. } = recipe;

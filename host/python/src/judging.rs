@@ -3,13 +3,13 @@
 use crate::arithmetic;
 use crate::array::{numbers, refused, shaped, tuple};
 use crate::error::python;
-use crate::task::Task;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
 use compute::bridge::{JudgedContext, contexts, judge};
 use ictd::error::WithContext as _;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 /// The largest number of contexts.
@@ -56,7 +56,7 @@ impl Contexts {
     fn new(
         py: Python<'_>,
         settings: Settings,
-        tasks: Option<Vec<Py<Task>>>,
+        tasks: Option<PyBackedBytes>,
         count: usize,
         seed: u64,
     ) -> PyResult<Self> {

@@ -5,15 +5,18 @@ use crate::array::{numbers, refused};
 use crate::error::{argument, python};
 use crate::model::check_features;
 use compute::capacity::OWN;
-use compute::own_tasks::{OwnTasks, TaskArrays};
+use compute::own_tasks::OwnTasks;
 use ictd::error::WithContext as _;
-use ictd::formats::tasks::GivenArrays;
+use ictd::formats::npz::Npz;
+use ictd::formats::tasks::{GivenArrays, read};
 use ictd::formats::{Array, Data};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution as _, TaskSpec};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
+use std::io::Cursor;
+use std::path::Path;
 
 /// The largest number of values in a trajectory: a gibibyte.
 const MOST: usize = 1 << 27;
@@ -43,7 +46,7 @@ type Reduced<'py> = (
 impl Task {
     fn of_arrays(given: GivenArrays) -> PyResult<Self> {
         let own = given.tasks().map_err(argument)?;
-        let arrays = own.read().map_err(|e| python(e.into()))?;
+        let arrays = own.mrps().map_err(|e| python(e.into()))?;
         if arrays.count() != 1 {
             return Err(refused("p", format!("{} tasks; expected one, (m, m)", arrays.count())));
         }
@@ -57,36 +60,13 @@ impl Task {
     }
 }
 
-/// Returns tasks in the form of a recipe.
+/// Returns the tasks of an `.npz` file with this content.
 ///
 /// # Errors
-/// `ValueError` for a task that does not fit the first one.
-pub(crate) fn own(tasks: &[Py<Task>]) -> PyResult<OwnTasks> {
-    let Some(first) = tasks.first().map(Py::get) else {
-        return Err(refused("tasks", "none; expected at least one"));
-    };
-    let (states, dim, gamma) = (first.mrp.states(), first.d, first.gamma);
-    let mut all = TaskArrays { states, dim, gamma: Some(gamma), ..TaskArrays::default() };
-    for (at, task) in tasks.iter().map(Py::get).enumerate() {
-        let found = (task.mrp.states(), task.d, task.gamma);
-        if found != (states, dim, gamma) {
-            let text = |(m, d, gamma)| format!("{m} states, {d} features, gamma {gamma}");
-            let expected = text((states, dim, gamma));
-            let name = format!("tasks[{at}]");
-            return Err(refused(
-                &name,
-                format!("{}; expected {expected}, as tasks[0]", text(found)),
-            ));
-        }
-        all.p0.extend(&task.mrp.initial().as_slice()[..states]);
-        all.reward.extend(&task.mrp.reward().as_slice()[..states]);
-        (0..states).for_each(|s| all.p.extend(&task.mrp.transition_from(s).as_slice()[..states]));
-        task.mrp.feature_map()[..states]
-            .iter()
-            .for_each(|phi| all.phi.extend(&phi.as_slice()[..dim]));
-        all.terminal.extend(task.terminals());
-    }
-    OwnTasks::new(all).map_err(|e| refused("tasks", e))
+/// `ValueError` for an array that does not define tasks.
+pub(crate) fn own(file: &[u8]) -> PyResult<OwnTasks> {
+    let open = Npz::new(Path::new("tasks"), Cursor::new(file));
+    open.and_then(|mut npz| read(&mut npz)).map_err(python)
 }
 
 #[pymethods]

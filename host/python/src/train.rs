@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::array::refused;
 use crate::error::python;
-use crate::task::{Task, own};
+use crate::task::own;
 use compute::log::METRICS;
 use compute::{Checkpoint, InvalidSetting, LogPoint, Observer, Recipe, SeedRun, Stopped, Trainer};
 use ictd::Error;
@@ -16,6 +16,7 @@ use ictd::train::options::Seeds;
 use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +75,7 @@ fn invalid(e: InvalidSetting) -> PyErr {
 ///
 /// # Errors
 /// `ValueError` naming the setting.
-pub(crate) fn recipe(settings: &Settings, tasks: Option<Vec<Py<Task>>>) -> PyResult<Recipe> {
+pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
     let recipe = match tasks {
@@ -99,7 +100,7 @@ pub(crate) fn train<'py>(
     seeds: Vec<u64>,
     threads: usize,
     on_log: Option<Py<PyAny>>,
-    tasks: Option<Vec<Py<Task>>>,
+    tasks: Option<PyBackedBytes>,
     folder: Option<PathBuf>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     // Threads inherit this one's floating-point mode.

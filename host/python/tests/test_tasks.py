@@ -95,7 +95,7 @@ def test_arrays_that_are_no_task_are_named(given, message):
 
 def test_tasks_that_do_not_fit_are_named():
     a, b = ictd.Task(p=np.eye(2), reward=[0, 1]), ictd.Task(p=np.eye(3), reward=[0, 1, 0])
-    with pytest.raises(ValueError, match=r"tasks\[1\]: 3 states.*as tasks\[0\]"):
+    with pytest.raises(ValueError, match=r"tasks\[1\]: <ictd.Task states=3.*of tasks\[0\]"):
         ictd.train(tasks=[a, b])
     with pytest.raises(ValueError, match="tasks: none"):
         ictd.train(tasks=[])
@@ -195,3 +195,73 @@ def test_tasks_pickle():
         again = pickle.loads(pickle.dumps(task))
         assert again.sample(50)[0].tobytes() == task.sample(50)[0].tobytes()
         assert again.value.tobytes() == task.value.tobytes() and repr(again) == repr(task)
+
+
+def logged(task=None, n=400):
+    """A log of Boyan's chain: the arrays of a file."""
+    phi, reward = (task or ictd.Task("boyan", seed=2)).sample(n)
+    return {"phi": phi, "reward": reward, "gamma": 0.9}
+
+
+def test_a_log_gives_the_command_lines_digest(program, tmp_path):
+    recipe, log = {"tasks": 30, "context_length": 20, "batch_size": 16}, logged()
+    np.savez(tmp_path / "log.npz", **log)
+    command = [program, "train", "--task", tmp_path / "log.npz", "--tasks", "30", "--context-length", "20"]
+    subprocess.run([*command, "--batch-size", "16", "--out", tmp_path / "out"], check=True, capture_output=True)
+    (folder,) = {path.parent.parent for path in tmp_path.rglob("seed_0/data.npz")}
+    digest = ictd.load_run(folder)[0].digest
+    (run,) = ictd.train(recipe, tasks=log)
+    assert run.digest == digest and np.isfinite(run.metrics["loss"]).all() and np.isnan(run.metrics["msve"]).all()
+    # From the open file, from the run's own copy, as next features, and in a folder.
+    with np.load(folder / "tasks.npz") as file:
+        assert ictd.train(recipe, tasks=file)[0].digest == digest
+    phi = log["phi"]
+    follows = {"phi": phi[:-1], "phi_next": phi[1:], "reward": log["reward"], "gamma": 0.9}
+    assert ictd.train(recipe, tasks=follows, folder=tmp_path / "again")[0].digest == digest
+    assert [path.name for path in (tmp_path / "again").iterdir()] == [folder.name]
+
+
+def test_the_arrays_of_tasks_are_the_tasks(tmp_path):
+    tasks = walks(3)
+    ictd.tasks.save(tmp_path / "walks.npz", tasks)
+    with np.load(tmp_path / "walks.npz") as file:
+        assert ictd.train({"tasks": 4}, tasks=file)[0].digest == ictd.train({"tasks": 4}, tasks=tasks)[0].digest
+
+
+def test_batches_of_a_log_are_windows_of_it():
+    rng = np.random.default_rng(1)
+    episode = np.repeat(np.arange(1, 41), 30)
+    log = {"phi": np.stack([episode, np.arange(1200.0)], axis=1), "reward": rng.normal(size=1200)}
+    log["terminal"] = np.arange(1200) % 30 == 29
+    log["end"] = np.arange(1200) % 120 == 119
+    log["terminal"][log["end"]] = False
+    recipe = {"context_length": 20, "batch_size": 40}
+    for batch in itertools.islice(ictd.tasks.batches(3, recipe, tasks=log), 40):
+        inside = batch.phi[:, 0] > 0
+        rows = batch.phi[inside, 1].astype(int)
+        # Rows follow each other, with a state of zeros after each terminated episode, and no window has a cut.
+        assert (np.diff(rows) == 1).all() and np.isnan(batch.value).all()
+        left = rows[:-1] if inside[-1] else rows
+        assert not log["end"][left].any() and (~inside).sum() == log["terminal"][left].sum()
+
+
+@pytest.mark.parametrize(
+    "given, recipe, message",
+    [
+        ({}, {"context_length": 400}, "task: log-.*: task 0 has at most 400 transitions in a row; expected 465"),
+        ({}, {"loss": "true_value"}, "loss: "),
+        ({}, {"loss": "monte-carlo"}, "loss: monte-carlo: the values of logged transitions are not known"),
+        ({"rewards": [1]}, {}, "array `rewards`: unknown"),
+        ({"reward": np.ones((3, 3))}, {}, r"tasks: array `reward`: float64 of shape \(3, 3\); expected \(401,\)"),
+        ({"terminal": np.full(401, 2)}, {}, "array `terminal`: 2 in row 0; expected 0 or 1"),
+        ({"phi": [[np.nan, 1]] * 401}, {}, "array `phi`: NaN in row 0"),
+    ],
+)
+def test_a_log_that_cannot_be_trained_on_is_named(given, recipe, message):
+    with pytest.raises(ValueError, match=message):
+        ictd.train(recipe, tasks={**logged(), **given})
+
+
+def test_nobody_is_judged_on_a_log():
+    with pytest.raises(ValueError, match="a task whose true values are known"):
+        ictd.judge(ictd.Model.td0(4), tasks=logged())

@@ -8,6 +8,7 @@ use crate::formats::tasks;
 use crate::run::config;
 use clap::Arg;
 use clap::parser::ValueSource;
+use compute::own_tasks::OwnTasks;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -69,6 +70,7 @@ pub fn insert_text(
     let known = command.as_ref().and_then(|name| root.find_subcommand(name));
     let known = known.into_iter().chain([&root]).flat_map(clap::Command::get_arguments);
     let known: Vec<_> = known.collect();
+    let is_digest = |own: &str| OwnTasks::named(own).is_some_and(|own| own.source().0.is_none());
     // All options of the file, and only those that are not typed.
     let (mut all, mut added) = (Vec::new(), Vec::new());
     for (name, value) in &table {
@@ -80,7 +82,7 @@ pub fn insert_text(
                 each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
             }
             // The tasks of a run are next to its config.
-            Value::String(own) if name == "task" && own.starts_with("own-") => {
+            Value::String(own) if name == "task" && is_digest(own) => {
                 let file = files::parent(path).join(tasks::FILE_NAME);
                 vec![format!("--task={}#{own}", file.display()).into()]
             }

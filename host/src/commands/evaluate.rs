@@ -157,6 +157,7 @@ impl Evaluate {
             ..default
         };
         let recipe = tasks::load(recipe, None)?;
+        recipe.task.own().map(OwnTasks::mrps).transpose()?;
         check_dimension(estimator, recipe.dim, "the tasks")?;
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
         let verdict = session.on_threads(1, || {

@@ -205,6 +205,7 @@ impl Demo {
         let recipe =
             Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
         let Recipe { task, dim, gamma, .. } = tasks::load(recipe, None)?;
+        task.own().map(OwnTasks::mrps).transpose()?;
         Ok(Demo { task, dim, gamma, ..self.clone() })
     }
 

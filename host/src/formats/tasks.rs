@@ -10,13 +10,18 @@
 //! | `gamma` | one number, optional | the discount |
 //!
 //! m and d are at most 64. All tasks share an array that has no axis of tasks.
+//!
+//! A file without `p` has logged transitions, in the arrays `phi`, `reward`, `phi_next`, `terminal` and `end` of
+//! [`super::trajectory`]. Its array `task`, (n), optional, names the task of each row, and `gamma` may be there, too.
 
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
-use super::trajectory::numbers;
+use super::trajectory::{Trajectory, numbers};
 use crate::error::{Error, Problem};
 use crate::files;
-use compute::own_tasks::{OwnTasks, TaskArrays};
+use compute::estimator::EpisodeEnd;
+use compute::logged::Log;
+use compute::own_tasks::{Misfit, OwnData, OwnTasks, TaskArrays};
 use compute::recipe::Recipe;
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -94,16 +99,6 @@ impl GivenArrays {
             return Err(Problem::array("terminal", reason, "0 or 1 for each state"));
         }
         let terminal: Vec<bool> = terminal.into_iter().map(|x| x == 1.0).collect();
-        let gamma = match self.gamma {
-            None => None,
-            Some(array) => match numbers("gamma", &array)?[..] {
-                [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Some(first),
-                _ => {
-                    let expected = "one discount for all tasks (or none, and --gamma-range)";
-                    return Err(Problem::array("gamma", array.describe(), expected));
-                }
-            },
-        };
         let has_starts = self.p0.is_some();
         let mut arrays = TaskArrays {
             states: m,
@@ -113,7 +108,7 @@ impl GivenArrays {
             phi: fill("phi", self.phi, &[m, dim], &|at| f64::from(at / m == at % m))?,
             p0: fill("p0", self.p0, &[m], &none)?,
             terminal,
-            gamma,
+            gamma: discount(self.gamma)?,
         };
         if !has_starts {
             for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1)))
@@ -122,12 +117,33 @@ impl GivenArrays {
                 start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
             }
         }
-        OwnTasks::new(arrays).map_err(|e| Problem::array(e.array, e.reason, e.expected))
+        OwnTasks::new(arrays).map_err(misfit)
+    }
+}
+
+fn misfit(e: Misfit) -> Problem {
+    Problem::array(e.array, e.reason, e.expected)
+}
+
+/// Returns the discount of all tasks.
+fn discount(array: Option<Array>) -> Result<Option<f64>, Problem> {
+    let Some(array) = array else { return Ok(None) };
+    match numbers("gamma", &array)?[..] {
+        [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(Some(first)),
+        _ => {
+            let expected = "one discount for all tasks (or none, and --gamma-range)";
+            Err(Problem::array("gamma", array.describe(), expected))
+        }
     }
 }
 
 /// Reads tasks. Returns [`Error::File`], naming the array, its shape and the expected one.
 pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
+    let names = npz.names();
+    let has = |name: &str| names.iter().any(|found| found == name);
+    if has("phi") && !has("p") {
+        return read_log(npz);
+    }
     npz.refuse_unknown(&["p", "reward", "phi", "p0", "terminal", "gamma"])?;
     let given = GivenArrays {
         p: Some(npz.array("p")?),
@@ -140,29 +156,62 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     given.tasks().map_err(|problem| problem.in_file(npz.file()))
 }
 
+fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
+    npz.refuse_unknown(&["phi", "reward", "phi_next", "terminal", "end", "task", "gamma"])?;
+    let gamma = npz.optional_array("gamma")?;
+    let (Trajectory { transitions, .. }, task) = Trajectory::with_tasks(npz)?;
+    let log = || {
+        // A run writes all features twice, in a file that it can read again.
+        if transitions.phi_next.len() > MOST {
+            let reason = format!("{} numbers", transitions.phi_next.len());
+            return Err(Problem::array("phi", reason, format!("at most {MOST}")));
+        }
+        Log::new(transitions, &task, discount(gamma)?).map_err(misfit)
+    };
+    log().map(OwnTasks::from).map_err(|problem| problem.in_file(npz.file()))
+}
+
 /// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].
-pub fn to_bytes(tasks: &TaskArrays) -> std::io::Result<Vec<u8>> {
-    let (count, m, d) = (tasks.count(), tasks.states, tasks.dim);
+pub fn to_bytes(tasks: &OwnData) -> std::io::Result<Vec<u8>> {
     let array = |shape: &[usize], numbers: &[f64]| Array {
         shape: shape.to_vec(),
         data: Data::F64(numbers.to_vec()),
     };
-    let terminal = tasks.terminal.iter().map(|end| (*end).into()).collect();
-    let mut arrays = vec![
-        ("p", array(&[count, m, m], &tasks.p)),
-        ("reward", array(&[count, m], &tasks.reward)),
-        ("phi", array(&[count, m, d], &tasks.phi)),
-        ("p0", array(&[count, m], &tasks.p0)),
-        ("terminal", Array { shape: vec![count, m], data: Data::I64(terminal) }),
-    ];
-    arrays.extend(tasks.gamma.map(|gamma| ("gamma", array(&[], &[gamma]))));
+    let mut arrays = match tasks {
+        OwnData::Mrps(tasks) => {
+            let (count, m, d) = (tasks.count(), tasks.states, tasks.dim);
+            let terminal = Data::I64(tasks.terminal.iter().map(|end| (*end).into()).collect());
+            vec![
+                ("p", array(&[count, m, m], &tasks.p)),
+                ("reward", array(&[count, m], &tasks.reward)),
+                ("phi", array(&[count, m, d], &tasks.phi)),
+                ("p0", array(&[count, m], &tasks.p0)),
+                ("terminal", Array { shape: vec![count, m], data: terminal }),
+            ]
+        }
+        OwnData::Log(log) => {
+            let t = log.transitions();
+            let (n, d) = (t.len(), t.d);
+            let phi = t.from.iter().flat_map(|row| &t.phi[row * d..][..d]).copied();
+            let marked = |as_| t.marks.iter().map(move |mark| f64::from(u8::from(*mark == as_)));
+            vec![
+                ("phi", array(&[n, d], &phi.collect::<Vec<_>>())),
+                ("reward", array(&[n], &t.reward)),
+                ("phi_next", array(&[n, d], &t.phi_next)),
+                ("terminal", array(&[n], &marked(EpisodeEnd::Terminal).collect::<Vec<_>>())),
+                ("end", array(&[n], &marked(EpisodeEnd::End).collect::<Vec<_>>())),
+                ("task", array(&[n], log.task())),
+            ]
+        }
+    };
+    arrays.extend(tasks.gamma().map(|gamma| ("gamma", array(&[], &[gamma]))));
     npz::to_bytes(&arrays.iter().map(|(name, array)| (*name, array)).collect::<Vec<_>>())
 }
 
 /// Returns a recipe with the tasks that it names by a file, or by their digest in the folder of its run.
 /// Errors: [`Error::File`], also for other tasks than it names; [`Error::Option`] if it is not a recipe for them.
 pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
-    let Some(own) = recipe.task.own().filter(|own| own.arrays().is_none()) else {
+    let Some(own) = recipe.task.own().filter(|own| own.read().is_err()) else {
         return Ok(recipe);
     };
     let (named, expected) = own.source();
@@ -177,7 +226,8 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         _ => files::read(&file, files::limits::TABLE),
     };
     let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
-    let tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
+    let mut tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
+    tasks.place = file.display().to_string();
     if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
         let reason =
             format!("its tasks have changed: they are {}; expected {expected}", tasks.name());

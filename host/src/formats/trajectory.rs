@@ -113,10 +113,16 @@ impl Trajectory {
     /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end", "rho"])?;
+        Ok(Self::with_tasks(npz)?.0)
+    }
+
+    /// Reads the arrays of an `.npz` file, and `task`, (n), which names the task of each row; empty without it. An episode ends
+    /// where the task changes. Returns the errors of [`Trajectory::from_npz`], but none for other arrays.
+    pub fn with_tasks<R: Read + Seek>(npz: &mut Npz<R>) -> Result<(Self, Vec<f64>), Error> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
         let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);
-        let rho = npz.optional_array("rho")?;
+        let (rho, task) = (npz.optional_array("rho")?, npz.optional_array("task")?);
         let read = || {
             let phi = features("phi", &phi)?;
             let optional = |name, array: Option<Array>| {
@@ -133,11 +139,14 @@ impl Trajectory {
             let (phi_next, query) = (optional("phi_next", phi_next)?, optional("query", query)?);
             let n = phi.rows();
             let (terminal, end) = (marked("terminal", terminal, n)?, marked("end", end, n)?);
-            let marks: Vec<_> = (terminal.into_iter().zip(end))
-                .map(|marked| match marked {
+            let task = task.map(|of| column("task", &of, n..=n, f64::is_finite, "finite numbers"));
+            let task = task.transpose()?.unwrap_or_default();
+            let changes = |row: usize| task.get(row + 1).is_some_and(|next| *next != task[row]);
+            let marks: Vec<_> = (terminal.into_iter().zip(end).enumerate())
+                .map(|(row, marked)| match marked {
                     (true, _) => EpisodeEnd::Terminal,
-                    (false, true) => EpisodeEnd::End,
-                    (false, false) => EpisodeEnd::Continues,
+                    (false, end) if end || changes(row) => EpisodeEnd::End,
+                    (false, _) => EpisodeEnd::Continues,
                 })
                 .collect();
             let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
@@ -151,9 +160,9 @@ impl Trajectory {
                 let expected = format!("{n}, the rows of `phi`");
                 return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
             }
-            assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)
+            Ok((assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)?, task))
         };
-        read().map_err(|problem| problem.in_file(npz.file()))
+        read().map_err(|problem: Problem| problem.in_file(npz.file()))
     }
 }
 

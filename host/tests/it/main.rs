@@ -17,6 +17,7 @@ mod gait;
 mod interchange;
 #[cfg(unix)]
 mod left_out;
+mod logged;
 #[cfg(unix)]
 mod one_way_out;
 mod open_questions;

@@ -42,6 +42,7 @@ const OF_MODELS: &[&str] = &[
     "evaluate --data features.csv --model",
     "predict rows.csv --model",
     "evaluate --data",
+    "train --tasks 1 --out . --task",
     "compare data.csv",
 ];
 const OF_CONFIGS: &[&str] =

@@ -7,6 +7,7 @@ mod drift;
 mod explained;
 mod judge;
 mod level;
+mod logged;
 mod options;
 mod predictor;
 mod tasks;
