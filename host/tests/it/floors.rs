@@ -13,7 +13,6 @@ const HOST: &[&str] = &[
     "error",
     "formats",
     "model_file",
-    "digests",
     "run",
     "exit",
     "train",
