@@ -124,7 +124,9 @@ where
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::from_mrp(task)?);
         let at = Place { lane, alpha, context, states };
-        Ok((network.comparison(&at)?, msve(&mut network.clone(), &at, task)?))
+        let mut of_lane = network.clone();
+        of_lane.parameters_mut().numbers_mut().for_each(|x| *x = S::splat(x.lane(lane)));
+        Ok((network.comparison(&at)?, msve(&mut of_lane, &at, task)?))
     }
 }
 
@@ -182,40 +184,52 @@ fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     Matrices { p: row_major(p), q: row_major(q), element }
 }
 
-/// Returns the mean squared value error of a lane's network on the states of a task.
+/// Returns the mean squared value error of a network, whose lanes have equal parameters, on the states of a task.
 fn msve<S: Scalar<Element = f32>, const D: usize, const M: usize>(
     network: &mut impl Network<S>,
-    Place { lane, context, states, .. }: &Place<D, M>,
+    Place { context, states, .. }: &Place<D, M>,
     task: &Mrp<f32, D, M>,
 ) -> Result<f64, Error> {
     let v = task.true_value(context.gamma())?;
-    let (mut v_hat, dim) = (SVector::<f32, M>::zeros(), context.dim());
+    let dim = context.dim();
     let features: Vec<f32> =
         (0..=context.context_len()).flat_map(|j| context.phi(j)).copied().collect();
-    for (to, phi) in v_hat.iter_mut().zip(states.features()) {
-        let phi = &phi.as_slice()[..dim];
-        *to = value(network, *lane, &features, context.rewards(), context.gamma(), phi)?;
-    }
+    let queries: Vec<f32> =
+        states.features().iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
+    let v_hat = values(network, dim, &features, context.rewards(), context.gamma(), &queries)?;
+    let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
     Ok(states.squared_difference(&v_hat, &v).into())
 }
 
-/// Returns a lane's value of features phi, (d), in the context of the transitions between the rows of `features`, (n + 1, d).
-/// Returns [`Error::Empty`] without a transition and [`Error::OutOfRange`] unless each has one reward.
-pub fn value<S: Scalar<Element = f32>>(
+/// Returns the values of queries, (m, dim), in the context of the transitions between the rows of `features`, (n + 1, dim). All
+/// lanes of the network have equal parameters: each takes a query of its own. Returns [`Error::Empty`] without a transition
+/// and [`Error::OutOfRange`] unless each has one reward.
+pub fn values<S: Scalar<Element = f32>>(
     network: &mut impl Network<S>,
-    lane: usize,
+    dim: usize,
     features: &[f32],
     rewards: &[f32],
     gamma: f32,
-    phi: &[f32],
-) -> Result<f32, Error> {
+    queries: &[f32],
+) -> Result<Vec<f32>, Error> {
+    let (context_len, splat) = (rewards.len(), |x: &f32| S::splat(*x));
     // The query follows the context; a window needs one more state, which is not read.
-    let splat = |x: &f32| S::splat(*x);
-    let features: Vec<S> = features.iter().chain(phi).chain(phi).map(splat).collect();
-    let context_len = rewards.len();
     let rewards: Vec<S> = rewards.iter().chain(&[0.0, 0.0]).map(splat).collect();
-    let windows = Windows::new(phi.len(), &features, &rewards, context_len, S::splat(gamma))?;
-    Ok(network.value(&windows.window(0)).lane(lane))
+    let mut features: Vec<S> = features.iter().map(splat).collect();
+    let (context, mut values) = (features.len(), Vec::new());
+    for queries in queries.chunks(S::LANES * dim.max(1)) {
+        let lanes = queries.len() / dim.max(1);
+        features.truncate(context);
+        for i in 0..2 * dim {
+            let mut of_lanes = S::ZERO;
+            (0..lanes).for_each(|lane| of_lanes.set_lane(lane, queries[lane * dim + i % dim]));
+            features.push(of_lanes);
+        }
+        let windows = Windows::new(dim, &features, &rewards, context_len, S::splat(gamma))?;
+        let v = network.value(&windows.window(0));
+        values.extend((0..lanes).map(|lane| v.lane(lane)));
+    }
+    Ok(values)
 }
 
 impl<S, const D: usize, const K: usize> Measured<S, D, K> for LinearNetwork<S, Vec<S>>

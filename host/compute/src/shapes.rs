@@ -13,19 +13,19 @@ use ictd_core::training::{
 
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
-/// Returns an RNN's value of features phi in a context ([`group::value`]); missing parameters are 0.
-pub fn rnn_value(
+/// Returns an RNN's values of queries in a context ([`group::values`]); missing parameters are 0.
+pub fn rnn_values(
     input: LayerInput,
     parameters: &[f32],
     features: &[f32],
     rewards: &[f32],
     gamma: f32,
-    phi: &[f32],
-) -> Result<f32, Error> {
+    queries: &[f32],
+) -> Result<Vec<f32>, Error> {
     let mut network = Rnn::<Lanes8>::zeros(input);
     let numbers = network.parameters_mut().numbers_mut();
     numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
-    group::value(&mut network, 0, features, rewards, gamma, phi)
+    group::values(&mut network, RNN_DIM, features, rewards, gamma, queries)
 }
 
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns

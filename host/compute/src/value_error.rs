@@ -5,7 +5,7 @@ use crate::construction::Construction;
 use crate::estimator::Estimator;
 use crate::explained::AlgorithmStep;
 use crate::recipe::{RnnInput, TaskMixture};
-use crate::shapes::rnn_value;
+use crate::shapes::rnn_values;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{
@@ -79,11 +79,9 @@ impl ValuePredictor<'_> {
                 let features: Vec<_> =
                     features.flat_map(|phi| single(&phi.as_slice()[..dim])).collect();
                 let rewards: Vec<_> = trajectory.iter().map(|t| t.reward as f32).collect();
-                let (input, gamma) = (*input, gamma as f32);
-                let value = |phi: &[f64]| {
-                    rnn_value(input, parameters, &features, &rewards, gamma, &single(phi))
-                };
-                states.chunks_exact(dim).map(|phi| value(phi).map(f64::from)).collect()
+                let (gamma, states) = (gamma as f32, single(states));
+                let values = rnn_values(*input, parameters, &features, &rewards, gamma, &states)?;
+                Ok(values.into_iter().map(f64::from).collect())
             }
         }
     }
