@@ -152,7 +152,8 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     limits: [S; 2],
     /// Everything else is a distance from here: the median of the first three samples, or the level that the signal moved to.
     anchor: S,
-    retention: f32,
+    /// The growth of the factor of all sums: 1 over the context's retention.
+    growth: f32,
     horizons: [Belief; H],
     bands: [Band; H],
     /// The next sample, whose errors are the surprise.
@@ -209,7 +210,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     const EMPTY: Self = Predictor {
         limits: [S::ZERO; 2],
         anchor: S::ZERO,
-        retention: 0.0,
+        growth: 0.0,
         horizons: [Belief::new(1.0); H],
         bands: [Band::NEW; H],
         next: Belief::new(1.0),
@@ -244,7 +245,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             self.horizons[h].length = horizons[h];
             h += 1;
         }
-        self.retention = 1.0 - 1.0 / MEMORY.max(HORIZONS * longest);
+        let memory = MEMORY.max(HORIZONS * longest);
+        self.growth = memory / (memory - 1.0);
     }
 
     /// Returns the predictor with limits of what the sensor can measure: samples outside of them are never taken.
@@ -308,6 +310,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         self.answer([mean; H].map(|mean| Prediction { mean, ..Self::NOTHING }), 0.0, status)
     }
 
+    /// The turns of a rotation: two for each horizon and for the next sample, and at least TURNS.
+    const TURNS: u32 = if H < 4 { 10 } else { 2 * H as u32 + 2 };
     const NOTHING: Prediction<S> =
         Prediction { mean: S::ZERO, low: S::ZERO, high: S::ZERO, known: false };
 
@@ -351,31 +355,34 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let share = Features::share(self.taken);
         self.signal.observe(value, share);
         let phi = self.signal.of_td();
-        if moved {
+        let halves = if moved {
             self.td.begin();
+            false
         } else {
-            self.td.observe(self.retention, &before.of_td(), value - before.slow, &phi);
-        }
+            self.td.observe(self.growth, &before.of_td(), value - before.slow, &phi)
+        };
         if self.missing == 0.0 {
             self.autoregression.learn(&before.of_autoregression(), value - before.mean);
         }
         self.refresh(share);
-        let (taken, follows, retention) = (self.taken, !moved, self.retention);
-        let moment = Moment { value, taken, follows, retention };
+        self.next.autoregression = self.autoregression.weights;
+        let (taken, follows, factor) = (self.taken, !moved, self.td.factor);
+        let moment = Moment { value, taken, follows, factor, halves };
         let pad = RESOLUTION * self.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
         let (signal, phi) = (&self.signal, self.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
         let observe = |h: usize, belief: &mut Belief| {
-            let td = signal.slow + (1.0 - belief.gamma() * (1.0 - SLOW)) * dot(&belief.td, &phi);
+            let gamma = belief.gamma();
+            let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean + dot(&belief.autoregression, &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
-            belief.observe(moment, experts, h == turn / 2)
+            (gamma, belief.observe(moment, gamma, experts, h == turn / 2))
         };
         let mut predictions = [Self::NOTHING; H];
         let horizons = self.horizons.iter_mut().zip(&mut self.bands).zip(&mut predictions);
         for (h, ((belief, band), out)) in horizons.enumerate() {
-            let [mean, delta] = observe(h, belief);
-            let [low, high] = band.observe(belief.length, delta, self.seen, pad);
+            let (gamma, [mean, delta]) = observe(h, belief);
+            let [low, high] = band.observe(belief.length, gamma, delta, self.seen, pad);
             let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
             out.mean = at(mean);
             out.known = self.seen >= SEEN * belief.length;
@@ -395,8 +402,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             let infinity = S::from_f64(f64::INFINITY);
             (prediction.low, prediction.high) = (-infinity, infinity);
         }
-        let recent = surprise::share(self.surprise.recent(depth));
-        Outlook { predictions, depth, surprise: surprise::share(depth), recent, status }
+        let surprise = surprise::share(depth);
+        Outlook { predictions, depth, surprise, recent: self.surprise.recent(surprise), status }
     }
 
     /// Forgets everything but the horizons and the limits.
@@ -411,8 +418,14 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// Computes the weights of the horizon whose turn it is: TD's with one sample, the others' with the next. The newest value
     /// has this share of the mean.
     fn refresh(&mut self, share: f32) {
-        self.turn = (self.turn + 1) % (2 * H as u32 + 2);
-        let belief = self.horizons.get_mut(self.turn as usize / 2).unwrap_or(&mut self.next);
+        self.turn =
+            (self.turn + 1) % if self.seen < 128.0 { 2 * H as u32 + 2 } else { Self::TURNS };
+        let h = self.turn as usize / 2;
+        let belief = match self.horizons.get_mut(h) {
+            Some(belief) => belief,
+            None if h == H => &mut self.next,
+            None => return,
+        };
         let gamma = belief.gamma();
         if self.turn % 2 == 1 {
             belief.autoregression = self.autoregression.of_discount(gamma);

@@ -146,7 +146,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         check(&horizons)?;
         let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
         let limits = checked_limits(low, high)?;
-        let turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
+        let turn = stored.integer(4) as u32 % Self::TURNS;
         let (mut state, mut finite) = (Reader { rest: stored.rest }, anchor.is_finite());
         while state.rest.len() > CHECKSUM {
             finite &= state.number::<f32>().is_finite();

@@ -48,25 +48,42 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
-    /// Takes a value after `count` others, and returns how deep in the tail it lies: -ln of the share of larger values,
-    /// as if the tail were exponential.
-    fn observe(&mut self, y: f32, count: f32, memory: f32) -> f32 {
-        if count == 0.0 {
-            self.start = y;
-        }
-        let rate = 1.0 / smaller(count + 1.0, memory);
-        let (beyond, step) = (y - self.start, smaller(8.0 * rate, 0.3) * self.excess);
+    /// Takes a value, and returns by how many mean excesses it exceeds the start.
+    fn observe(&mut self, y: f32, steps: Steps) -> f32 {
+        let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
-            let depth = TAIL_DEPTH + DEEPER * beyond / self.excess;
-            self.start += (1.0 - TAIL) * step;
-            self.excess += smaller(2.0 / TAIL * rate, 0.2)
-                * (smaller(beyond, LARGEST * self.excess) - self.excess);
-            depth
+            self.start += (1.0 - TAIL) * (steps.start * excess);
+            self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
         } else {
-            self.start -= TAIL * step;
-            TAIL_DEPTH + beyond / (1.5 * self.excess)
+            self.start -= TAIL * steps.start * excess;
         }
+        beyond / excess
     }
+}
+
+/// By which shares of the mean excess a tail's start moves, and of the difference the mean excess.
+#[derive(Clone, Copy)]
+struct Steps {
+    start: f32,
+    excess: f32,
+}
+
+impl Steps {
+    /// Returns the steps of a memory of 1 / `rate` samples.
+    fn of(rate: f32) -> Self {
+        Steps { start: smaller(8.0 * rate, 0.3), excess: smaller(2.0 / TAIL * rate, 0.2) }
+    }
+}
+
+/// Returns how deep in the tail a value lies: -ln of the share of larger values, as if the tail were exponential.
+fn depth(excesses: f32) -> f32 {
+    TAIL_DEPTH + if excesses > 0.0 { DEEPER } else { 1.0 / 1.5 } * excesses
+}
+
+/// Returns about ln x of a normal number, apart from a constant: linear between powers of two. A tail needs no more.
+fn logarithm(x: f32) -> f32 {
+    const UNIT: f32 = core::f32::consts::LN_2 / (1 << f32::MANTISSA_DIGITS - 1) as f32;
+    UNIT * x.to_bits() as i32 as f32
 }
 
 /// The depths of the thresholds whose alarm rates are one in 100, 1,000 and 10,000 samples.
@@ -127,7 +144,7 @@ pub(super) struct Surprise {
     run: f32,
     change: f32,
     thresholds: Thresholds,
-    /// The largest depth in the previous block of samples, that in the present block, and the number of samples in it.
+    /// The largest surprise in the previous block of samples, that in the present block, and the number of samples in it.
     before: f32,
     block: f32,
     in_block: f32,
@@ -154,7 +171,7 @@ impl Surprise {
         level: 0.0,
         variance: 0.0,
         tails: [[Tail::NEW; 2]; 5],
-        deepest: [Tail { start: 3.0, excess: 1.0 }; 2],
+        deepest: [Tail { start: 0.6, excess: 0.9 }; 2],
         run_tail: Tail::NEW,
         run: 0.0,
         change: 0.0,
@@ -167,9 +184,10 @@ impl Surprise {
 
     /// Takes a sample, and returns how surprising it and those before it were, as a depth.
     pub(super) fn observe(&mut self, seen: Observed) -> f32 {
-        let (count, rate) = (self.count, 1.0 / (self.count + 1.0));
+        let count = self.count;
         self.count = smaller(count + 1.0, super::MOST);
-        let slow = larger(rate, 1.0 / SHORT);
+        let short = 1.0 / smaller(count + 1.0, SHORT);
+        let long = if count < SHORT { short } else { 1.0 / smaller(count + 1.0, LONG) };
         let mut error = seen.value - seen.expected;
         let largest = LARGEST_ERROR * LARGEST_ERROR * self.usual;
         if count > 20.0 && self.usual > TINY && error * error > largest {
@@ -177,38 +195,43 @@ impl Surprise {
         }
         let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
-        self.square += larger(RECENT_SQUARE, rate) * (square - self.square);
+        self.square += larger(RECENT_SQUARE, short) * (square - self.square);
         let largest = if count > 20.0 { 100.0 * self.usual + f32::MIN_POSITIVE } else { f32::MAX };
-        self.usual += slow * (smaller(square, largest) - self.usual);
+        self.usual += short * (smaller(square, largest) - self.usual);
         // What lies below may be rounding.
         let rounding = 1e-7 * seen.size;
         let floor = 1e-8 * self.usual + rounding * rounding + f32::MIN_POSITIVE;
-        let size = Real::ln(self.square + floor);
-        // The 1e-6 bounds ln(mean^2) from below, relative to the mean square.
-        let mean = Real::ln(self.mean * self.mean + 1e-6 * (self.square + floor));
+        let square = self.square + floor;
+        let size = logarithm(square);
+        // The 1e-6 bounds mean^2 from below, relative to the mean square.
+        let mean = logarithm(self.mean * self.mean + 1e-6 * square);
         let distance = seen.value - self.level;
         if !seen.held_back {
-            self.level += slow * distance;
+            self.level += short * distance;
             let distance = seen.value - self.level;
-            self.variance += slow * (distance * distance - self.variance);
+            self.variance += short * (distance * distance - self.variance);
         }
         let level = (seen.value - self.level) / Scalar::sqrt(self.variance + floor);
-        let mut deepest = [0.0_f32; 2];
+        let steps = [short, long].map(Steps::of);
+        let mut deepest = [f32::MIN; 2];
         for (tails, y) in self.tails.iter_mut().zip([mean, size, -size, level, -level]) {
-            for ((tail, memory), deepest) in tails.iter_mut().zip([SHORT, LONG]).zip(&mut deepest) {
-                *deepest = larger(*deepest, tail.observe(y, count, memory));
+            for ((tail, steps), deepest) in tails.iter_mut().zip(steps).zip(&mut deepest) {
+                if count == 0.0 {
+                    tail.start = y;
+                }
+                *deepest = larger(*deepest, tail.observe(y, steps));
             }
         }
-        let mut depth = f32::MAX;
-        for ((tail, memory), y) in self.deepest.iter_mut().zip([SHORT, LONG]).zip(deepest) {
-            depth = smaller(depth, tail.observe(y, count + 10.0, memory));
+        let mut excesses = f32::MAX;
+        for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(deepest) {
+            excesses = smaller(excesses, tail.observe(y, steps));
         }
-        let depth = larger(larger(depth, 0.0), self.run(seen, slow));
-        self.thresholds.observe(depth)
+        let run = self.run(seen, short, Steps::of(long));
+        self.thresholds.observe(larger(larger(depth(excesses), 0.0), run))
     }
 
     /// Returns how deep the run of unchanged samples is.
-    fn run(&mut self, seen: Observed, slow: f32) -> f32 {
+    fn run(&mut self, seen: Observed, short: f32, steps: Steps) -> f32 {
         let change = (seen.value - seen.last).abs();
         if seen.held_back {
             self.run = 0.0;
@@ -218,20 +241,20 @@ impl Surprise {
             self.run = 0.0;
             let usual =
                 if self.change > 0.0 { smaller(change, 10.0 * self.change) } else { change };
-            self.change += larger(slow, 0.02) * (usual - self.change);
+            self.change += larger(short, 0.02) * (usual - self.change);
         }
         self.run_tail.excess = larger(self.run_tail.excess, RUN_EXCESS);
         // The logarithm of a usual run counts as 0.
         let length = if self.run > RUN { Real::ln(self.run / RUN) } else { 0.0 };
-        let depth = self.run_tail.observe(length, self.count - 1.0, LONG);
-        if self.run > RUN && self.count > 100.0 { depth } else { 0.0 }
+        let excesses = self.run_tail.observe(length, steps);
+        if self.run > RUN && self.count > 100.0 { depth(excesses) } else { 0.0 }
     }
 
-    /// Returns the largest depth of the last 25 to 50 samples before this one, of this depth.
-    pub(super) fn recent(&mut self, depth: f32) -> f32 {
+    /// Returns the largest surprise of the last 25 to 50 samples before this one, of this surprise.
+    pub(super) fn recent(&mut self, surprise: f32) -> f32 {
         let recent = larger(self.before, self.block);
         self.in_block += 1.0;
-        self.block = larger(self.block, depth);
+        self.block = larger(self.block, surprise);
         if self.in_block >= RECENT {
             (self.before, self.block, self.in_block) = (self.block, 0.0, 0.0);
         }
