@@ -419,7 +419,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// has this share of the mean.
     fn refresh(&mut self, share: f32) {
         self.turn =
-            (self.turn + 1) % if self.seen < 128.0 { 2 * H as u32 + 2 } else { Self::TURNS };
+            (self.turn + 1) % if self.seen < 64.0 { 2 * H as u32 + 2 } else { Self::TURNS };
         let h = self.turn as usize / 2;
         let belief = match self.horizons.get_mut(h) {
             Some(belief) => belief,

@@ -52,10 +52,10 @@ impl Tail {
     fn observe(&mut self, y: f32, steps: Steps) -> f32 {
         let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
-            self.start += (1.0 - TAIL) * (steps.start * excess);
+            self.start += steps.up * excess;
             self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
         } else {
-            self.start -= TAIL * steps.start * excess;
+            self.start -= steps.down * excess;
         }
         beyond / excess
     }
@@ -64,14 +64,17 @@ impl Tail {
 /// By which shares of the mean excess a tail's start moves, and of the difference the mean excess.
 #[derive(Clone, Copy)]
 struct Steps {
-    start: f32,
+    up: f32,
+    down: f32,
     excess: f32,
 }
 
 impl Steps {
     /// Returns the steps of a memory of 1 / `rate` samples.
     fn of(rate: f32) -> Self {
-        Steps { start: smaller(8.0 * rate, 0.3), excess: smaller(2.0 / TAIL * rate, 0.2) }
+        let start = smaller(8.0 * rate, 0.3);
+        let excess = smaller(2.0 / TAIL * rate, 0.2);
+        Steps { up: (1.0 - TAIL) * start, down: TAIL * start, excess }
     }
 }
 
