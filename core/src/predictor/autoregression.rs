@@ -107,6 +107,12 @@ impl Autoregression {
         }
     }
 
+    /// Returns by which share of a value's error the predicted value before it, of the same variance, is to be revised.
+    pub(super) fn revision(&self) -> f32 {
+        let [of_last, ..] = self.weights;
+        of_last / (1.0 + of_last * of_last)
+    }
+
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:
     /// those of the last value, if the discounted recursion is not stable.
     pub(super) fn of_discount(&self, gamma: f32) -> [f32; M] {

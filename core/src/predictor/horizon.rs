@@ -50,6 +50,8 @@ pub(super) struct Moment {
     /// The factor of all sums, and true if they are to be halved.
     pub(super) factor: f32,
     pub(super) halves: bool,
+    /// True if the value is a prediction in the place of a sample.
+    pub(super) imputed: bool,
 }
 
 /// One prediction, and how much each expert is believed.
@@ -108,7 +110,9 @@ impl Belief {
         let reward = (1.0 - gamma) * x;
         let memory = larger(MEAN_SAMPLES, MEAN_HORIZONS * self.length);
         let mean_before = self.mean;
-        self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
+        if !moment.imputed {
+            self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
+        }
         let u = experts.map(|value| value - self.mean);
         if moment.follows {
             let delta = reward + gamma * self.mean - mean_before;

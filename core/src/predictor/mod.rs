@@ -333,6 +333,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             _ => 0.0,
         };
         let mut value = last;
+        let after_gap = self.missing > 0.0;
         match (status, y) {
             (SampleStatus::Taken, Some(y)) => (value, self.missing) = (y, 0.0),
             (SampleStatus::Moved, Some(y)) => {
@@ -351,8 +352,12 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             self.taken = smaller(self.taken + 1.0, MOST);
         }
         let moved = status == SampleStatus::Moved;
+        if after_gap && status == SampleStatus::Taken {
+            self.signal.revise(self.autoregression.revision() * (value - expected));
+        }
         let before = self.signal;
-        let share = Features::share(self.taken);
+        let imputed = self.missing > 0.0;
+        let share = if imputed { 0.0 } else { Features::share(self.taken) };
         self.signal.observe(value, share);
         let phi = self.signal.of_td();
         let halves = if moved {
@@ -361,13 +366,13 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         } else {
             self.td.observe(self.growth, &before.of_td(), value - before.slow, &phi)
         };
-        if self.missing == 0.0 {
+        if !imputed {
             self.autoregression.learn(&before.of_autoregression(), value - before.mean);
         }
         self.refresh(share);
         self.next.autoregression = self.autoregression.weights;
         let (taken, follows, factor) = (self.taken, !moved, self.td.factor);
-        let moment = Moment { value, taken, follows, factor, halves };
+        let moment = Moment { value, taken, follows, factor, halves, imputed };
         let pad = RESOLUTION * self.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
         let (signal, phi) = (&self.signal, self.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
@@ -419,7 +424,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// has this share of the mean.
     fn refresh(&mut self, share: f32) {
         self.turn =
-            (self.turn + 1) % if self.seen < 64.0 { 2 * H as u32 + 2 } else { Self::TURNS };
+            (self.turn + 1) % if self.seen < 128.0 { 2 * H as u32 + 2 } else { Self::TURNS };
         let h = self.turn as usize / 2;
         let belief = match self.horizons.get_mut(h) {
             Some(belief) => belief,

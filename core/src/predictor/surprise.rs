@@ -103,9 +103,13 @@ impl Thresholds {
     /// Takes a depth, and returns it as it has been: -ln of the share of deeper ones.
     fn observe(&mut self, depth: f32) -> f32 {
         let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
-        let (mut found, mut from, mut says) = (None, TAIL_DEPTH, TAIL_DEPTH);
-        let mut share = TAIL;
-        for (threshold, least) in self.0.iter_mut().zip([1.3, 2.3, 3.3]) {
+        const SHARES: [f32; 3] = [TAIL * TAIL, TAIL * TAIL * TAIL, TAIL * TAIL * TAIL * TAIL];
+        const SAYS: [f32; 3] = [TAIL_DEPTH, 2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH];
+        const LEAST: [f32; 3] = [1.3 * TAIL_DEPTH, 2.3 * TAIL_DEPTH, 3.3 * TAIL_DEPTH];
+        let (mut found, mut from) = (None, TAIL_DEPTH);
+        for (((threshold, share), says), least) in
+            self.0.iter_mut().zip(SHARES).zip(SAYS).zip(LEAST)
+        {
             let to = larger(*threshold, from + 0.05);
             if found.is_none() && depth <= to {
                 found = Some(if depth > from {
@@ -114,15 +118,15 @@ impl Thresholds {
                     depth
                 });
             }
-            (from, says, share) = (to, says + TAIL_DEPTH, share * TAIL);
+            from = to;
             if depth > *threshold {
                 *threshold += (1.0 - share) * (depth - *threshold).clamp(LEAST_RISE, RISES);
             } else {
                 *threshold -= share * RISES;
             }
-            *threshold = larger(*threshold, least * TAIL_DEPTH);
+            *threshold = larger(*threshold, least);
         }
-        found.unwrap_or(says + (depth - from))
+        found.unwrap_or(4.0 * TAIL_DEPTH + (depth - from))
     }
 }
 
