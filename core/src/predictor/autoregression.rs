@@ -6,7 +6,7 @@ use super::larger;
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
-const RETENTION: f32 = 0.998;
+const RETENTION: f32 = 0.9985;
 /// The inverse begins as INVERSE times the identity, and its trace does not grow beyond the limit.
 const INVERSE: f32 = 10.0;
 const LIMIT: f32 = 1e5;
@@ -26,7 +26,7 @@ pub(super) struct Autoregression {
     /// In squared units, over `factor`, which grows as the past is forgotten: the rows of the lower triangle.
     inverse: [f32; M * (M + 1) / 2],
     factor: f32,
-    pub(super) weights: [f32; M],
+    weights: [f32; M],
     /// The deviation of the first samples, or more; 0 until it is known.
     unit: f32,
     count: f32,
@@ -111,6 +111,11 @@ impl Autoregression {
     pub(super) fn revision(&self) -> f32 {
         let [of_last, ..] = self.weights;
         of_last / (1.0 + of_last * of_last)
+    }
+
+    /// Returns the weights of the features that say the next value, as a distance from the mean.
+    pub(super) fn of_next(&self) -> [f32; M] {
+        self.weights
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:

@@ -70,6 +70,8 @@ const ROUNDING: usize = 2;
 /// taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
+/// Few horizons have their turns more often for this many samples.
+const START: f32 = 128.0;
 /// Squares of larger samples would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
@@ -170,7 +172,7 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     seen: f32,
     taken: f32,
     missing: f32,
-    /// Whose weights were computed last: twice the horizon, or H for the next sample, and 1 if they were not TD's.
+    /// Counts the samples of two rounds of turns: TD's weights have one in two rounds, the others' and the shares one in each.
     turn: u32,
 }
 
@@ -310,8 +312,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         self.answer([mean; H].map(|mean| Prediction { mean, ..Self::NOTHING }), 0.0, status)
     }
 
-    /// The turns of a rotation: two for each horizon and for the next sample, and at least TURNS.
-    const TURNS: u32 = if H < 4 { 10 } else { 2 * H as u32 + 2 };
+    /// The samples in which each horizon and the next sample have a turn: few horizons have it as seldom as four.
+    const TURNS: usize = if H < 4 { 5 } else { H + 1 };
     const NOTHING: Prediction<S> =
         Prediction { mean: S::ZERO, low: S::ZERO, high: S::ZERO, known: false };
 
@@ -370,7 +372,6 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             self.autoregression.learn(&before.of_autoregression(), value - before.mean);
         }
         self.refresh(share);
-        self.next.autoregression = self.autoregression.weights;
         let (taken, follows, factor) = (self.taken, !moved, self.td.factor);
         let moment = Moment { value, taken, follows, factor, halves, imputed };
         let pad = RESOLUTION * self.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
@@ -381,7 +382,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean + dot(&belief.autoregression, &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
-            (gamma, belief.observe(moment, gamma, experts, h == turn / 2))
+            (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
         };
         let mut predictions = [Self::NOTHING; H];
         let horizons = self.horizons.iter_mut().zip(&mut self.bands).zip(&mut predictions);
@@ -420,22 +421,21 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         self.limits = limits;
     }
 
-    /// Computes the weights of the horizon whose turn it is: TD's with one sample, the others' with the next. The newest value
-    /// has this share of the mean.
+    /// Computes weights anew: the autoregression's of one horizon, and with every other sample TD's of one. The newest value has
+    /// this share of the mean.
     fn refresh(&mut self, share: f32) {
-        self.turn =
-            (self.turn + 1) % if self.seen < 128.0 { 2 * H as u32 + 2 } else { Self::TURNS };
-        let h = self.turn as usize / 2;
-        let belief = match self.horizons.get_mut(h) {
-            Some(belief) => belief,
-            None if h == H => &mut self.next,
-            None => return,
-        };
-        let gamma = belief.gamma();
-        if self.turn % 2 == 1 {
-            belief.autoregression = self.autoregression.of_discount(gamma);
-        } else if let Some(read) = self.td.value_function(gamma, share) {
-            belief.td = read;
+        let turns = if self.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
+        self.turn = (self.turn + 1) % turns as u32;
+        self.next.autoregression = self.autoregression.of_next();
+        let turn = self.turn as usize;
+        if let Some(belief) = self.horizons.get_mut(turn % Self::TURNS) {
+            belief.autoregression = self.autoregression.of_discount(belief.gamma());
+        }
+        if turn % 2 == 0 && turn / 2 <= H {
+            let belief = self.horizons.get_mut(turn / 2).unwrap_or(&mut self.next);
+            if let Some(read) = self.td.value_function(belief.gamma(), share) {
+                belief.td = read;
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, StoredError};
 use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
@@ -72,7 +72,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
-    /// | 4 | 1 | format version: 2 |
+    /// | 4 | 1 | format version: 3 |
     /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
     /// | 6 | 2 | H, the horizons |
     /// | 8 | 4 | how many bytes there are in all |
@@ -146,7 +146,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         check(&horizons)?;
         let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
         let limits = checked_limits(low, high)?;
-        let turn = stored.integer(4) as u32 % Self::TURNS;
+        let turn = stored.integer(4) as u32 % (2 * Self::TURNS as u32);
         let (mut state, mut finite) = (Reader { rest: stored.rest }, anchor.is_finite());
         while state.rest.len() > CHECKSUM {
             finite &= state.number::<f32>().is_finite();
