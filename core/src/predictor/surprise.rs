@@ -3,9 +3,11 @@
 use super::{State, larger, smaller};
 use crate::scalar::{Real, Scalar};
 
-/// How much the newest error counts among the recent ones, in their mean and in their mean square.
+/// How much the newest error counts among the recent ones, in their mean and in their two mean squares.
 const RECENT_MEAN: f32 = 0.03;
-const RECENT_SQUARE: f32 = 0.1;
+const RECENT_SQUARES: [f32; 2] = [0.1, 0.03];
+/// How much the other statistics that lie in their tails count beside the deepest.
+const OTHERS: f32 = 0.6;
 /// The memories, in samples, of the usual values: of the tails, short and long, and of the levels. The smaller depth counts.
 const SHORT: f32 = 500.0;
 const LONG: f32 = 8000.0;
@@ -24,7 +26,9 @@ const DEEPER: f32 = 1.1;
 const UNCHANGED: f32 = 0.01;
 /// Runs of RUN unchanged samples are usual in any signal; the mean excess of the logarithm of longer runs has a lower bound.
 const RUN: f32 = 8.0;
-const RUN_EXCESS: f32 = 0.15;
+const RUN_EXCESS: f32 = 0.25;
+/// Runs are remembered four times as long as the rest.
+const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
 /// A threshold rises by at most this much with each sample beyond it.
@@ -132,19 +136,20 @@ impl Thresholds {
 
 /// The errors of a signal's next value, and its level.
 ///
-/// The mean of the recent errors, their mean square, its inverse (a sensor may be too quiet), and the level on either side
-/// are compared with their usual values, each by its tail. The deepest of them is compared with its own tail, and so is the length
-/// of a run of unchanged samples: a sensor may be stuck. [`Thresholds`] turn the result into a rate of false alarms.
+/// The mean of the recent errors, their mean squares over a short and a longer time, the inverse of the first (a sensor may be too
+/// quiet), and the level on either side are compared with their usual values, each by its tail. The deepest of them, and a part of
+/// the others, is compared with its own tail, and so is the length of a run of unchanged samples: a sensor may be stuck.
+/// [`Thresholds`] turn the result into a rate of false alarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {
     mean: f32,
-    square: f32,
+    squares: [f32; 2],
     /// The usual squared error, over a longer time.
     usual: f32,
     level: f32,
     variance: f32,
     /// With a short and with a long memory.
-    tails: [[Tail; 2]; 5],
+    tails: [[Tail; 2]; 6],
     deepest: [Tail; 2],
     run_tail: Tail,
     /// The unchanged samples in a row, and the usual change.
@@ -173,11 +178,11 @@ pub(super) struct Observed {
 impl Surprise {
     pub(super) const NEW: Self = Surprise {
         mean: 0.0,
-        square: 0.0,
+        squares: [0.0; 2],
         usual: 0.0,
         level: 0.0,
         variance: 0.0,
-        tails: [[Tail::NEW; 2]; 5],
+        tails: [[Tail::NEW; 2]; 6],
         deepest: [Tail { start: 0.6, excess: 0.9 }; 2],
         run_tail: Tail::NEW,
         run: 0.0,
@@ -202,16 +207,18 @@ impl Surprise {
         }
         let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
-        self.square += larger(RECENT_SQUARE, short) * (square - self.square);
+        for (recent, rate) in self.squares.iter_mut().zip(RECENT_SQUARES) {
+            *recent += larger(rate, short) * (square - *recent);
+        }
         let largest = if count > 20.0 { 100.0 * self.usual + f32::MIN_POSITIVE } else { f32::MAX };
         self.usual += short * (smaller(square, largest) - self.usual);
         // What lies below may be rounding.
         let rounding = 1e-7 * seen.size;
         let floor = 1e-8 * self.usual + rounding * rounding + f32::MIN_POSITIVE;
-        let square = self.square + floor;
-        let size = logarithm(square);
+        let squares = self.squares.map(|square| square + floor);
+        let [size, of_longer] = squares.map(logarithm);
         // The 1e-6 bounds mean^2 from below, relative to the mean square.
-        let mean = logarithm(self.mean * self.mean + 1e-6 * square);
+        let mean = logarithm(self.mean * self.mean + 1e-6 * squares[0]);
         let distance = seen.value - self.level;
         if !seen.held_back {
             self.level += short * distance;
@@ -220,25 +227,32 @@ impl Surprise {
         }
         let level = (seen.value - self.level) / Scalar::sqrt(self.variance + floor);
         let steps = [short, long].map(Steps::of);
-        let mut deepest = [f32::MIN; 2];
-        for (tails, y) in self.tails.iter_mut().zip([mean, size, -size, level, -level]) {
-            for ((tail, steps), deepest) in tails.iter_mut().zip(steps).zip(&mut deepest) {
+        let (mut deepest, mut sums) = ([f32::MIN; 2], [0.0; 2]);
+        let statistics = [mean, size, of_longer, -size, level, -level];
+        for (tails, y) in self.tails.iter_mut().zip(statistics) {
+            let into = deepest.iter_mut().zip(&mut sums);
+            for ((tail, steps), (deepest, sum)) in tails.iter_mut().zip(steps).zip(into) {
                 if count == 0.0 {
                     tail.start = y;
                 }
-                *deepest = larger(*deepest, tail.observe(y, steps));
+                let excesses = tail.observe(y, steps);
+                *deepest = larger(*deepest, excesses);
+                if excesses > 0.0 {
+                    *sum += excesses;
+                }
             }
         }
         let mut excesses = f32::MAX;
-        for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(deepest) {
+        let together = deepest.into_iter().zip(sums).map(|(deepest, sum)| deepest + OTHERS * sum);
+        for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(together) {
             excesses = smaller(excesses, tail.observe(y, steps));
         }
-        let run = self.run(seen, short, Steps::of(long));
+        let run = self.run(seen, short, long);
         self.thresholds.observe(larger(larger(depth(excesses), 0.0), run))
     }
 
     /// Returns how deep the run of unchanged samples is.
-    fn run(&mut self, seen: Observed, short: f32, steps: Steps) -> f32 {
+    fn run(&mut self, seen: Observed, short: f32, long: f32) -> f32 {
         let change = (seen.value - seen.last).abs();
         if seen.held_back {
             self.run = 0.0;
@@ -251,9 +265,13 @@ impl Surprise {
             self.change += larger(short, 0.02) * (usual - self.change);
         }
         self.run_tail.excess = larger(self.run_tail.excess, RUN_EXCESS);
-        // The logarithm of a usual run counts as 0.
-        let length = if self.run > RUN { Real::ln(self.run / RUN) } else { 0.0 };
-        let excesses = self.run_tail.observe(length, steps);
+        // The logarithm of a usual run counts as 0. The samples of a run are one event: the later ones teach less.
+        let (mut length, mut rate) = (0.0, RUN_RATE * long);
+        if self.run > RUN {
+            length = Real::ln(self.run / RUN);
+            rate *= 2.0 * RUN / (RUN + self.run);
+        }
+        let excesses = self.run_tail.observe(length, Steps::of(rate));
         if self.run > RUN && self.count > 100.0 { depth(excesses) } else { 0.0 }
     }
 
@@ -286,8 +304,19 @@ impl State for Surprise {
             [start, excess].into_iter().for_each(&mut *visit);
         }
         thresholds.iter_mut().for_each(&mut *visit);
-        let Surprise { mean, square, usual, level, variance, run, change, .. } = self;
-        [mean, square, usual, level, variance, run, change].into_iter().for_each(&mut *visit);
+        let Surprise {
+            mean,
+            squares: [square, of_longer],
+            usual,
+            level,
+            variance,
+            run,
+            change,
+            ..
+        } = self;
+        [mean, square, of_longer, usual, level, variance, run, change]
+            .into_iter()
+            .for_each(&mut *visit);
         let Surprise { before, block, in_block, count, .. } = self;
         [before, block, in_block, count].into_iter().for_each(visit);
     }
