@@ -114,8 +114,8 @@ impl Autoregression {
     }
 
     /// Returns the weights of the features that say the next value, as a distance from the mean.
-    pub(super) fn of_next(&self) -> [f32; M] {
-        self.weights
+    pub(super) fn of_next(&self) -> &[f32; M] {
+        &self.weights
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:

@@ -10,8 +10,7 @@
 //! - **The band.** z_t = gamma z_{t-1} + delta_t adds up the same errors backwards, and so has the same variance as what
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
-use super::autoregression::LAST;
-use super::features::{D, M};
+use super::features::D;
 use super::{State, larger, smaller};
 use crate::scalar::Scalar;
 
@@ -61,8 +60,6 @@ pub(super) struct Belief {
     pub(super) length: f32,
     /// The weights of TD's value function.
     pub(super) td: [f32; D],
-    /// The weights of the autoregression's read.
-    pub(super) autoregression: [f32; M],
     /// The long-run mean of the signal: B.
     mean: f32,
     /// The experts' u, and P, of the sample before.
@@ -81,7 +78,6 @@ impl Belief {
         Belief {
             length,
             td: [0.0; D],
-            autoregression: LAST,
             mean: 0.0,
             differences: [0.0; K],
             predicted: 0.0,
@@ -237,9 +233,8 @@ impl Band {
             let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
             *high = larger(*high - step * beyond, 0.0);
         }
-        // Wider by the root of 1 + a; these are the first terms of its series, as a is at most a half.
-        let a = WIDER * length / memory;
-        let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
+        // Wider by about the root of 1 + a: a is at most a half.
+        let wider = deviation * (1.0 + 0.5 * WIDER * length / memory);
         let pad = pad + PAD * deviation;
         [*low * wider - pad, *high * wider + pad]
     }
@@ -247,8 +242,8 @@ impl Band {
 
 impl State for Belief {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Belief { td, autoregression, differences, traces, covariances, shares, .. } = self;
-        td.iter_mut().chain(autoregression).for_each(&mut *visit);
+        let Belief { td, differences, traces, covariances, shares, .. } = self;
+        td.iter_mut().for_each(&mut *visit);
         for of_experts in [differences, traces, covariances, shares] {
             of_experts.iter_mut().for_each(&mut *visit);
         }

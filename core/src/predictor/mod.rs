@@ -49,9 +49,9 @@ use crate::linalg::dot_arrays as dot;
 use crate::linalg::linear_system::epsilon;
 use crate::scalar::Real;
 use crate::value_function::clamp;
-use autoregression::Autoregression;
+use autoregression::{Autoregression, LAST};
 use core::mem::MaybeUninit;
-use features::{Features, SLOW};
+use features::{Features, M, SLOW};
 use gate::Gate;
 use horizon::{Band, Belief, Moment};
 use surprise::{Observed, Surprise};
@@ -165,6 +165,8 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     signal: Features,
     td: Td,
     autoregression: Autoregression,
+    /// The autoregression's weights for each horizon.
+    reads: [[f32; M]; H],
     surprise: Surprise,
     /// The second of the first three samples.
     second: f32,
@@ -220,6 +222,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         signal: Features::NEW,
         td: Td::NEW,
         autoregression: Autoregression::NEW,
+        reads: [LAST; H],
         surprise: Surprise::NEW,
         second: 0.0,
         seen: 0.0,
@@ -380,7 +383,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
-            let regression = signal.mean + dot(&belief.autoregression, &lags);
+            let regression = signal.mean
+                + dot(self.reads.get(h).unwrap_or(self.autoregression.of_next()), &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
             (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
         };
@@ -426,10 +430,10 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     fn refresh(&mut self, share: f32) {
         let turns = if self.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
         self.turn = (self.turn + 1) % turns as u32;
-        self.next.autoregression = self.autoregression.of_next();
         let turn = self.turn as usize;
-        if let Some(belief) = self.horizons.get_mut(turn % Self::TURNS) {
-            belief.autoregression = self.autoregression.of_discount(belief.gamma());
+        let h = turn % Self::TURNS;
+        if let (Some(read), Some(belief)) = (self.reads.get_mut(h), self.horizons.get(h)) {
+            *read = self.autoregression.of_discount(belief.gamma());
         }
         if turn % 2 == 0 && turn / 2 <= H {
             let belief = self.horizons.get_mut(turn / 2).unwrap_or(&mut self.next);

@@ -1,7 +1,7 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::autoregression::Autoregression;
-use super::features::Features;
+use super::features::{Features, M};
 use super::gate::Gate;
 use super::horizon::{Band, Belief};
 use super::surprise::Surprise;
@@ -25,6 +25,7 @@ macro_rules! each_number {
         $borrow!($self.signal).numbers($visit);
         $borrow!($self.td).numbers($visit);
         $borrow!($self.autoregression).numbers($visit);
+        $borrow!($self.reads).iter_mut().flatten().for_each(&mut *$visit);
         $borrow!($self.surprise).numbers($visit);
         for belief in &$($mut)? $self.horizons {
             $borrow!(*belief).numbers($visit);
@@ -56,7 +57,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let belief = size_of::<Belief>() - size_of::<f32>();
         let once = size_of::<Gate>() + size_of::<Td>() + size_of::<Autoregression>();
         let parts = once + size_of::<Features>() + size_of::<Surprise>();
-        let of_horizons = H * size_of::<Band>() + (H + 1) * belief;
+        let of_horizons = H * (size_of::<Band>() + 4 * M) + (H + 1) * belief;
         let own = 4 * (H + 5) + 3 * S::BYTES;
         HEADER + parts + of_horizons + own + CHECKSUM
     };

@@ -26,14 +26,14 @@ const DEEPER: f32 = 1.1;
 const UNCHANGED: f32 = 0.01;
 /// Runs of RUN unchanged samples are usual in any signal; the mean excess of the logarithm of longer runs has a lower bound.
 const RUN: f32 = 8.0;
-const RUN_EXCESS: f32 = 0.25;
+const RUN_EXCESS: f32 = 0.22;
 /// Runs are remembered four times as long as the rest.
 const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
 /// A threshold rises by at most this much with each sample beyond it.
 const RISES: f32 = 0.5;
-const LEAST_RISE: f32 = 0.02;
+const LEAST_RISE: f32 = 0.1;
 /// A larger surprise is searched in at least this many samples, and at most twice as many.
 const RECENT: f32 = 25.0;
 /// The largest number below 1.
@@ -52,7 +52,7 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
-    /// Takes a value, and returns by how many mean excesses it exceeds the start.
+    /// Takes a value, and returns by how much it exceeds the start.
     fn observe(&mut self, y: f32, steps: Steps) -> f32 {
         let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
@@ -61,7 +61,7 @@ impl Tail {
         } else {
             self.start -= steps.down * excess;
         }
-        beyond / excess
+        beyond
     }
 }
 
@@ -201,11 +201,12 @@ impl Surprise {
         let short = 1.0 / smaller(count + 1.0, SHORT);
         let long = if count < SHORT { short } else { 1.0 / smaller(count + 1.0, LONG) };
         let mut error = seen.value - seen.expected;
+        let mut square = error * error;
         let largest = LARGEST_ERROR * LARGEST_ERROR * self.usual;
-        if count > 20.0 && self.usual > TINY && error * error > largest {
+        if count > 20.0 && self.usual > TINY && square > largest {
             error = crate::value_function::clamp(error, Scalar::sqrt(largest));
+            square = largest;
         }
-        let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
         for (recent, rate) in self.squares.iter_mut().zip(RECENT_SQUARES) {
             *recent += larger(rate, short) * (square - *recent);
@@ -219,13 +220,13 @@ impl Surprise {
         let [size, of_longer] = squares.map(logarithm);
         // The 1e-6 bounds mean^2 from below, relative to the mean square.
         let mean = logarithm(self.mean * self.mean + 1e-6 * squares[0]);
-        let distance = seen.value - self.level;
+        let mut distance = seen.value - self.level;
         if !seen.held_back {
             self.level += short * distance;
-            let distance = seen.value - self.level;
+            distance = seen.value - self.level;
             self.variance += short * (distance * distance - self.variance);
         }
-        let level = (seen.value - self.level) / Scalar::sqrt(self.variance + floor);
+        let level = distance / Scalar::sqrt(self.variance + floor);
         let steps = [short, long].map(Steps::of);
         let (mut deepest, mut sums) = ([f32::MIN; 2], [0.0; 2]);
         let statistics = [mean, size, of_longer, -size, level, -level];
@@ -235,17 +236,22 @@ impl Surprise {
                 if count == 0.0 {
                     tail.start = y;
                 }
-                let excesses = tail.observe(y, steps);
-                *deepest = larger(*deepest, excesses);
-                if excesses > 0.0 {
+                let excess = tail.excess;
+                let beyond = tail.observe(y, steps);
+                let mut excesses = beyond;
+                // (Most values are in no tail, and the unit of their distance from it matters less than a division costs.)
+                if beyond > 0.0 {
+                    excesses = beyond / excess;
                     *sum += excesses;
                 }
+                *deepest = larger(*deepest, excesses);
             }
         }
         let mut excesses = f32::MAX;
         let together = deepest.into_iter().zip(sums).map(|(deepest, sum)| deepest + OTHERS * sum);
         for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(together) {
-            excesses = smaller(excesses, tail.observe(y, steps));
+            let excess = tail.excess;
+            excesses = smaller(excesses, tail.observe(y, steps) / excess);
         }
         let run = self.run(seen, short, long);
         self.thresholds.observe(larger(larger(depth(excesses), 0.0), run))
@@ -269,10 +275,11 @@ impl Surprise {
         let (mut length, mut rate) = (0.0, RUN_RATE * long);
         if self.run > RUN {
             length = Real::ln(self.run / RUN);
-            rate *= 2.0 * RUN / (RUN + self.run);
+            rate *= 3.0 * RUN / (2.0 * RUN + self.run);
         }
-        let excesses = self.run_tail.observe(length, Steps::of(rate));
-        if self.run > RUN && self.count > 100.0 { depth(excesses) } else { 0.0 }
+        let excess = self.run_tail.excess;
+        let beyond = self.run_tail.observe(length, Steps::of(rate));
+        if self.run > RUN && self.count > 100.0 { depth(beyond / excess) } else { 0.0 }
     }
 
     /// Returns the largest surprise of the last 25 to 50 samples before this one, of this surprise.
