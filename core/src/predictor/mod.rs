@@ -435,7 +435,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         if let (Some(read), Some(belief)) = (self.reads.get_mut(h), self.horizons.get(h)) {
             *read = self.autoregression.of_discount(belief.gamma());
         }
-        if turn % 2 == 0 && turn / 2 <= H {
+        if turn.is_multiple_of(2) && turn / 2 <= H {
             let belief = self.horizons.get_mut(turn / 2).unwrap_or(&mut self.next);
             if let Some(read) = self.td.value_function(belief.gamma(), share) {
                 belief.td = read;

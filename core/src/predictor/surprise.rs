@@ -31,7 +31,7 @@ const RUN_EXCESS: f32 = 0.22;
 const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
-/// A threshold rises by at most this much with each sample beyond it.
+/// A threshold rises by at most RISES with each sample beyond it, and by at least LEAST_RISE.
 const RISES: f32 = 0.5;
 const LEAST_RISE: f32 = 0.1;
 /// A larger surprise is searched in at least this many samples, and at most twice as many.
@@ -52,8 +52,8 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
-    /// Takes a value, and returns by how much it exceeds the start.
-    fn observe(&mut self, y: f32, steps: Steps) -> f32 {
+    /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
+    fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
         let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
             self.start += steps.up * excess;
@@ -61,7 +61,7 @@ impl Tail {
         } else {
             self.start -= steps.down * excess;
         }
-        beyond
+        (beyond, excess)
     }
 }
 
@@ -89,7 +89,7 @@ fn depth(excesses: f32) -> f32 {
 
 /// Returns about ln x of a normal number, apart from a constant: linear between powers of two. A tail needs no more.
 fn logarithm(x: f32) -> f32 {
-    const UNIT: f32 = core::f32::consts::LN_2 / (1 << f32::MANTISSA_DIGITS - 1) as f32;
+    const UNIT: f32 = core::f32::consts::LN_2 / (1 << (f32::MANTISSA_DIGITS - 1)) as f32;
     UNIT * x.to_bits() as i32 as f32
 }
 
@@ -236,8 +236,7 @@ impl Surprise {
                 if count == 0.0 {
                     tail.start = y;
                 }
-                let excess = tail.excess;
-                let beyond = tail.observe(y, steps);
+                let (beyond, excess) = tail.observe(y, steps);
                 let mut excesses = beyond;
                 // (Most values are in no tail, and the unit of their distance from it matters less than a division costs.)
                 if beyond > 0.0 {
@@ -250,8 +249,8 @@ impl Surprise {
         let mut excesses = f32::MAX;
         let together = deepest.into_iter().zip(sums).map(|(deepest, sum)| deepest + OTHERS * sum);
         for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(together) {
-            let excess = tail.excess;
-            excesses = smaller(excesses, tail.observe(y, steps) / excess);
+            let (beyond, excess) = tail.observe(y, steps);
+            excesses = smaller(excesses, beyond / excess);
         }
         let run = self.run(seen, short, long);
         self.thresholds.observe(larger(larger(depth(excesses), 0.0), run))
@@ -277,8 +276,7 @@ impl Surprise {
             length = Real::ln(self.run / RUN);
             rate *= 3.0 * RUN / (2.0 * RUN + self.run);
         }
-        let excess = self.run_tail.excess;
-        let beyond = self.run_tail.observe(length, Steps::of(rate));
+        let (beyond, excess) = self.run_tail.observe(length, Steps::of(rate));
         if self.run > RUN && self.count > 100.0 { depth(beyond / excess) } else { 0.0 }
     }
 
