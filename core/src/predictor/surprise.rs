@@ -26,7 +26,7 @@ const DEEPER: f32 = 1.1;
 const UNCHANGED: f32 = 0.01;
 /// Runs of RUN unchanged samples are usual in any signal; the mean excess of the logarithm of longer runs has a lower bound.
 const RUN: f32 = 8.0;
-const RUN_EXCESS: f32 = 0.22;
+const RUN_EXCESS: f32 = 0.25;
 /// Runs are remembered four times as long as the rest.
 const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
@@ -34,6 +34,8 @@ const KNEE: f32 = 3.0 * TAIL_DEPTH;
 /// A threshold rises by at most RISES with each sample beyond it, and by at least LEAST_RISE.
 const RISES: f32 = 0.5;
 const LEAST_RISE: f32 = 0.1;
+/// No alarm is given before this many samples.
+const BEGUN: f32 = 20.0;
 /// A larger surprise is searched in at least this many samples, and at most twice as many.
 const RECENT: f32 = 25.0;
 /// The largest number below 1.
@@ -253,7 +255,10 @@ impl Surprise {
             excesses = smaller(excesses, beyond / excess);
         }
         let run = self.run(seen, short, long);
-        self.thresholds.observe(larger(larger(depth(excesses), 0.0), run))
+        let depth = larger(larger(depth(excesses), 0.0), run);
+        // The tails of the first samples are not known.
+        let depth = if count < BEGUN { smaller(depth, 2.0 * TAIL_DEPTH) } else { depth };
+        self.thresholds.observe(depth)
     }
 
     /// Returns how deep the run of unchanged samples is.
