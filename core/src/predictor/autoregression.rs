@@ -6,7 +6,7 @@ use super::larger;
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
-const RETENTION: f32 = 0.998;
+const RETENTION: f32 = 0.9985;
 /// The inverse begins as INVERSE times the identity, and its trace does not grow beyond the limit.
 const INVERSE: f32 = 10.0;
 const LIMIT: f32 = 1e5;
@@ -23,8 +23,9 @@ pub(super) const LAST: [f32; M] = [1.0, 0.0, 0.0, 0.0, 0.0];
 /// x_{t+1} = w_0 x_t + w_1 x_{t-1} + w_2 x_{t-2} + w_3 f_t + w_4 a_t, with a fast and a slow average, all as distances from the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Autoregression {
-    /// In squared units: the rows of the lower triangle.
+    /// In squared units, over `factor`, which grows as the past is forgotten: the rows of the lower triangle.
     inverse: [f32; M * (M + 1) / 2],
+    factor: f32,
     weights: [f32; M],
     /// The deviation of the first samples, or more; 0 until it is known.
     unit: f32,
@@ -33,8 +34,14 @@ pub(super) struct Autoregression {
 }
 
 impl Autoregression {
-    pub(super) const NEW: Self =
-        Autoregression { inverse: IDENTITY, weights: LAST, unit: 0.0, count: 0.0, variance: 0.0 };
+    pub(super) const NEW: Self = Autoregression {
+        inverse: IDENTITY,
+        factor: 1.0,
+        weights: LAST,
+        unit: 0.0,
+        count: 0.0,
+        variance: 0.0,
+    };
 
     /// Learns that a value at `distance` from the mean followed these features.
     pub(super) fn learn(&mut self, phi: &[f32; M], distance: f32) {
@@ -72,26 +79,43 @@ impl Autoregression {
             error -= self.weights[i] * features[i];
             trace += inverse[i][i];
         }
-        let retention = if trace < LIMIT { RETENTION } else { 1.0 };
-        scale += retention;
+        let (retention, growth) =
+            if trace * self.factor < LIMIT { (RETENTION, 1.0 / RETENTION) } else { (1.0, 1.0) };
+        scale = retention + self.factor * scale;
         // Rounding has spoiled the inverse: a positive definite one cannot have such a scale.
         if !(scale >= retention) {
-            self.inverse = IDENTITY;
+            (self.inverse, self.factor) = (IDENTITY, 1.0);
             return;
         }
-        let (step, grows) = (1.0 / scale, 1.0 / retention);
+        let step = self.factor / scale;
         let mut entries = self.inverse.iter_mut();
         for i in 0..M {
             let of_i = gain[i] * step;
             self.weights[i] += of_i * error;
             for (gain, entry) in gain.iter().take(i + 1).zip(&mut entries) {
-                *entry = (*entry - of_i * gain) * grows;
+                *entry -= of_i * gain;
             }
+        }
+        self.factor *= growth;
+        if self.factor >= 2.0 {
+            self.factor *= 0.5;
+            self.inverse.iter_mut().for_each(|entry| *entry *= 2.0);
         }
         // An overflow or rounding has spoiled the weights, as after samples of very different sizes.
         if !(self.weights.iter().map(|w| w.abs()).sum::<f32>() < LARGEST) {
-            (self.inverse, self.weights) = (IDENTITY, LAST);
+            (self.inverse, self.factor, self.weights) = (IDENTITY, 1.0, LAST);
         }
+    }
+
+    /// Returns by which share of a value's error the predicted value before it, of the same variance, is to be revised.
+    pub(super) fn revision(&self) -> f32 {
+        let [of_last, ..] = self.weights;
+        of_last / (1.0 + of_last * of_last)
+    }
+
+    /// Returns the weights of the features that say the next value, as a distance from the mean.
+    pub(super) fn of_next(&self) -> &[f32; M] {
+        &self.weights
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:
@@ -167,8 +191,8 @@ fn is_stable(mut a: [f32; M]) -> bool {
 
 impl State for Autoregression {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Autoregression { inverse, weights, unit, count, variance } = self;
+        let Autoregression { inverse, factor, weights, unit, count, variance } = self;
         inverse.iter_mut().chain(weights).for_each(&mut *visit);
-        [unit, count, variance].into_iter().for_each(visit);
+        [factor, unit, count, variance].into_iter().for_each(visit);
     }
 }

@@ -64,6 +64,14 @@ impl Features {
         self.highest = larger(self.highest, x);
     }
 
+    /// Changes the last value by this much.
+    pub(super) fn revise(&mut self, step: f32) {
+        self.values[0] += step;
+        self.fast += FAST * step;
+        self.slow += SLOW * step;
+        self.slowest += SLOWEST * step;
+    }
+
     /// Returns the nearest value within the extremes.
     pub(super) fn possible(&self, x: f32) -> f32 {
         smaller(larger(x, self.lowest), self.highest)

@@ -10,8 +10,7 @@
 //! - **The band.** z_t = gamma z_{t-1} + delta_t adds up the same errors backwards, and so has the same variance as what
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
-use super::autoregression::LAST;
-use super::features::{D, M};
+use super::features::D;
 use super::{State, larger, smaller};
 use crate::scalar::Scalar;
 
@@ -47,8 +46,11 @@ pub(super) struct Moment {
     pub(super) taken: f32,
     /// True if the value follows the one before without a gap.
     pub(super) follows: bool,
-    /// The context's retention.
-    pub(super) retention: f32,
+    /// The factor of all sums, and true if they are to be halved.
+    pub(super) factor: f32,
+    pub(super) halves: bool,
+    /// True if the value is a prediction in the place of a sample.
+    pub(super) imputed: bool,
 }
 
 /// One prediction, and how much each expert is believed.
@@ -58,8 +60,6 @@ pub(super) struct Belief {
     pub(super) length: f32,
     /// The weights of TD's value function.
     pub(super) td: [f32; D],
-    /// The weights of the autoregression's read.
-    pub(super) autoregression: [f32; M],
     /// The long-run mean of the signal: B.
     mean: f32,
     /// The experts' u, and P, of the sample before.
@@ -78,7 +78,6 @@ impl Belief {
         Belief {
             length,
             td: [0.0; D],
-            autoregression: LAST,
             mean: 0.0,
             differences: [0.0; K],
             predicted: 0.0,
@@ -96,29 +95,42 @@ impl Belief {
 
     /// Takes a value, the experts' values after it, and whether the shares are to be computed again. Returns the prediction and
     /// delta, the error of the one before.
-    pub(super) fn observe(&mut self, moment: Moment, experts: [f32; K], refresh: bool) -> [f32; 2] {
-        let (x, gamma, retention) = (moment.value, self.gamma(), moment.retention);
+    pub(super) fn observe(
+        &mut self,
+        moment: Moment,
+        gamma: f32,
+        experts: [f32; K],
+        refresh: bool,
+    ) -> [f32; 2] {
+        let x = moment.value;
         let reward = (1.0 - gamma) * x;
         let memory = larger(MEAN_SAMPLES, MEAN_HORIZONS * self.length);
         let mean_before = self.mean;
-        self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
+        if !moment.imputed {
+            self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
+        }
         let u = experts.map(|value| value - self.mean);
         if moment.follows {
             let delta = reward + gamma * self.mean - mean_before;
+            if moment.halves {
+                self.covariances.iter_mut().chain(&mut self.squares).for_each(|x| *x *= 0.5);
+            }
+            let of_delta = moment.factor * delta;
             let mut entries = self.squares.iter_mut();
             for k in 0..K {
                 let before = self.differences[k];
                 self.traces[k] = gamma * self.traces[k] + before;
-                self.covariances[k] = retention * self.covariances[k] + delta * self.traces[k];
+                self.covariances[k] += of_delta * self.traces[k];
+                let before = moment.factor * before;
                 for (other, sum) in self.differences.iter().take(k + 1).zip(&mut entries) {
-                    *sum = retention * *sum + before * other;
+                    *sum += before * other;
                 }
             }
         } else {
             self.traces = [0.0; K];
         }
         if refresh {
-            self.believe(u);
+            self.believe(u, moment.factor * DOUBT * self.length);
         }
         let mut prediction = self.mean;
         for k in 0..K {
@@ -131,39 +143,47 @@ impl Belief {
 
     /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: first in one coordinate,
     /// then in one pair of them, from the last shares on. The squares of the present differences count as doubt.
-    fn believe(&mut self, u: [f32; K]) {
-        let doubt = DOUBT * self.length;
+    fn believe(&mut self, u: [f32; K], doubt: f32) {
+        let doubt = u.map(|u| doubt * u);
         let mut s = [[0.0; K]; K];
         let mut entries = self.squares.iter();
         for k in 0..K {
             for (l, square) in (0..K).take(k + 1).zip(&mut entries) {
-                let ridge = if k == l { RIDGE * square } else { 0.0 };
-                let entry = square + ridge + doubt * u[k] * u[l];
+                let entry = square + doubt[k] * u[l];
                 (s[k][l], s[l][k]) = (entry, entry);
             }
+            s[k][k] *= 1.0 + RIDGE;
         }
-        let (c, w) = (&self.covariances, &mut self.shares);
-        let gradient = |w: &[f32; K], k: usize| {
-            let mut gradient = c[k];
-            for l in 0..K {
-                gradient -= s[k][l] * w[l];
-            }
-            gradient
-        };
+        let w = &mut self.shares;
+        let (mut gradient, mut rest) = (self.covariances, 1.0);
         for k in 0..K {
-            let rest = 1.0 - w.iter().sum::<f32>() + w[k];
+            rest -= w[k];
+            for l in 0..K {
+                gradient[l] -= s[k][l] * w[k];
+            }
+        }
+        for k in 0..K {
             if s[k][k] > 0.0 {
-                let best = w[k] + gradient(w, k) / s[k][k];
-                w[k] = larger(smaller(best, rest), 0.0);
+                let step = larger(smaller(gradient[k] / s[k][k], rest), -w[k]);
+                (w[k], rest) = (w[k] + step, rest - step);
+                for l in 0..K {
+                    gradient[l] -= s[k][l] * step;
+                }
             }
         }
         for k in 0..K {
             for l in 0..k {
-                let curvature = s[k][k] + s[l][l] - 2.0 * s[k][l];
-                if curvature > 1e-6 * (s[k][k] + s[l][l]) {
-                    let step = (gradient(w, k) - gradient(w, l)) / curvature;
+                let (squares, both) = (s[k][k] + s[l][l], 2.0 * s[k][l]);
+                let curvature = squares - both;
+                if curvature > 1e-6 * squares {
+                    let step = (gradient[k] - gradient[l]) / curvature;
                     let step = smaller(larger(step, -w[k]), w[l]);
                     (w[k], w[l]) = (w[k] + step, w[l] - step);
+                    if step != 0.0 {
+                        for i in 0..K {
+                            gradient[i] -= (s[i][k] - s[i][l]) * step;
+                        }
+                    }
                 }
             }
         }
@@ -190,10 +210,17 @@ impl Band {
 
     /// Takes the error delta of a horizon's prediction, the n-th, and returns the distances of the band's ends from the next
     /// prediction, `pad` apart from it at least.
-    pub(super) fn observe(&mut self, length: f32, delta: f32, n: f32, pad: f32) -> [f32; 2] {
+    pub(super) fn observe(
+        &mut self,
+        length: f32,
+        gamma: f32,
+        delta: f32,
+        n: f32,
+        pad: f32,
+    ) -> [f32; 2] {
         // Other, longer horizons do not lengthen the band's memory.
         let memory = larger(BAND_SAMPLES, BAND_HORIZONS * length);
-        let z = (1.0 - 1.0 / length) * self.error + delta;
+        let z = gamma * self.error + delta;
         self.error = z;
         self.square += (z * z - self.square) / smaller(n, memory);
         let deviation = Scalar::sqrt(self.square);
@@ -206,9 +233,8 @@ impl Band {
             let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
             *high = larger(*high - step * beyond, 0.0);
         }
-        // Wider by the root of 1 + a; these are the first terms of its series, as a is at most a half.
-        let a = WIDER * length / memory;
-        let wider = deviation * (1.0 + a * (0.5 + a * (a * 0.0625 - 0.125)));
+        // Wider by about the root of 1 + a: a is at most a half.
+        let wider = deviation * (1.0 + 0.5 * WIDER * length / memory);
         let pad = pad + PAD * deviation;
         [*low * wider - pad, *high * wider + pad]
     }
@@ -216,8 +242,8 @@ impl Band {
 
 impl State for Belief {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Belief { td, autoregression, differences, traces, covariances, shares, .. } = self;
-        td.iter_mut().chain(autoregression).for_each(&mut *visit);
+        let Belief { td, differences, traces, covariances, shares, .. } = self;
+        td.iter_mut().for_each(&mut *visit);
         for of_experts in [differences, traces, covariances, shares] {
             of_experts.iter_mut().for_each(&mut *visit);
         }

@@ -1,7 +1,7 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::autoregression::Autoregression;
-use super::features::Features;
+use super::features::{Features, M};
 use super::gate::Gate;
 use super::horizon::{Band, Belief};
 use super::surprise::Surprise;
@@ -12,7 +12,7 @@ use crate::error::{Error, StoredError};
 use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
@@ -25,6 +25,7 @@ macro_rules! each_number {
         $borrow!($self.signal).numbers($visit);
         $borrow!($self.td).numbers($visit);
         $borrow!($self.autoregression).numbers($visit);
+        $borrow!($self.reads).iter_mut().flatten().for_each(&mut *$visit);
         $borrow!($self.surprise).numbers($visit);
         for belief in &$($mut)? $self.horizons {
             $borrow!(*belief).numbers($visit);
@@ -56,7 +57,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let belief = size_of::<Belief>() - size_of::<f32>();
         let once = size_of::<Gate>() + size_of::<Td>() + size_of::<Autoregression>();
         let parts = once + size_of::<Features>() + size_of::<Surprise>();
-        let of_horizons = H * size_of::<Band>() + (H + 1) * belief;
+        let of_horizons = H * (size_of::<Band>() + 4 * M) + (H + 1) * belief;
         let own = 4 * (H + 5) + 3 * S::BYTES;
         HEADER + parts + of_horizons + own + CHECKSUM
     };
@@ -72,7 +73,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
-    /// | 4 | 1 | format version: 2 |
+    /// | 4 | 1 | format version: 3 |
     /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
     /// | 6 | 2 | H, the horizons |
     /// | 8 | 4 | how many bytes there are in all |
@@ -146,7 +147,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         check(&horizons)?;
         let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
         let limits = checked_limits(low, high)?;
-        let turn = stored.integer(4) as u32 % (2 * H as u32 + 2);
+        let turn = stored.integer(4) as u32 % (2 * Self::TURNS as u32);
         let (mut state, mut finite) = (Reader { rest: stored.rest }, anchor.is_finite());
         while state.rest.len() > CHECKSUM {
             finite &= state.number::<f32>().is_finite();

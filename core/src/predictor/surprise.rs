@@ -3,9 +3,11 @@
 use super::{State, larger, smaller};
 use crate::scalar::{Real, Scalar};
 
-/// How much the newest error counts among the recent ones, in their mean and in their mean square.
+/// How much the newest error counts among the recent ones, in their mean and in their two mean squares.
 const RECENT_MEAN: f32 = 0.03;
-const RECENT_SQUARE: f32 = 0.1;
+const RECENT_SQUARES: [f32; 2] = [0.1, 0.03];
+/// How much the other statistics that lie in their tails count beside the deepest.
+const OTHERS: f32 = 0.6;
 /// The memories, in samples, of the usual values: of the tails, short and long, and of the levels. The smaller depth counts.
 const SHORT: f32 = 500.0;
 const LONG: f32 = 8000.0;
@@ -24,12 +26,16 @@ const DEEPER: f32 = 1.1;
 const UNCHANGED: f32 = 0.01;
 /// Runs of RUN unchanged samples are usual in any signal; the mean excess of the logarithm of longer runs has a lower bound.
 const RUN: f32 = 8.0;
-const RUN_EXCESS: f32 = 0.15;
+const RUN_EXCESS: f32 = 0.25;
+/// Runs are remembered four times as long as the rest.
+const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
-/// A threshold rises by at most this much with each sample beyond it.
+/// A threshold rises by at most RISES with each sample beyond it, and by at least LEAST_RISE.
 const RISES: f32 = 0.5;
-const LEAST_RISE: f32 = 0.02;
+const LEAST_RISE: f32 = 0.1;
+/// No alarm is given before this many samples.
+const BEGUN: f32 = 20.0;
 /// A larger surprise is searched in at least this many samples, and at most twice as many.
 const RECENT: f32 = 25.0;
 /// The largest number below 1.
@@ -48,25 +54,45 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
-    /// Takes a value after `count` others, and returns how deep in the tail it lies: -ln of the share of larger values,
-    /// as if the tail were exponential.
-    fn observe(&mut self, y: f32, count: f32, memory: f32) -> f32 {
-        if count == 0.0 {
-            self.start = y;
-        }
-        let rate = 1.0 / smaller(count + 1.0, memory);
-        let (beyond, step) = (y - self.start, smaller(8.0 * rate, 0.3) * self.excess);
+    /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
+    fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
+        let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
-            let depth = TAIL_DEPTH + DEEPER * beyond / self.excess;
-            self.start += (1.0 - TAIL) * step;
-            self.excess += smaller(2.0 / TAIL * rate, 0.2)
-                * (smaller(beyond, LARGEST * self.excess) - self.excess);
-            depth
+            self.start += steps.up * excess;
+            self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
         } else {
-            self.start -= TAIL * step;
-            TAIL_DEPTH + beyond / (1.5 * self.excess)
+            self.start -= steps.down * excess;
         }
+        (beyond, excess)
     }
+}
+
+/// By which shares of the mean excess a tail's start moves, and of the difference the mean excess.
+#[derive(Clone, Copy)]
+struct Steps {
+    up: f32,
+    down: f32,
+    excess: f32,
+}
+
+impl Steps {
+    /// Returns the steps of a memory of 1 / `rate` samples.
+    fn of(rate: f32) -> Self {
+        let start = smaller(8.0 * rate, 0.3);
+        let excess = smaller(2.0 / TAIL * rate, 0.2);
+        Steps { up: (1.0 - TAIL) * start, down: TAIL * start, excess }
+    }
+}
+
+/// Returns how deep in the tail a value lies: -ln of the share of larger values, as if the tail were exponential.
+fn depth(excesses: f32) -> f32 {
+    TAIL_DEPTH + if excesses > 0.0 { DEEPER } else { 1.0 / 1.5 } * excesses
+}
+
+/// Returns about ln x of a normal number, apart from a constant: linear between powers of two. A tail needs no more.
+fn logarithm(x: f32) -> f32 {
+    const UNIT: f32 = core::f32::consts::LN_2 / (1 << (f32::MANTISSA_DIGITS - 1)) as f32;
+    UNIT * x.to_bits() as i32 as f32
 }
 
 /// The depths of the thresholds whose alarm rates are one in 100, 1,000 and 10,000 samples.
@@ -83,9 +109,13 @@ impl Thresholds {
     /// Takes a depth, and returns it as it has been: -ln of the share of deeper ones.
     fn observe(&mut self, depth: f32) -> f32 {
         let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
-        let (mut found, mut from, mut says) = (None, TAIL_DEPTH, TAIL_DEPTH);
-        let mut share = TAIL;
-        for (threshold, least) in self.0.iter_mut().zip([1.3, 2.3, 3.3]) {
+        const SHARES: [f32; 3] = [TAIL * TAIL, TAIL * TAIL * TAIL, TAIL * TAIL * TAIL * TAIL];
+        const SAYS: [f32; 3] = [TAIL_DEPTH, 2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH];
+        const LEAST: [f32; 3] = [1.3 * TAIL_DEPTH, 2.3 * TAIL_DEPTH, 3.3 * TAIL_DEPTH];
+        let (mut found, mut from) = (None, TAIL_DEPTH);
+        for (((threshold, share), says), least) in
+            self.0.iter_mut().zip(SHARES).zip(SAYS).zip(LEAST)
+        {
             let to = larger(*threshold, from + 0.05);
             if found.is_none() && depth <= to {
                 found = Some(if depth > from {
@@ -94,40 +124,41 @@ impl Thresholds {
                     depth
                 });
             }
-            (from, says, share) = (to, says + TAIL_DEPTH, share * TAIL);
+            from = to;
             if depth > *threshold {
                 *threshold += (1.0 - share) * (depth - *threshold).clamp(LEAST_RISE, RISES);
             } else {
                 *threshold -= share * RISES;
             }
-            *threshold = larger(*threshold, least * TAIL_DEPTH);
+            *threshold = larger(*threshold, least);
         }
-        found.unwrap_or(says + (depth - from))
+        found.unwrap_or(4.0 * TAIL_DEPTH + (depth - from))
     }
 }
 
 /// The errors of a signal's next value, and its level.
 ///
-/// The mean of the recent errors, their mean square, its inverse (a sensor may be too quiet), and the level on either side
-/// are compared with their usual values, each by its tail. The deepest of them is compared with its own tail, and so is the length
-/// of a run of unchanged samples: a sensor may be stuck. [`Thresholds`] turn the result into a rate of false alarms.
+/// The mean of the recent errors, their mean squares over a short and a longer time, the inverse of the first (a sensor may be too
+/// quiet), and the level on either side are compared with their usual values, each by its tail. The deepest of them, and a part of
+/// the others, is compared with its own tail, and so is the length of a run of unchanged samples: a sensor may be stuck.
+/// [`Thresholds`] turn the result into a rate of false alarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {
     mean: f32,
-    square: f32,
+    squares: [f32; 2],
     /// The usual squared error, over a longer time.
     usual: f32,
     level: f32,
     variance: f32,
     /// With a short and with a long memory.
-    tails: [[Tail; 2]; 5],
+    tails: [[Tail; 2]; 6],
     deepest: [Tail; 2],
     run_tail: Tail,
     /// The unchanged samples in a row, and the usual change.
     run: f32,
     change: f32,
     thresholds: Thresholds,
-    /// The largest depth in the previous block of samples, that in the present block, and the number of samples in it.
+    /// The largest surprise in the previous block of samples, that in the present block, and the number of samples in it.
     before: f32,
     block: f32,
     in_block: f32,
@@ -149,12 +180,12 @@ pub(super) struct Observed {
 impl Surprise {
     pub(super) const NEW: Self = Surprise {
         mean: 0.0,
-        square: 0.0,
+        squares: [0.0; 2],
         usual: 0.0,
         level: 0.0,
         variance: 0.0,
-        tails: [[Tail::NEW; 2]; 5],
-        deepest: [Tail { start: 3.0, excess: 1.0 }; 2],
+        tails: [[Tail::NEW; 2]; 6],
+        deepest: [Tail { start: 0.6, excess: 0.9 }; 2],
         run_tail: Tail::NEW,
         run: 0.0,
         change: 0.0,
@@ -167,48 +198,71 @@ impl Surprise {
 
     /// Takes a sample, and returns how surprising it and those before it were, as a depth.
     pub(super) fn observe(&mut self, seen: Observed) -> f32 {
-        let (count, rate) = (self.count, 1.0 / (self.count + 1.0));
+        let count = self.count;
         self.count = smaller(count + 1.0, super::MOST);
-        let slow = larger(rate, 1.0 / SHORT);
+        let short = 1.0 / smaller(count + 1.0, SHORT);
+        let long = if count < SHORT { short } else { 1.0 / smaller(count + 1.0, LONG) };
         let mut error = seen.value - seen.expected;
+        let mut square = error * error;
         let largest = LARGEST_ERROR * LARGEST_ERROR * self.usual;
-        if count > 20.0 && self.usual > TINY && error * error > largest {
+        if count > 20.0 && self.usual > TINY && square > largest {
             error = crate::value_function::clamp(error, Scalar::sqrt(largest));
+            square = largest;
         }
-        let square = error * error;
         self.mean += RECENT_MEAN * (error - self.mean);
-        self.square += larger(RECENT_SQUARE, rate) * (square - self.square);
+        for (recent, rate) in self.squares.iter_mut().zip(RECENT_SQUARES) {
+            *recent += larger(rate, short) * (square - *recent);
+        }
         let largest = if count > 20.0 { 100.0 * self.usual + f32::MIN_POSITIVE } else { f32::MAX };
-        self.usual += slow * (smaller(square, largest) - self.usual);
+        self.usual += short * (smaller(square, largest) - self.usual);
         // What lies below may be rounding.
         let rounding = 1e-7 * seen.size;
         let floor = 1e-8 * self.usual + rounding * rounding + f32::MIN_POSITIVE;
-        let size = Real::ln(self.square + floor);
-        // The 1e-6 bounds ln(mean^2) from below, relative to the mean square.
-        let mean = Real::ln(self.mean * self.mean + 1e-6 * (self.square + floor));
-        let distance = seen.value - self.level;
+        let squares = self.squares.map(|square| square + floor);
+        let [size, of_longer] = squares.map(logarithm);
+        // The 1e-6 bounds mean^2 from below, relative to the mean square.
+        let mean = logarithm(self.mean * self.mean + 1e-6 * squares[0]);
+        let mut distance = seen.value - self.level;
         if !seen.held_back {
-            self.level += slow * distance;
-            let distance = seen.value - self.level;
-            self.variance += slow * (distance * distance - self.variance);
+            self.level += short * distance;
+            distance = seen.value - self.level;
+            self.variance += short * (distance * distance - self.variance);
         }
-        let level = (seen.value - self.level) / Scalar::sqrt(self.variance + floor);
-        let mut deepest = [0.0_f32; 2];
-        for (tails, y) in self.tails.iter_mut().zip([mean, size, -size, level, -level]) {
-            for ((tail, memory), deepest) in tails.iter_mut().zip([SHORT, LONG]).zip(&mut deepest) {
-                *deepest = larger(*deepest, tail.observe(y, count, memory));
+        let level = distance / Scalar::sqrt(self.variance + floor);
+        let steps = [short, long].map(Steps::of);
+        let (mut deepest, mut sums) = ([f32::MIN; 2], [0.0; 2]);
+        let statistics = [mean, size, of_longer, -size, level, -level];
+        for (tails, y) in self.tails.iter_mut().zip(statistics) {
+            let into = deepest.iter_mut().zip(&mut sums);
+            for ((tail, steps), (deepest, sum)) in tails.iter_mut().zip(steps).zip(into) {
+                if count == 0.0 {
+                    tail.start = y;
+                }
+                let (beyond, excess) = tail.observe(y, steps);
+                let mut excesses = beyond;
+                // (Most values are in no tail, and the unit of their distance from it matters less than a division costs.)
+                if beyond > 0.0 {
+                    excesses = beyond / excess;
+                    *sum += excesses;
+                }
+                *deepest = larger(*deepest, excesses);
             }
         }
-        let mut depth = f32::MAX;
-        for ((tail, memory), y) in self.deepest.iter_mut().zip([SHORT, LONG]).zip(deepest) {
-            depth = smaller(depth, tail.observe(y, count + 10.0, memory));
+        let mut excesses = f32::MAX;
+        let together = deepest.into_iter().zip(sums).map(|(deepest, sum)| deepest + OTHERS * sum);
+        for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(together) {
+            let (beyond, excess) = tail.observe(y, steps);
+            excesses = smaller(excesses, beyond / excess);
         }
-        let depth = larger(larger(depth, 0.0), self.run(seen, slow));
+        let run = self.run(seen, short, long);
+        let depth = larger(larger(depth(excesses), 0.0), run);
+        // The tails of the first samples are not known.
+        let depth = if count < BEGUN { smaller(depth, 2.0 * TAIL_DEPTH) } else { depth };
         self.thresholds.observe(depth)
     }
 
     /// Returns how deep the run of unchanged samples is.
-    fn run(&mut self, seen: Observed, slow: f32) -> f32 {
+    fn run(&mut self, seen: Observed, short: f32, long: f32) -> f32 {
         let change = (seen.value - seen.last).abs();
         if seen.held_back {
             self.run = 0.0;
@@ -218,20 +272,24 @@ impl Surprise {
             self.run = 0.0;
             let usual =
                 if self.change > 0.0 { smaller(change, 10.0 * self.change) } else { change };
-            self.change += larger(slow, 0.02) * (usual - self.change);
+            self.change += larger(short, 0.02) * (usual - self.change);
         }
         self.run_tail.excess = larger(self.run_tail.excess, RUN_EXCESS);
-        // The logarithm of a usual run counts as 0.
-        let length = if self.run > RUN { Real::ln(self.run / RUN) } else { 0.0 };
-        let depth = self.run_tail.observe(length, self.count - 1.0, LONG);
-        if self.run > RUN && self.count > 100.0 { depth } else { 0.0 }
+        // The logarithm of a usual run counts as 0. The samples of a run are one event: the later ones teach less.
+        let (mut length, mut rate) = (0.0, RUN_RATE * long);
+        if self.run > RUN {
+            length = Real::ln(self.run / RUN);
+            rate *= 3.0 * RUN / (2.0 * RUN + self.run);
+        }
+        let (beyond, excess) = self.run_tail.observe(length, Steps::of(rate));
+        if self.run > RUN && self.count > 100.0 { depth(beyond / excess) } else { 0.0 }
     }
 
-    /// Returns the largest depth of the last 25 to 50 samples before this one, of this depth.
-    pub(super) fn recent(&mut self, depth: f32) -> f32 {
+    /// Returns the largest surprise of the last 25 to 50 samples before this one, of this surprise.
+    pub(super) fn recent(&mut self, surprise: f32) -> f32 {
         let recent = larger(self.before, self.block);
         self.in_block += 1.0;
-        self.block = larger(self.block, depth);
+        self.block = larger(self.block, surprise);
         if self.in_block >= RECENT {
             (self.before, self.block, self.in_block) = (self.block, 0.0, 0.0);
         }
@@ -256,8 +314,19 @@ impl State for Surprise {
             [start, excess].into_iter().for_each(&mut *visit);
         }
         thresholds.iter_mut().for_each(&mut *visit);
-        let Surprise { mean, square, usual, level, variance, run, change, .. } = self;
-        [mean, square, usual, level, variance, run, change].into_iter().for_each(&mut *visit);
+        let Surprise {
+            mean,
+            squares: [square, of_longer],
+            usual,
+            level,
+            variance,
+            run,
+            change,
+            ..
+        } = self;
+        [mean, square, of_longer, usual, level, variance, run, change]
+            .into_iter()
+            .for_each(&mut *visit);
         let Surprise { before, block, in_block, count, .. } = self;
         [before, block, in_block, count].into_iter().for_each(visit);
     }

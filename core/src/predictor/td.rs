@@ -20,6 +20,8 @@ const REACH: f32 = 12.0;
 pub(super) struct Td {
     /// e_t = lambda e_{t-1} + phi_t, with the features phi_t.
     trace: [f32; D],
+    /// All sums have this factor, which grows in the place of forgetting: a transition then costs no multiplication of the past.
+    pub(super) factor: f32,
     /// The sum of e phi^T.
     now: [[f32; D]; D],
     /// The sums of e r, and of phi'^2.
@@ -30,21 +32,41 @@ pub(super) struct Td {
 }
 
 impl Td {
-    pub(super) const NEW: Self =
-        Td { trace: [0.0; D], now: [[0.0; D]; D], rewards: [0.0; D], squares: [0.0; D], len: 0.0 };
+    pub(super) const NEW: Self = Td {
+        trace: [0.0; D],
+        factor: 1.0,
+        now: [[0.0; D]; D],
+        rewards: [0.0; D],
+        squares: [0.0; D],
+        len: 0.0,
+    };
 
-    /// Takes the transition between features, with a reward.
-    pub(super) fn observe(&mut self, retention: f32, phi: &[f32; D], reward: f32, next: &[f32; D]) {
-        for i in 0..D {
-            let e = LAMBDA * self.trace[i] + phi[i];
-            self.trace[i] = e;
-            for j in 0..D {
-                self.now[i][j] = retention * self.now[i][j] + e * phi[j];
-            }
-            self.rewards[i] = retention * self.rewards[i] + e * reward;
-            self.squares[i] = retention * self.squares[i] + next[i] * next[i];
+    /// Takes the transition between features, with a reward, and returns true if all sums were halved.
+    pub(super) fn observe(
+        &mut self,
+        growth: f32,
+        phi: &[f32; D],
+        reward: f32,
+        next: &[f32; D],
+    ) -> bool {
+        self.factor *= growth;
+        let halves = self.factor >= 2.0;
+        if halves {
+            let Td { trace: _, factor, now, rewards, squares, len } = self;
+            let vectors = rewards.iter_mut().chain(squares).chain([len, factor]);
+            now.iter_mut().flatten().chain(vectors).for_each(|x| *x *= 0.5);
         }
-        self.len = retention * self.len + 1.0;
+        for i in 0..D {
+            self.trace[i] = LAMBDA * self.trace[i] + phi[i];
+            let e = self.factor * self.trace[i];
+            for j in 0..D {
+                self.now[i][j] += e * phi[j];
+            }
+            self.rewards[i] += e * reward;
+            self.squares[i] += self.factor * next[i] * next[i];
+        }
+        self.len += self.factor;
+        halves
     }
 
     /// Begins another episode.
@@ -55,7 +77,7 @@ impl Td {
     /// Returns the weights of the value function, (sum e (phi - gamma phi')^T + ridge) w = sum e r, or
     /// `None` if the system is singular. `share` is the newest value's weight in the mean.
     pub(super) fn value_function(&self, gamma: f32, share: f32) -> Option<[f32; D]> {
-        let n = self.len;
+        let n = self.len / self.factor;
         let ridge = RIDGE * (1.0 + D as f32 / n) / n;
         let mut a = SMatrix::<f32, D, D>::zeros();
         // (An index in brackets may panic, at opt-level z.)
@@ -75,7 +97,7 @@ impl Td {
 
     /// Returns features, each within its reach.
     pub(super) fn clipped(&self, phi: &[f32; D]) -> [f32; D] {
-        let scale = REACH * REACH / larger(self.len, 1.0);
+        let scale = REACH * REACH / larger(self.len, self.factor);
         let mut clipped = [0.0; D];
         for (out, (x, square)) in clipped.iter_mut().zip(phi.iter().zip(self.squares)) {
             // A square root only where it is needed.
@@ -88,9 +110,8 @@ impl Td {
 
 impl State for Td {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Td { trace, now, rewards, squares, len } = self;
+        let Td { trace, factor, now, rewards, squares, len } = self;
         let vectors = trace.iter_mut().chain(rewards).chain(squares);
-        now.iter_mut().flatten().chain(vectors).for_each(&mut *visit);
-        visit(len);
+        now.iter_mut().flatten().chain(vectors).chain([factor, len]).for_each(visit);
     }
 }

@@ -55,7 +55,7 @@ fn every_damage_to_a_stored_predictor_is_found() {
     let len = predictor.write(&mut page).unwrap().len();
     assert!(len == page.len() && predictor.write(&mut page[..len - 1]).is_err());
     // The magic word, the version, the bytes of a sample, and the number of horizons.
-    assert_eq!(page[..8], *b"ICTP\x02\x04\x01\x00");
+    assert_eq!(page[..8], *b"ICTP\x03\x04\x01\x00");
     for at in 0..len {
         let mut damaged = page;
         damaged[at] ^= 1 << (at % 8);
@@ -81,7 +81,7 @@ fn every_damage_to_a_stored_predictor_is_found() {
         let last = (n as f32).to_le_bytes();
         assert!(resealed(&|bytes| bytes[len - 8..len - 4].copy_from_slice(&last)).is_ok(), "{n}");
     }
-    // Six turns of two horizons.
+    // Ten turns of two horizons.
     let mut two = [0; Predictor::<2>::SIZE];
     let len_of_two = Predictor::new([10.0, 20.0]).unwrap().write(&mut two).unwrap().len();
     for turn in 0..12 {
@@ -90,7 +90,7 @@ fn every_damage_to_a_stored_predictor_is_found() {
         two[len_of_two - 4..].copy_from_slice(&checksum.to_le_bytes());
         let mut again = [0; Predictor::<2>::SIZE];
         Predictor::<2>::from_bytes(&two).unwrap().write(&mut again).unwrap();
-        assert_eq!(again[32], turn % 6);
+        assert_eq!(again[32], turn % 10);
     }
     for at in [32, len - 12, len - 8] {
         let error = resealed(&|bytes| bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes()));
@@ -293,7 +293,7 @@ fn after_a_hundred_missing_samples_the_last_value_holds() {
     };
     let of_long = values(400);
     let changes = |of: &[f32]| of.windows(2).filter(|pair| (pair[1] - pair[0]).abs() > 0.2).count();
-    assert!(changes(&of_long[400..498]) > 80 && changes(&of_long[510..]) == 0, "{of_long:?}");
+    assert!(changes(&of_long[400..498]) > 80 && changes(&of_long[520..]) == 0, "{of_long:?}");
 }
 
 /// The weighted means of what follows each sample.
@@ -367,7 +367,7 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
     assert!(ratio < 1.4, "{ratio}");
     // Thirty in a row, again and again.
     let ratio = error(&|t| t % 100 >= 30) / plain;
-    assert!(ratio < 2.5, "{ratio}");
+    assert!(ratio < 1.6, "{ratio}");
 }
 
 /// Bits that are not looked at one by one: a recording with all that the predictor tells apart, alone and rounded at a level.
@@ -404,7 +404,7 @@ fn a_recording_of_every_kind_keeps_its_bits() {
     }
     assert_eq!(
         digest.to_string(),
-        "79087a6648d437a7",
+        "97cb49011a2dfc9d",
         "if the change of results is meant, this is the new one"
     );
 }

@@ -29,7 +29,7 @@ const SIGNALS: usize = NAMES.len();
 const HORIZONS: [f32; 4] = [5.0, 10.0, 20.0, 40.0];
 
 /// The digest of all predictions, on every platform.
-const EXPECTED: u64 = 0x10c9_e8b3_4a13_9b4e;
+const EXPECTED: u64 = 0xa404_1cf4_db1b_6f2b;
 
 /// The samples at the front that are not judged.
 const UNJUDGED: usize = 50;
@@ -198,7 +198,7 @@ fn picture(all: &[Seen]) -> figures::Figure {
 fn main() -> ! {
     /// The budgets of the Cortex-M4F: instructions of a sample, bytes of flash without the recording.
     const SAMPLE: u32 = 20_480;
-    const FLASH: u32 = 33 * 1024;
+    const FLASH: u32 = 34 * 1024;
     let Some(mut counter) = chip::Counter::new() else { chip::exit(2) };
     let (mut dearest, mut sum) = (0, 0);
     let result = run(|predictors, x| {
