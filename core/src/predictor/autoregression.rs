@@ -44,6 +44,7 @@ impl Autoregression {
     };
 
     /// Learns that a value at `distance` from the mean followed these features.
+    #[inline]
     pub(super) fn learn(&mut self, phi: &[f32; M], distance: f32) {
         if self.unit == 0.0 {
             self.count += 1.0;
@@ -108,18 +109,21 @@ impl Autoregression {
     }
 
     /// Returns by which share of a value's error the predicted value before it, of the same variance, is to be revised.
+    #[inline]
     pub(super) fn revision(&self) -> f32 {
         let [of_last, ..] = self.weights;
         of_last / (1.0 + of_last * of_last)
     }
 
     /// Returns the weights of the features that say the next value, as a distance from the mean.
+    #[inline]
     pub(super) fn of_next(&self) -> &[f32; M] {
         &self.weights
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:
     /// those of the last value, if the discounted recursion is not stable.
+    #[inline]
     pub(super) fn of_discount(&self, gamma: f32) -> [f32; M] {
         let [of_lags @ .., of_fast, of_slow] = self.weights;
         // The share of each later value that goes into an average, which decays.
@@ -168,6 +172,7 @@ const IDENTITY: [f32; M * (M + 1) / 2] = {
 };
 
 /// Returns true if the recursion x_t = sum_i a_i x_{t-1-i} dies out: every reflection coefficient is below 1 in size.
+#[inline]
 fn is_stable(mut a: [f32; M]) -> bool {
     let mut rest = a.as_mut_slice();
     while let Some((k, before)) = rest.split_last_mut() {

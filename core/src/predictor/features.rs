@@ -41,18 +41,21 @@ impl Features {
     };
 
     /// Returns TD's features: the last change, and the distances of the value and of each average from the next slower average.
+    #[inline]
     pub(super) fn of_td(&self) -> [f32; D] {
         let Features { values: [x, last, ..], fast, slow, slowest, mean, .. } = *self;
         [x - slow, x - last, fast - slow, slow - slowest, slowest - mean]
     }
 
     /// Returns the autoregression's features: the last values, the fast and the slow average, as distances from the mean.
+    #[inline]
     pub(super) fn of_autoregression(&self) -> [f32; M] {
         let [a, b, c] = self.values;
         [a, b, c, self.fast, self.slow].map(|x| x - self.mean)
     }
 
     /// Takes the next value; `share` is its weight in the mean.
+    #[inline]
     pub(super) fn observe(&mut self, x: f32, share: f32) {
         let [last, before, _] = self.values;
         self.values = [x, last, before];
@@ -65,6 +68,7 @@ impl Features {
     }
 
     /// Changes the last value by this much.
+    #[inline]
     pub(super) fn revise(&mut self, step: f32) {
         self.values[0] += step;
         self.fast += FAST * step;
@@ -73,11 +77,13 @@ impl Features {
     }
 
     /// Returns the nearest value within the extremes.
+    #[inline]
     pub(super) fn possible(&self, x: f32) -> f32 {
         smaller(larger(x, self.lowest), self.highest)
     }
 
     /// Returns the share of the n-th value in the mean.
+    #[inline]
     pub(super) fn share(n: f32) -> f32 {
         1.0 / smaller(larger(n, 1.0), MEAN)
     }
@@ -91,6 +97,7 @@ impl Features {
 }
 
 /// Returns TD's features after a value at a distance from the slow average; `share` is its weight in the mean.
+#[inline]
 pub(super) fn following(phi: &[f32; D], distance: f32, share: f32) -> [f32; D] {
     let [of_value, _, of_fast, of_slow, of_slowest] = phi;
     [

@@ -59,6 +59,7 @@ impl Gate {
 
     /// Judges a sample at a distance from the slow average. The counts are the samples before it in all, and since the signal
     /// began or moved; `size` is the size of the sample itself.
+    #[inline]
     pub(super) fn judge(
         &mut self,
         distance: f32,

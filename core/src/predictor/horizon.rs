@@ -95,6 +95,7 @@ impl Belief {
 
     /// Takes a value, the experts' values after it, and whether the shares are to be computed again. Returns the prediction and
     /// delta, the error of the one before.
+    #[inline]
     pub(super) fn observe(
         &mut self,
         moment: Moment,
@@ -143,6 +144,7 @@ impl Belief {
 
     /// Improves the shares, towards the minimum of w^T S w / 2 - c^T w over w >= 0, sum w <= 1: first in one coordinate,
     /// then in one pair of them, from the last shares on. The squares of the present differences count as doubt.
+    #[inline]
     fn believe(&mut self, u: [f32; K], doubt: f32) {
         let doubt = u.map(|u| doubt * u);
         let mut s = [[0.0; K]; K];
@@ -210,6 +212,7 @@ impl Band {
 
     /// Takes the error delta of a horizon's prediction, the n-th, and returns the distances of the band's ends from the next
     /// prediction, `pad` apart from it at least.
+    #[inline]
     pub(super) fn observe(
         &mut self,
         length: f32,

@@ -55,6 +55,7 @@ impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
     /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
+    #[inline]
     fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
         let (beyond, excess) = (y - self.start, self.excess);
         if beyond > 0.0 {
@@ -77,6 +78,7 @@ struct Steps {
 
 impl Steps {
     /// Returns the steps of a memory of 1 / `rate` samples.
+    #[inline]
     fn of(rate: f32) -> Self {
         let start = smaller(8.0 * rate, 0.3);
         let excess = smaller(2.0 / TAIL * rate, 0.2);
@@ -85,11 +87,13 @@ impl Steps {
 }
 
 /// Returns how deep in the tail a value lies: -ln of the share of larger values, as if the tail were exponential.
+#[inline]
 fn depth(excesses: f32) -> f32 {
     TAIL_DEPTH + if excesses > 0.0 { DEEPER } else { 1.0 / 1.5 } * excesses
 }
 
 /// Returns about ln x of a normal number, apart from a constant: linear between powers of two. A tail needs no more.
+#[inline]
 fn logarithm(x: f32) -> f32 {
     const UNIT: f32 = core::f32::consts::LN_2 / (1 << (f32::MANTISSA_DIGITS - 1)) as f32;
     UNIT * x.to_bits() as i32 as f32
@@ -107,6 +111,7 @@ impl Thresholds {
     const NEW: Self = Thresholds([2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH, 4.0 * TAIL_DEPTH]);
 
     /// Takes a depth, and returns it as it has been: -ln of the share of deeper ones.
+    #[inline]
     fn observe(&mut self, depth: f32) -> f32 {
         let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
         const SHARES: [f32; 3] = [TAIL * TAIL, TAIL * TAIL * TAIL, TAIL * TAIL * TAIL * TAIL];
@@ -197,6 +202,7 @@ impl Surprise {
     };
 
     /// Takes a sample, and returns how surprising it and those before it were, as a depth.
+    #[inline]
     pub(super) fn observe(&mut self, seen: Observed) -> f32 {
         let count = self.count;
         self.count = smaller(count + 1.0, super::MOST);
@@ -262,6 +268,7 @@ impl Surprise {
     }
 
     /// Returns how deep the run of unchanged samples is.
+    #[inline]
     fn run(&mut self, seen: Observed, short: f32, long: f32) -> f32 {
         let change = (seen.value - seen.last).abs();
         if seen.held_back {
@@ -286,6 +293,7 @@ impl Surprise {
     }
 
     /// Returns the largest surprise of the last 25 to 50 samples before this one, of this surprise.
+    #[inline]
     pub(super) fn recent(&mut self, surprise: f32) -> f32 {
         let recent = larger(self.before, self.block);
         self.in_block += 1.0;

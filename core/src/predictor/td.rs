@@ -42,6 +42,7 @@ impl Td {
     };
 
     /// Takes the transition between features, with a reward, and returns true if all sums were halved.
+    #[inline]
     pub(super) fn observe(
         &mut self,
         growth: f32,
@@ -76,6 +77,7 @@ impl Td {
 
     /// Returns the weights of the value function, (sum e (phi - gamma phi')^T + ridge) w = sum e r, or
     /// `None` if the system is singular. `share` is the newest value's weight in the mean.
+    #[inline]
     pub(super) fn value_function(&self, gamma: f32, share: f32) -> Option<[f32; D]> {
         let n = self.len / self.factor;
         let ridge = RIDGE * (1.0 + D as f32 / n) / n;
@@ -96,6 +98,7 @@ impl Td {
     }
 
     /// Returns features, each within its reach.
+    #[inline]
     pub(super) fn clipped(&self, phi: &[f32; D]) -> [f32; D] {
         let scale = REACH * REACH / larger(self.len, self.factor);
         let mut clipped = [0.0; D];
