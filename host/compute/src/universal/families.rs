@@ -64,6 +64,12 @@ impl Family {
         matches!(self, Family::Walk | Family::Cycle | Family::Rare | Family::Aggregated)
     }
 
+    /// Returns true if the features represent the values.
+    pub fn is_representable(self) -> bool {
+        use Family::{BoyanRepresentable, Cycle, MdpRepresentable, Rare, Walk};
+        matches!(self, BoyanRepresentable | MdpRepresentable | Walk | Cycle | Rare)
+    }
+
     /// Draws a task with d features, d at most 16 for [`Family::Aggregated`].
     ///
     /// # Errors
