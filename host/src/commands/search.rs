@@ -17,9 +17,9 @@ use serde_json::json;
 
 /// Search for the parameters of the universal model, from LSTD's ridges
 ///
-/// The start is LSTD for the three lambdas, with ridges of 3, 10 and 10 transitions, and gates 1 / (1 + (1 + T)^2) by their
-/// specification tests T: every other parameter is 0. A quasi-Newton search
-/// (BFGS) takes the gradient through the solution of TD's equations, in four stages, each on fresh tasks and the last on eight
+/// The start is LSTD for the three lambdas, with ridges of 3, 10 and 10 transitions, and gates 1 / (1 + (1 + T)^2), T the
+/// specification test of each solution: every other parameter is 0. A quasi-Newton search (BFGS) takes the gradient through
+/// the solution of TD's equations, in five stages, each on fresh tasks and the last on sixteen
 /// times as many as the first. Tasks are Boyan's chains and random MDPs, each with random rewards and with values that the features represent;
 /// random walks, cycles and walks with rare states, each state with a feature of its own; features that are 0 or 1; and
 /// random signals with 4 and 16 features. They have 1 to 32 features, 1 to 10,000 transitions and discounts 0 to 0.995.
