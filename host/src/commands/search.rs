@@ -78,6 +78,7 @@ impl Search {
                 }
                 let groups = losses(session, &loss, &search.question())?;
                 search.tell(&groups);
+                // (At the end of a stage the evaluations are 0.)
                 if search.evaluations().is_multiple_of(STORED_EVERY) {
                     let text =
                         serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
@@ -86,8 +87,6 @@ impl Search {
             }
             bar.finish_and_clear();
         }
-        let text = serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
-        records.put(STATE, text);
         self.judge(&search.parameters(), session, records)
     }
 
