@@ -69,8 +69,7 @@ pub const UNIVERSAL: Experiment = table(
     "universal",
     "none: one model for any dimension, length and unit",
     ExperimentSpec {
-        about: "Judges the model that ships (`--model universal`), whose parameters `ictd search` finds, on fresh tasks, \
-                against the number of transitions seen. Tasks are Boyan's chains and random MDPs, each with random \
+        about: "Judges the model that ships (`--model universal`) on fresh tasks, against the number of transitions seen. Tasks are Boyan's chains and random MDPs, each with random \
                 rewards and with values that the features represent; random walks, cycles and walks with rare states, \
                 each state with a feature of its own; features that are 0 or 1; and, unlike any that the search sees, \
                 random walks in which two neighbours share a feature. Beside it stand LSTD(lambda) and online \

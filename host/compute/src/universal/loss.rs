@@ -90,8 +90,18 @@ impl<const D: usize> ScoredContext<D> {
 /// A loss and its derivatives with respect to the parameters.
 type LossGradient = Dual<{ UniversalParameters::COUNT }>;
 
+/// What exceeds this error, twice that of predicting 0, counts four times, so that no solution explodes.
+const SAFE: f64 = 2.0;
+const BEYOND_SAFE: f64 = 3.0;
 /// Errors above this count by their logarithm, so that a few contexts do not dominate.
-const LARGE: f64 = 4.0;
+const LARGE: f64 = 20.0;
+
+/// Returns what a context's error counts as.
+fn counted<R: Real>(error: R) -> R {
+    let [safe, more, large] = [SAFE, BEYOND_SAFE, LARGE].map(R::from_f64);
+    let error = if error > large { large + large * (error / large).ln() } else { error };
+    error + more * (error - safe).max(R::ZERO)
+}
 
 /// A term of the loss.
 trait LossTerm: Send + Sync {
@@ -113,8 +123,6 @@ struct ContextGroup<const D: usize> {
     reference: f64,
     /// ln(error / reference) above this is penalised.
     margin: f64,
-    /// Whether an error below the reference reduces the loss.
-    gains: bool,
 }
 
 impl<const D: usize> ContextGroup<D> {
@@ -130,21 +138,19 @@ impl<const D: usize> ContextGroup<D> {
             for (at, error) in errors.iter_mut().enumerate() {
                 let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
                 let weights = judge::lstd(&case.sums, &case.summary, l, ridge);
-                *error += factor * f64::min(case.error(weights), 9.0);
+                *error += factor * counted(case.error(weights));
             }
         }
-        let of_zero: f64 =
-            cases.iter().map(|case| factor * case.error(SVector::<f64, D>::zeros())).sum();
-        let gains = lstds == ALL_LSTDS;
+        let of_zero = |case: &ScoredContext<D>| counted(case.error(SVector::<f64, D>::zeros()));
+        let of_zero: f64 = cases.iter().map(|case| factor * of_zero(case)).sum();
         let reference = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
-        ContextGroup { cases, factor, weight, reference, margin, gains }
+        ContextGroup { cases, factor, weight, reference, margin }
     }
 
     fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let mut sum = Dual::constant(0.0);
         for case in &self.cases {
-            let (error, large) = (case.read(parameters), Dual::constant(LARGE));
-            sum += if error.value > LARGE { large + large * (error / large).ln() } else { error };
+            sum += counted(case.read(parameters));
         }
         sum * Dual::constant(self.factor)
     }
@@ -158,25 +164,20 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
     /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
-        let ratio = if self.gains { ratio } else { ratio.max(Dual::constant(0.0)) };
         let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
         // Quadratic at first, then linear, so that no group dominates.
         let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
         let penalty = (above + above - square) * square;
-        let loss = Dual::constant(LOGARITHM) * ratio + Dual::constant(PENALTY) * penalty;
-        Dual::constant(self.weight) * loss
+        Dual::constant(self.weight) * (ratio + Dual::constant(PENALTY) * penalty)
     }
 }
 
-const LOGARITHM: f64 = 0.3;
-const MARGIN: f64 = 0.02;
 /// The margin for representable values in short contexts, where the gates cannot detect them yet.
-const UNSURE: f64 = 0.2;
-const PENALTY: f64 = 10.0;
+const UNSURE: f64 = 0.1;
+const PENALTY: f64 = 2.5;
 const KNEE: f64 = 0.2;
 /// The LSTDs that a group is compared with: any lambda and ridge or, if each state has a feature, lambda 0 and a ridge of 3
-/// transitions, and lower errors do not reduce the loss. (The best ridge in hindsight depends on whether a cycle is
-/// deterministic, and the errors of a few small cycles would dominate the loss.)
+/// transitions. (The best ridge in hindsight depends on whether a cycle is deterministic.)
 const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
 const LSTD_0_ONE: Range<usize> = 2..3;
 /// The smallest reference; smaller errors are rounding.
@@ -192,19 +193,19 @@ const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10)
 const TABULAR_TASKS: [(usize, usize); 6] = [(2, 20), (3, 30), (4, 30), (7, 30), (10, 15), (16, 8)];
 /// The families of the search, each with its weight.
 const SHARES: [(Family, f64); 8] = [
-    (Family::Boyan, 3.0),
-    (Family::BoyanRepresentable, 1.0),
-    (Family::Mdp, 2.0),
-    (Family::MdpRepresentable, 1.0),
-    (Family::Walk, 0.8),
+    (Family::Boyan, 4.0),
+    (Family::BoyanRepresentable, 1.5),
+    (Family::Mdp, 3.0),
+    (Family::MdpRepresentable, 1.7),
+    (Family::Walk, 2.5),
     (Family::Cycle, 0.2),
-    (Family::Rare, 0.3),
-    (Family::Binary, 0.3),
+    (Family::Rare, 1.3),
+    (Family::Binary, 1.5),
 ];
 /// The weight of all signals in the loss.
-const OF_SIGNALS: f64 = 0.5;
+const OF_SIGNALS: f64 = 0.4;
 /// The number of random signals, and of samples in each.
-const SIGNALS: (usize, usize) = (24, 2500);
+const SIGNALS: (usize, usize) = (96, 2500);
 
 /// The loss of parameters: the groups of contexts, each with a weight.
 pub struct Loss {
@@ -317,7 +318,7 @@ fn add_task_groups<const D: usize>(
         let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
         let weight = weight * of_length * (tasks as f64).sqrt();
         let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
-        let margin = if unsure { UNSURE } else { MARGIN };
+        let margin = if unsure { UNSURE } else { 0.0 };
         let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
         groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin, lstds)));
     }
@@ -447,6 +448,6 @@ fn add_signal_group<const D: usize>(
         };
         cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
     }
-    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, MARGIN, ALL_LSTDS)));
+    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, 0.0, ALL_LSTDS)));
     Ok(())
 }

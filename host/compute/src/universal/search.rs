@@ -19,23 +19,26 @@ pub struct Stage {
 }
 
 /// The stages, from few tasks to many.
-pub const STAGES: [Stage; 4] = [
-    Stage { share: 0.5, pull: 3e-3, evaluations: 60 },
-    Stage { share: 2.0, pull: 1e-4, evaluations: 80 },
-    Stage { share: 2.0, pull: 1e-5, evaluations: 200 },
-    Stage { share: 4.0, pull: 1e-5, evaluations: 80 },
+pub const STAGES: [Stage; 5] = [
+    Stage { share: 0.25, pull: 3e-3, evaluations: 40 },
+    Stage { share: 0.5, pull: 1e-4, evaluations: 50 },
+    Stage { share: 1.0, pull: 1e-5, evaluations: 60 },
+    Stage { share: 2.0, pull: 1e-5, evaluations: 40 },
+    Stage { share: 4.0, pull: 1e-5, evaluations: 20 },
 ];
 /// A stage ends when twenty steps in a row have gained less than this share of the loss.
 const TOLERANCE: f64 = 1e-4;
 
-/// Returns the start of the search: every parameter is 0 but the ridges, which are 3 transitions. So three LSTDs with one ridge
-/// are averaged.
+/// Returns the start of the search: LSTD for the three lambdas, with ridges of 3, 10 and 10 transitions, and gates
+/// 1 / (1 + (1 + T)^2), which believe each solution as far as its specification test T allows. Every other parameter is 0.
 pub fn start() -> Vec<f64> {
-    let mut start = vec![0.0; UniversalParameters::COUNT];
-    for constant in [0, 4, 8] {
-        start[constant] = Real::ln(3.0_f64);
+    let mut parameters = UniversalParameters::SHAPE.map(|()| 0.0);
+    for (log_ridge, ridge) in parameters.log_ridge.iter_mut().zip([3.0_f64, 10.0, 10.0]) {
+        log_ridge[0] = Real::ln(ridge);
     }
-    start
+    let [g_1, g_2] = &mut parameters.gate_logits;
+    (g_1[1], g_2[2]) = (-2.0, -2.0);
+    parameters.iter().copied().collect()
 }
 
 /// The state of a search, which can be stored and resumed.
