@@ -71,9 +71,7 @@ if [ "$board" = microbit ]; then
     build --bin predictor "${small[@]}"
 else
     build --no-default-features --bin inference --bin universal --bin short
-    build --bin embedded-demo --bin act
-    # At 3 it would not fit its flash budget.
-    build --bin predictor --config 'profile.release.package.embedded-demo.opt-level=2'
+    build --bin embedded-demo --bin act --bin predictor
 fi
 elf=$out/$target/release
 

@@ -66,8 +66,12 @@ impl Autoregression {
         let mut inverse = [[0.0; M]; M];
         let mut entries = self.inverse.iter();
         for i in 0..M {
-            for (j, entry) in (0..M).take(i + 1).zip(&mut entries) {
-                (inverse[i][j], inverse[j][i]) = (*entry, *entry);
+            for j in 0..M {
+                if j <= i
+                    && let Some(entry) = entries.next()
+                {
+                    (inverse[i][j], inverse[j][i]) = (*entry, *entry);
+                }
             }
         }
         let mut gain = [0.0; M];

@@ -150,9 +150,13 @@ impl Belief {
         let mut s = [[0.0; K]; K];
         let mut entries = self.squares.iter();
         for k in 0..K {
-            for (l, square) in (0..K).take(k + 1).zip(&mut entries) {
-                let entry = square + doubt[k] * u[l];
-                (s[k][l], s[l][k]) = (entry, entry);
+            for l in 0..K {
+                if l <= k
+                    && let Some(square) = entries.next()
+                {
+                    let entry = square + doubt[k] * u[l];
+                    (s[k][l], s[l][k]) = (entry, entry);
+                }
             }
             s[k][k] *= 1.0 + RIDGE;
         }

@@ -299,9 +299,9 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             }
             let third = narrow(x - self.anchor);
             if self.seen == 2.0 {
-                let mut first = [0.0, self.second, third];
-                first.sort_unstable_by(f32::total_cmp);
-                let [lowest, median, highest] = first;
+                let (low, high) = (smaller(0.0, self.second), larger(0.0, self.second));
+                let (lowest, highest) = (smaller(low, third), larger(high, third));
+                let median = larger(low, smaller(high, third));
                 self.anchor += S::from_f64(f64::from(median));
                 self.gate = Gate::new(smaller(median - lowest, highest - median));
                 // What came before the anchor was known counts as the anchor.
