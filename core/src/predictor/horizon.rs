@@ -29,8 +29,6 @@ const PAD: f32 = 0.05;
 /// The prior weight of the long-run mean against the experts, in horizons of samples, and what keeps S regular.
 const DOUBT: f32 = 0.05;
 const RIDGE: f32 = 1e-6;
-/// Widens the band for estimation error: its variance is multiplied by 1 + WIDER * horizon / (the band's memory).
-const WIDER: f32 = 1.0;
 /// The long-run mean is over this many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;
 const MEAN_HORIZONS: f32 = 12.0;
@@ -240,8 +238,9 @@ impl Band {
             let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
             *high = larger(*high - step * beyond, 0.0);
         }
-        // Wider by about the root of 1 + a: a is at most a half.
-        let wider = deviation * (1.0 + 0.5 * WIDER * length / memory);
+        // For its estimation error the variance is multiplied by 1 + length / memory: this is about the root, as the ratio is at
+        // most a half.
+        let wider = deviation * (1.0 + 0.5 * length / memory);
         let pad = pad + PAD * deviation;
         [*low * wider - pad, *high * wider + pad]
     }

@@ -3,10 +3,10 @@
 use super::{State, larger, smaller};
 use crate::scalar::{Real, Scalar};
 
-/// How much the newest error counts among the recent ones, in their mean and in their two mean squares.
+/// The weights of the newest error in the mean of the recent ones, and in their two mean squares.
 const RECENT_MEAN: f32 = 0.03;
 const RECENT_SQUARES: [f32; 2] = [0.1, 0.03];
-/// How much the other statistics that lie in their tails count beside the deepest.
+/// The weight of the statistics that lie in their tails, apart from the deepest, which has the weight 1.
 const OTHERS: f32 = 0.6;
 /// The memories, in samples, of the usual values: of the tails, short and long, and of the levels. The smaller depth counts.
 const SHORT: f32 = 500.0;
@@ -68,7 +68,7 @@ impl Tail {
     }
 }
 
-/// By which shares of the mean excess a tail's start moves, and of the difference the mean excess.
+/// The steps of a tail: its start moves by shares of the mean excess, and the mean excess by a share of its error.
 #[derive(Clone, Copy)]
 struct Steps {
     up: f32,

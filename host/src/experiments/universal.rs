@@ -69,13 +69,14 @@ pub const UNIVERSAL: Experiment = table(
     "universal",
     "none: one model for any dimension, length and unit",
     ExperimentSpec {
-        about: "Judges the model that ships (`--model universal`) on fresh tasks, against the number of transitions seen. Tasks are Boyan's chains and random MDPs, each with random \
-                rewards and with values that the features represent; random walks, cycles and walks with rare states, \
-                each state with a feature of its own; features that are 0 or 1; and, unlike any that the search sees, \
-                random walks in which two neighbours share a feature. Beside it stand LSTD(lambda) and online \
-                TD(0.92) with the model's own bounds on features and values, each with one setting for all and with \
-                the best in hindsight for each family, discount and length (lambda 0, 0.92 and 1, six ridges; six step \
-                sizes), and the paper's own trained model (Figure 2's runs; a task is given to one of the seeds).",
+        about: "Judges the model that ships (`--model universal`) on fresh tasks, against the number of transitions seen. \
+                Tasks are Boyan's chains and random MDPs, each with random rewards and with values that the features \
+                represent; random walks, cycles and walks with rare states, each state with a feature of its own; features \
+                that are 0 or 1; and, unlike any that the search sees, random walks in which two neighbours share a feature. \
+                Beside it stand LSTD(lambda) and online TD(0.92) with the model's own bounds on features and values, each \
+                with one setting for all and with the best in hindsight for each family, discount and length (lambda 0, 0.92 \
+                and 1, six ridges; six step sizes), and the paper's own trained model (Figure 2's runs; a task is given to \
+                one of the seeds).",
         settings: &[Setting {
             name: "fresh-tasks",
             default: "2000",
