@@ -3,7 +3,7 @@
 //! [`Mrp::with_terminal`](ictd_core::tasks::Mrp::with_terminal). No trajectory crosses the end of a truncated episode.
 
 use crate::estimator::{EpisodeEnd, Transitions};
-use crate::own_tasks::{Misfit, check_finite, check_gamma};
+use crate::own_tasks::{Misfit, check_numbers};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::rng::Rng;
@@ -15,10 +15,12 @@ use std::sync::Arc;
 /// Logged transitions of one or more tasks.
 #[derive(Clone, Debug)]
 pub struct Log {
-    transitions: Transitions,
+    /// The transitions. Their marks show every truncation.
+    pub transitions: Transitions,
     /// The task of each transition, (n).
-    task: Vec<f64>,
-    gamma: Option<f64>,
+    pub task: Vec<f64>,
+    /// The discount, if the log defines one.
+    pub gamma: Option<f64>,
     /// The number of steps from each transition to the end of its chain of episodes, (n). Every terminal state between two
     /// episodes adds a step, to the next start.
     left: Vec<usize>,
@@ -38,10 +40,7 @@ impl Log {
         gamma: Option<f64>,
     ) -> Result<Self, Misfit> {
         let Transitions { d, phi, from, reward, phi_next, marks, .. } = &mut transitions;
-        check_gamma(gamma)?;
-        for (array, numbers) in [("phi", &*phi), ("reward", reward), ("phi_next", phi_next)] {
-            check_finite(array, numbers)?;
-        }
+        check_numbers(gamma, &[("phi", phi), ("reward", reward), ("phi_next", phi_next)])?;
         // -0 becomes 0.
         let task = |row: &usize| task.get(*row).copied().unwrap_or_default() + 0.0;
         let task: Vec<f64> = from.iter().map(task).collect();
@@ -61,21 +60,6 @@ impl Log {
         order.sort_by(|a, b| task[*a].total_cmp(&task[*b]).then(left[*b].cmp(&left[*a])));
         let starts = order.chunk_by(|a, b| task[*a] == task[*b]).map(<[_]>::to_vec).collect();
         Ok(Log { transitions, task, gamma, left, starts })
-    }
-
-    /// Returns the transitions. Their marks show every truncation.
-    pub fn transitions(&self) -> &Transitions {
-        &self.transitions
-    }
-
-    /// Returns the task of each transition, (n).
-    pub fn task(&self) -> &[f64] {
-        &self.task
-    }
-
-    /// Returns the discount, if the log defines one.
-    pub fn gamma(&self) -> Option<f64> {
-        self.gamma
     }
 
     /// Returns the length of the longest trajectory of each task, and the task, where this length is the shortest.

@@ -45,7 +45,7 @@ impl OwnData {
     pub fn dim(&self) -> usize {
         match self {
             OwnData::Mrps(arrays) => arrays.dim,
-            OwnData::Log(log) => log.transitions().d,
+            OwnData::Log(log) => log.transitions.d,
         }
     }
 
@@ -53,7 +53,7 @@ impl OwnData {
     pub fn gamma(&self) -> Option<f64> {
         match self {
             OwnData::Mrps(arrays) => arrays.gamma,
-            OwnData::Log(log) => log.gamma(),
+            OwnData::Log(log) => log.gamma,
         }
     }
 }
@@ -86,18 +86,28 @@ pub struct Misfit {
     pub expected: String,
 }
 
-/// Refuses a number that is not finite in single precision, in which the trainer computes.
-pub(crate) fn check_finite(array: &'static str, numbers: &[f64]) -> Result<(), Misfit> {
-    let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) else { return Ok(()) };
-    let reason = format!("{} at {at}", numbers[at]);
-    Err(Misfit { array, reason, expected: "finite numbers".into() })
+pub(crate) fn misfit<T>(
+    array: &'static str,
+    reason: impl ToString,
+    expected: impl ToString,
+) -> Result<T, Misfit> {
+    Err(Misfit { array, reason: reason.to_string(), expected: expected.to_string() })
 }
 
-/// Refuses a discount outside [0, 1).
-pub(crate) fn check_gamma(gamma: Option<f64>) -> Result<(), Misfit> {
-    let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) else { return Ok(()) };
-    let expected = "a number in [0, 1)".into();
-    Err(Misfit { array: "gamma", reason: gamma.to_string(), expected })
+/// Refuses a discount outside [0, 1), and numbers that are not finite in single precision, in which the trainer computes.
+pub(crate) fn check_numbers(
+    gamma: Option<f64>,
+    arrays: &[(&'static str, &[f64])],
+) -> Result<(), Misfit> {
+    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
+        return misfit("gamma", gamma, "a number in [0, 1)");
+    }
+    for (array, numbers) in arrays {
+        if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
+            return misfit(array, format!("{} at {at}", numbers[at]), "finite numbers");
+        }
+    }
+    Ok(())
 }
 
 impl TaskArrays {
@@ -115,60 +125,45 @@ impl TaskArrays {
         if d > D {
             return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
         }
-        let real = |of: &[f64], at: usize| R::from_f64(of[at]);
-        let vector = |of: &[f64]| {
-            SVector::<R, OWN>::from_fn(
-                |s, _| if s < m { real(of, number * m + s) } else { R::ZERO },
-            )
+        let row = |s: usize| number * m + s;
+        let real = |is_inside: bool, of: &[f64], at: usize| {
+            if is_inside { R::from_f64(of[at]) } else { R::ZERO }
         };
-        let (mut p, mut phi) = (SMatrix::repeat(R::ZERO), SMatrix::<R, D, OWN>::repeat(R::ZERO));
-        let mut terminal = [false; OWN];
-        for s in 0..m {
-            let row = number * m + s;
-            terminal[s] = self.terminal[row];
-            (0..m).for_each(|next| p[(s, next)] = real(&self.p, row * m + next));
-            (0..d).for_each(|i| phi[(i, s)] = real(&self.phi, row * d + i));
-        }
+        let vector = |of: &[f64]| SVector::from_fn(|s, _| real(s < m, of, row(s)));
+        let p = SMatrix::from_fn(|s, next| real(s.max(next) < m, &self.p, row(s) * m + next));
+        let phi = SMatrix::from_fn(|i, s| real(s < m && i < d, &self.phi, row(s) * d + i));
+        let terminal = std::array::from_fn::<_, OWN, _>(|s| s < m && self.terminal[row(s)]);
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
 
     /// Checks the arrays beyond their shapes.
     fn check(&self) -> Result<(), Misfit> {
         let Self { states: m, dim: d, .. } = *self;
-        let refuse = |array, reason: String, expected: &str| {
-            Err(Misfit { array, reason, expected: expected.to_owned() })
-        };
-        let up_to = format!("1 to {OWN}");
-        if !(1..=OWN).contains(&m) {
-            return refuse("p", format!("{m} states"), &up_to);
+        for (array, size, what) in [("p", m, "states"), ("phi", d, "features")] {
+            if !(1..=OWN).contains(&size) {
+                return misfit(array, format!("{size} {what}"), format!("1 to {OWN}"));
+            }
         }
-        if !(1..=OWN).contains(&d) {
-            return refuse("phi", format!("{d} features"), &up_to);
-        }
-        check_gamma(self.gamma)?;
         if self.count() == 0 {
-            return refuse("p", "no tasks".into(), "at least one");
+            return misfit("p", "no tasks", "at least one");
         }
-        let places =
-            [("p0", &self.p0), ("p", &self.p), ("reward", &self.reward), ("phi", &self.phi)];
-        for (array, numbers) in places {
-            check_finite(array, numbers)?;
-        }
+        let Self { gamma, p0, p, reward, phi, .. } = self;
+        check_numbers(*gamma, &[("p0", p0), ("p", p), ("reward", reward), ("phi", phi)])?;
         for number in 0..self.count() {
             let reason = format!("of task {number}");
             if self.terminal[number * m..][..m].iter().all(|ends| *ends) {
-                return refuse("terminal", reason, "a state that ends no episode");
+                return misfit("terminal", reason, "a state that ends no episode");
             }
-            match self.task::<f64, OWN>(number) {
-                Ok(_) => {}
+            return match self.task::<f64, OWN>(number) {
+                Ok(_) => continue,
                 Err(Error::OutOfRange { parameter: "p_0", expected }) => {
-                    return refuse("p0", reason, expected);
+                    misfit("p0", reason, expected)
                 }
                 Err(Error::OutOfRange { parameter: "p", .. }) => {
-                    return refuse("p", reason, "probabilities that sum to 1 in each row");
+                    misfit("p", reason, "probabilities that sum to 1 in each row")
                 }
-                Err(e) => return refuse("p", format!("{reason}: {e}"), "a task"),
-            }
+                Err(e) => misfit("p", format!("{reason}: {e}"), "a task"),
+            };
         }
         Ok(())
     }
@@ -196,8 +191,7 @@ impl OwnTasks {
         }
         arrays.check()?;
         let mut digest = Digest::EMPTY;
-        digest.word(arrays.states as u64);
-        digest.word(arrays.dim as u64);
+        [m, d].into_iter().for_each(|size| digest.word(size as u64));
         let TaskArrays { p0, p, reward, phi, .. } = &arrays;
         // -0 becomes 0.
         [p0, p, reward, phi].into_iter().flatten().for_each(|x| digest.number(*x + 0.0));
@@ -226,9 +220,8 @@ impl OwnTasks {
     /// Returns the named file, if any, and the expected name of its tasks, if any.
     pub fn source(&self) -> (Option<&str>, Option<&str>) {
         let is_digest = |text: &str| {
-            let digest =
-                text.strip_prefix("own-").or(text.strip_prefix("log-")).unwrap_or_default();
-            digest.len() == 16 && digest.bytes().all(|c| c.is_ascii_hexdigit())
+            let digest = text.strip_prefix("own-").or(text.strip_prefix("log-"));
+            digest.is_some_and(|of| of.len() == 16 && of.bytes().all(|c| c.is_ascii_hexdigit()))
         };
         match self.name.rsplit_once('#').filter(|(_, name)| is_digest(name)) {
             Some((file, name)) => (Some(file), Some(name)),
@@ -251,12 +244,14 @@ impl OwnTasks {
     /// # Errors
     /// [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
-        let reason = "the true values of logged transitions are not known; expected tasks with p";
-        match self.read()? {
-            OwnData::Mrps(arrays) => Ok(arrays),
-            OwnData::Log(_) => {
-                Err(InvalidSetting { setting: "task", reason: format!("{}: {reason}", self.place) })
-            }
-        }
+        let OwnData::Mrps(arrays) = self.read()? else {
+            let reason =
+                "the true values of logged transitions are not known; expected tasks with p";
+            return Err(InvalidSetting {
+                setting: "task",
+                reason: format!("{}: {reason}", self.place),
+            });
+        };
+        Ok(arrays)
     }
 }

@@ -8,13 +8,14 @@ use compute::capacity::OWN;
 use compute::own_tasks::OwnTasks;
 use ictd::error::WithContext as _;
 use ictd::formats::npz::Npz;
-use ictd::formats::tasks::{GivenArrays, read};
+use ictd::formats::tasks::{from_arrays, read};
 use ictd::formats::{Array, Data};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution as _, TaskSpec};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -44,8 +45,8 @@ type Reduced<'py> = (
 );
 
 impl Task {
-    fn of_arrays(given: GivenArrays) -> PyResult<Self> {
-        let own = given.tasks().map_err(argument)?;
+    fn of_arrays(given: &BTreeMap<&str, Array>) -> PyResult<Self> {
+        let own = from_arrays(given).map_err(argument)?;
         let arrays = own.mrps().map_err(|e| python(e.into()))?;
         if arrays.count() != 1 {
             return Err(refused("p", format!("{} tasks; expected one, (m, m)", arrays.count())));
@@ -93,32 +94,24 @@ impl Task {
         if !(0.0..1.0).contains(&gamma) {
             return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
         }
-        let array = |name: &str, given: Given| -> PyResult<Option<Array>> {
-            let Some(given) = given else { return Ok(None) };
-            let numbers = numbers(name, &given, false)?.finite(name)?;
+        let parts =
+            [("p", p), ("reward", reward), ("phi", phi), ("p0", p0), ("terminal", terminal)];
+        let mut given = BTreeMap::new();
+        for (name, part) in parts.iter().filter_map(|(name, part)| Some((*name, part.as_ref()?))) {
+            let numbers = numbers(name, part, false)?.finite(name)?;
             let shape = match (name, &numbers.shape[..]) {
                 ("reward", [m, 1]) => vec![*m],
                 (_, shape) => shape.to_vec(),
             };
-            Ok(Some(Array { shape, data: Data::F64(numbers.data) }))
-        };
-        let given = GivenArrays {
-            p: array("p", p)?,
-            reward: array("reward", reward)?,
-            phi: array("phi", phi)?,
-            p0: array("p0", p0)?,
-            terminal: array("terminal", terminal)?,
-            gamma: Some(Array { shape: vec![], data: Data::F64(vec![gamma]) }),
-        };
-        let parts = [&given.p, &given.reward, &given.phi, &given.p0, &given.terminal];
-        if parts.iter().any(|part| part.is_some()) {
+            given.insert(name, Array { shape, data: Data::F64(numbers.data) });
+        }
+        if !given.is_empty() {
             if (kind, seed, d, states, actions) != ("boyan", 0, 4, 10, 3) {
-                return Err(refused(
-                    "p",
-                    "a task of its own; expected no kind, seed, d, states, actions",
-                ));
+                let reason = "a task of its own; expected no kind, seed, d, states, actions";
+                return Err(refused("p", reason));
             }
-            return Self::of_arrays(given);
+            given.insert("gamma", Array { shape: vec![], data: Data::F64(vec![gamma]) });
+            return Self::of_arrays(&given);
         }
         let finite = |spec: TaskSpec| spec.finite(actions);
         let Some(kind) = kind.parse().ok().and_then(finite) else {

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, completions, digest, evaluate, import, list, main_job, merge, plot,
-    predict, report, reproduce, search, stored_model, sweep, train_run,
+    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, merge, plot, predict, report,
+    reproduce, search, stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
@@ -15,6 +15,7 @@ use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -75,7 +76,12 @@ pub enum Command {
     Predict(predict::Predict),
     Import(import::Import),
     Compare(compare::Compare),
-    Completions(completions::Completions),
+    /// Print the script with which a shell completes the command line: `ictd completions bash > FILE`
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
 }
 
 pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, Error> {
@@ -100,7 +106,13 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Predict(options)) => predict::run(options, session),
         Some(Command::Import(options)) => import::run(options, session),
         Some(Command::Compare(options)) => compare::run(options, &catalogue),
-        Some(Command::Completions(options)) => Ok(options.run(clap_command())),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut clap_command(), "ictd", &mut script);
+            let mut report = Report::new("completions");
+            report.text = String::from_utf8_lossy(&script).into_owned();
+            Ok(report)
+        }
     }
 }
 

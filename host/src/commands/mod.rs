@@ -1,7 +1,6 @@
 //! The commands other than the single figures of the paper.
 
 pub mod compare;
-pub mod completions;
 pub mod digest;
 pub mod evaluate;
 pub mod import;

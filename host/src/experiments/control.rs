@@ -1,7 +1,7 @@
 //! Control in context: SARSA whose critic is the universal model, compared with the classical critics.
 
 use super::experiment::Experiment;
-use super::judging::{Judgement, claim, differences};
+use super::judging::{ClaimSpec, Judgement, claim, differences};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
@@ -10,7 +10,7 @@ use super::statistics::{Interval, mean_interval, median_interval};
 use super::table::{ExperimentInputs, ExperimentSpec};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
-use compute::control::{ControlTask, Critic, shares};
+use compute::control::{CartPole, ControlTask, Critic, Environment, MountainCar, RandomMdp};
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 
@@ -31,36 +31,30 @@ pub const CONTROL: Experiment = table(
         own: put,
         claims: &[
             claim("random MDPs: the median seed comes 0.95 of the way", Source::OWN, |of| {
-                let share = median_interval(&of.other_run(MDP).values("universal"));
+                let share = median_interval(&of.other_run(RandomMdp::NAME).values("universal"));
                 let measured =
                     format!("median {share:.3}, needs all of it >= 0.95 (in part: the median)");
                 let verdict = Verdict::graded(share.low >= 0.95, share.estimate >= 0.95);
                 (measured, verdict.unless_nan(share.numbers()))
             }),
-            claim("random MDPs: further than its rivals", Source::OWN, |of| further(of, MDP)),
-            claim("CartPole: further than its rivals", Source::OWN, |of| further(of, CART_POLE))
-                .refuted(),
-            claim("MountainCar: further than its rivals", Source::OWN, |of| further(of, CAR))
-                .refuted(),
+            further::<RandomMdp>("random MDPs: further than its rivals"),
+            further::<CartPole>("CartPole: further than its rivals").refuted(),
+            further::<MountainCar>("MountainCar: further than its rivals").refuted(),
         ],
         figures: &[Plots(
             "control",
             "Learning to act: the share of the way from the random to the best policy",
             "mean over seeds with its standard error; hindsight: the best setting for each task",
             &[
-                plot(&curves(MDP), "random MDPs"),
-                plot(&curves(CART_POLE), "CartPole"),
-                plot(&curves(CAR), "MountainCar"),
+                plot(&curves(RandomMdp::NAME), RandomMdp::NAME),
+                plot(&curves(CartPole::NAME), CartPole::NAME),
+                plot(&curves(MountainCar::NAME), MountainCar::NAME),
             ],
             3,
         )],
         ..ExperimentSpec::EMPTY
     },
 );
-
-const MDP: &str = ControlTask::RandomMdp.name();
-const CART_POLE: &str = ControlTask::CartPole.name();
-const CAR: &str = ControlTask::MountainCar.name();
 
 const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
     let y = || Axis::fixed("share of the way", 0.0, 1.05);
@@ -79,10 +73,13 @@ const fn curves(task: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Tests whether the universal model's mean score over seeds exceeds that of each other critic at its best (in part: with one
-/// setting), by the intervals of the differences.
-fn further(of: RunMeasurements, task: &str) -> Judgement {
-    let of = of.other_run(task);
+/// Returns the claim that the universal model's mean score over seeds exceeds that of each other critic at its best (in part:
+/// with one setting), by the intervals of the differences.
+const fn further<E: Environment>(words: &'static str) -> ClaimSpec {
+    claim(words, Source::OWN, |of| leads(of.other_run(E::NAME)))
+}
+
+fn leads(of: RunMeasurements) -> Judgement {
     let universal = of.values("universal");
     let ahead = |setting: &str| {
         RIVALS.map(|rival| {
@@ -102,59 +99,45 @@ fn further(of: RunMeasurements, task: &str) -> Judgement {
     (measured, Verdict::graded(all(&best), all(&one)).unless_nan(numbers))
 }
 
-/// A critic's scores by task, seed and checkpoint.
-struct Tried {
-    critic: Critic,
-    shares: Vec<Vec<Vec<f64>>>,
-}
-
-impl Tried {
-    /// Returns the mean score at the end of a task.
-    fn end(&self, task: usize) -> f64 {
-        let ends = self.shares[task].iter().filter_map(|seed| seed.last());
-        ends.sum::<f64>() / self.shares[task].len() as f64
-    }
-}
-
 /// Records the scores of the universal model and of each other critic's best settings, and these settings.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let mut rng = Rng::stream(work.session.seed, RngStream::Evaluation);
     let seeds: Vec<_> = (0..work.seeds).map(|_| rng.next_u64()).collect();
-    let mut tried: Vec<_> =
-        Critic::all().into_iter().map(|critic| Tried { critic, shares: Vec::new() }).collect();
+    let critics = Critic::all();
+    let of = |critic: usize| seeds.iter().map(move |seed| (critic, *seed));
+    let jobs: Vec<_> = (0..critics.len()).flat_map(of).collect();
+    // The scores by task, critic and seed, and checkpoint.
+    let mut scores = Vec::new();
     for task in ControlTask::ALL {
-        let of = |at: usize| seeds.iter().map(move |seed| (at, *seed));
-        let jobs: Vec<_> = (0..tried.len()).flat_map(of).collect();
-        let critics = &tried;
-        let found = work.session.map(task.name(), &jobs, |&(at, seed)| {
-            shares(task, critics[at].critic, seed).context(task.name())
-        })?;
-        for (critic, found) in tried.iter_mut().zip(found.chunks(seeds.len())) {
-            critic.shares.push(found.to_vec());
-        }
+        scores.push(work.session.map(task.name, &jobs, |&(critic, seed)| {
+            (task.shares)(&critics[critic], seed).context(task.name)
+        })?);
     }
-    let tasks = 0..ControlTask::ALL.len();
+    let of_seeds =
+        |task: usize, critic: usize| &scores[task][critic * seeds.len()..][..seeds.len()];
+    let end = |task: usize, critic: usize| {
+        let ends = of_seeds(task, critic).iter().filter_map(|seed| seed.last());
+        ends.sum::<f64>() / seeds.len() as f64
+    };
     for rival in ["universal"].into_iter().chain(RIVALS) {
-        let best = |end: &dyn Fn(&Tried) -> f64| {
-            let of_rival = tried.iter().filter(|tried| tried.critic.name() == rival);
-            of_rival.max_by(|a, b| end(a).total_cmp(&end(b)))
+        let best = |end: &dyn Fn(usize) -> f64| {
+            let of_rival = (0..critics.len()).filter(|critic| critics[*critic].name == rival);
+            of_rival.max_by(|a, b| end(*a).total_cmp(&end(*b))).unwrap_or(0)
         };
-        let one = best(&|tried| tasks.clone().map(|task| tried.end(task)).sum());
+        let one = best(&|critic| (0..scores.len()).map(|task| end(task, critic)).sum());
         for (at, task) in ControlTask::ALL.into_iter().enumerate() {
+            let hindsight = best(&|critic| end(at, critic));
             let names = match rival {
                 "universal" => vec![(one, rival.to_owned())],
-                _ => {
-                    let hindsight = best(&|tried| tried.end(at));
-                    vec![(one, format!("{rival}_one")), (hindsight, format!("{rival}_hindsight"))]
-                }
+                _ => vec![(one, format!("{rival}_one")), (hindsight, format!("{rival}_hindsight"))],
             };
-            for (tried, name) in names.iter().filter_map(|(tried, name)| Some(((*tried)?, name))) {
-                for (parameter, value) in tried.critic.settings() {
-                    long.put(task.name(), None, &format!("{name} {parameter}"), 0.0, value);
+            for (critic, name) in names {
+                for (parameter, value) in &critics[critic].settings {
+                    long.put(task.name, None, &format!("{name} {parameter}"), 0.0, *value);
                 }
-                for (seed, of_seed) in (work.session.seed..).zip(&tried.shares[at]) {
-                    for (n, share) in task.checkpoints().iter().zip(of_seed) {
-                        long.put(task.name(), seed, name, *n as f64, *share);
+                for (seed, of_seed) in (work.session.seed..).zip(of_seeds(at, critic)) {
+                    for (n, share) in task.checkpoints.iter().zip(of_seed) {
+                        long.put(task.name, seed, &name, *n as f64, *share);
                     }
                 }
             }

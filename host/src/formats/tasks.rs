@@ -21,8 +21,9 @@ use crate::error::{Error, Problem};
 use crate::files;
 use compute::estimator::EpisodeEnd;
 use compute::logged::Log;
-use compute::own_tasks::{Misfit, OwnData, OwnTasks, TaskArrays};
+use compute::own_tasks::{OwnData, OwnTasks, TaskArrays};
 use compute::recipe::Recipe;
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -32,104 +33,75 @@ pub const FILE_NAME: &str = "tasks.npz";
 /// The largest number of values in all tasks, as if none shared an array.
 const MOST: usize = 1 << 24;
 
-/// Arrays as given, perhaps without the axis of tasks.
-#[derive(Clone, Debug, Default)]
-pub struct GivenArrays {
-    /// The transition probabilities p.
-    pub p: Option<Array>,
-    /// The rewards r.
-    pub reward: Option<Array>,
-    /// The features phi.
-    pub phi: Option<Array>,
-    /// The initial distributions p_0.
-    pub p0: Option<Array>,
-    /// The states that end an episode.
-    pub terminal: Option<Array>,
-    /// The discount gamma.
-    pub gamma: Option<Array>,
-}
+/// The arrays of Markov reward processes.
+const ARRAYS: [&str; 6] = ["p", "reward", "phi", "p0", "terminal", "gamma"];
 
-impl GivenArrays {
-    /// Returns the tasks, or [`Problem::Unusable`], naming the array, its shape and the expected one.
-    pub fn tasks(self) -> Result<OwnTasks, Problem> {
-        let missing = |name| Problem::Unusable(format!("array `{name}` is missing"));
-        let p = self.p.ok_or_else(|| missing("p"))?;
-        let reward = self.reward.ok_or_else(|| missing("reward"))?;
-        let (count, m) = match *p.shape {
-            [m, also] if m == also => (None, m),
-            [count, m, also] if m == also => (Some(count), m),
-            _ => return Err(Problem::array("p", p.describe(), "(m, m) or (tasks, m, m)")),
-        };
-        // Each array with an axis of tasks states their number.
-        let stacked = |array: &Option<Array>, alone: usize| {
-            let shape = &array.as_ref()?.shape;
-            (shape.len() == alone + 1).then(|| shape[0])
-        };
-        let reward = Some(reward);
-        let others = [(&reward, 1), (&self.phi, 2), (&self.p0, 1), (&self.terminal, 1)];
-        let of_others = others.iter().find_map(|(array, alone)| stacked(array, *alone));
-        let count = count.or(of_others).unwrap_or(1);
-        let dim = self.phi.as_ref().map_or(m, |phi| phi.shape.last().copied().unwrap_or(0));
-        if count.saturating_mul(m * (m + dim + 3)) > MOST {
-            let reason = format!("{count} tasks of {m} states");
-            return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
-        }
-        // A file of a few bytes may claim any number of tasks.
-        files::room(64 * (count * m * (m + dim + 3)) as u64)?;
-        let fill =
-            |name: &str, array: Option<Array>, own: &[usize], otherwise: &dyn Fn(usize) -> f64| {
-                let size: usize = own.iter().product();
-                let Some(array) = array else {
-                    return Ok((0..count * size).map(|at| otherwise(at % size)).collect());
-                };
-                let stack = [&[count], own].concat();
-                if array.shape == stack {
-                    numbers(name, &array)
-                } else if array.shape == own {
-                    Ok(numbers(name, &array)?.repeat(count))
-                } else {
-                    let [alone, stack] = [own, &stack].map(tuple);
-                    Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
-                }
-            };
-        let none = |_| 0.0;
-        let terminal = fill("terminal", self.terminal, &[m], &none)?;
-        if let Some(at) = terminal.iter().position(|x| ![0.0, 1.0].contains(x)) {
-            let reason = format!("{} at {at}", terminal[at]);
-            return Err(Problem::array("terminal", reason, "0 or 1 for each state"));
-        }
-        let terminal: Vec<bool> = terminal.into_iter().map(|x| x == 1.0).collect();
-        let has_starts = self.p0.is_some();
-        let mut arrays = TaskArrays {
-            states: m,
-            dim,
-            p: fill("p", Some(p), &[m, m], &none)?,
-            reward: fill("reward", reward, &[m], &none)?,
-            phi: fill("phi", self.phi, &[m, dim], &|at| f64::from(at / m == at % m))?,
-            p0: fill("p0", self.p0, &[m], &none)?,
-            terminal,
-            gamma: discount(self.gamma)?,
-        };
-        if !has_starts {
-            for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1)))
-            {
-                let share = 1.0 / end.iter().filter(|end| !**end).count() as f64;
-                start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
-            }
-        }
-        OwnTasks::new(arrays).map_err(misfit)
+/// Returns the tasks of these arrays, or [`Problem::Unusable`], naming the array, its shape and the expected one.
+pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
+    if let Some(name) = ["p", "reward"].into_iter().find(|name| !given.contains_key(name)) {
+        return Err(Problem::Unusable(format!("array `{name}` is missing")));
     }
-}
-
-fn misfit(e: Misfit) -> Problem {
-    Problem::array(e.array, e.reason, e.expected)
+    let m = match *given["p"].shape {
+        [m, also] | [_, m, also] if m == also => m,
+        _ => return Err(Problem::array("p", given["p"].describe(), "(m, m) or (tasks, m, m)")),
+    };
+    // Each array with an axis of tasks states their number.
+    let stacked = |(name, array): (&&str, &Array)| match (*name, &array.shape[..]) {
+        ("p" | "phi", [count, _, _]) | ("reward" | "p0" | "terminal", [count, _]) => Some(*count),
+        _ => None,
+    };
+    let count = given.iter().find_map(stacked).unwrap_or(1);
+    let dim = given.get("phi").map_or(m, |phi| phi.shape.last().copied().unwrap_or(0));
+    let size = count.saturating_mul(m * (m + dim + 3));
+    if size > MOST {
+        let reason = format!("{count} tasks of {m} states");
+        return Err(Problem::array("p", reason, format!("at most {MOST} numbers in all")));
+    }
+    // A file of a few bytes may claim any number of tasks.
+    files::room(64 * size as u64)?;
+    let fill = |name: &str, own: &[usize], otherwise: fn(usize, usize) -> f64| {
+        let Some(array) = given.get(name) else {
+            let one = (0..own.iter().product()).map(|at| otherwise(at, own[0]));
+            return Ok(one.collect::<Vec<_>>().repeat(count));
+        };
+        let stack = [&[count], own].concat();
+        if array.shape == stack {
+            numbers(name, array)
+        } else if array.shape == own {
+            Ok(numbers(name, array)?.repeat(count))
+        } else {
+            let [alone, stack] = [own, &stack].map(tuple);
+            Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
+        }
+    };
+    let terminal = fill("terminal", &[m], |_, _| 0.0)?;
+    if let Some(at) = terminal.iter().position(|x| ![0.0, 1.0].contains(x)) {
+        let reason = format!("{} at {at}", terminal[at]);
+        return Err(Problem::array("terminal", reason, "0 or 1 for each state"));
+    }
+    let mut arrays = TaskArrays {
+        states: m,
+        dim,
+        p: fill("p", &[m, m], |_, _| 0.0)?,
+        reward: fill("reward", &[m], |_, _| 0.0)?,
+        phi: fill("phi", &[m, dim], |at, m| f64::from(at / m == at % m))?,
+        p0: fill("p0", &[m], |_, _| 1.0)?,
+        terminal: terminal.into_iter().map(|x| x == 1.0).collect(),
+        gamma: given.get("gamma").map(discount).transpose()?,
+    };
+    if !given.contains_key("p0") {
+        for (start, end) in arrays.p0.chunks_mut(m.max(1)).zip(arrays.terminal.chunks(m.max(1))) {
+            let share = 1.0 / end.iter().filter(|end| !**end).count() as f64;
+            start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
+        }
+    }
+    OwnTasks::new(arrays).map_err(|e| Problem::array(e.array, e.reason, e.expected))
 }
 
 /// Returns the discount of all tasks.
-fn discount(array: Option<Array>) -> Result<Option<f64>, Problem> {
-    let Some(array) = array else { return Ok(None) };
-    match numbers("gamma", &array)?[..] {
-        [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(Some(first)),
+fn discount(array: &Array) -> Result<f64, Problem> {
+    match numbers("gamma", array)?[..] {
+        [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(first),
         _ => {
             let expected = "one discount for all tasks (or none, and --gamma-range)";
             Err(Problem::array("gamma", array.describe(), expected))
@@ -144,16 +116,12 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     if has("phi") && !has("p") {
         return read_log(npz);
     }
-    npz.refuse_unknown(&["p", "reward", "phi", "p0", "terminal", "gamma"])?;
-    let given = GivenArrays {
-        p: Some(npz.array("p")?),
-        reward: Some(npz.array("reward")?),
-        phi: npz.optional_array("phi")?,
-        p0: npz.optional_array("p0")?,
-        terminal: npz.optional_array("terminal")?,
-        gamma: npz.optional_array("gamma")?,
-    };
-    given.tasks().map_err(|problem| problem.in_file(npz.file()))
+    npz.refuse_unknown(&ARRAYS)?;
+    let mut given = BTreeMap::from([("p", npz.array("p")?), ("reward", npz.array("reward")?)]);
+    for name in &ARRAYS[2..] {
+        given.extend(npz.optional_array(name)?.map(|array| (*name, array)));
+    }
+    from_arrays(&given).map_err(|problem| problem.in_file(npz.file()))
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
@@ -166,7 +134,9 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
             let reason = format!("{} numbers", transitions.phi_next.len());
             return Err(Problem::array("phi", reason, format!("at most {MOST}")));
         }
-        Log::new(transitions, &task, discount(gamma)?).map_err(misfit)
+        let gamma = gamma.as_ref().map(discount).transpose()?;
+        Log::new(transitions, &task, gamma)
+            .map_err(|e| Problem::array(e.array, e.reason, e.expected))
     };
     log().map(OwnTasks::from).map_err(|problem| problem.in_file(npz.file()))
 }
@@ -190,17 +160,20 @@ pub fn to_bytes(tasks: &OwnData) -> std::io::Result<Vec<u8>> {
             ]
         }
         OwnData::Log(log) => {
-            let t = log.transitions();
+            let t = &log.transitions;
             let (n, d) = (t.len(), t.d);
             let phi = t.from.iter().flat_map(|row| &t.phi[row * d..][..d]).copied();
-            let marked = |as_| t.marks.iter().map(move |mark| f64::from(u8::from(*mark == as_)));
+            let marked = |as_| {
+                let marks = t.marks.iter().map(|mark| f64::from(u8::from(*mark == as_)));
+                array(&[n], &marks.collect::<Vec<_>>())
+            };
             vec![
                 ("phi", array(&[n, d], &phi.collect::<Vec<_>>())),
                 ("reward", array(&[n], &t.reward)),
                 ("phi_next", array(&[n, d], &t.phi_next)),
-                ("terminal", array(&[n], &marked(EpisodeEnd::Terminal).collect::<Vec<_>>())),
-                ("end", array(&[n], &marked(EpisodeEnd::End).collect::<Vec<_>>())),
-                ("task", array(&[n], log.task())),
+                ("terminal", marked(EpisodeEnd::Terminal)),
+                ("end", marked(EpisodeEnd::End)),
+                ("task", array(&[n], &log.task)),
             ]
         }
     };
@@ -215,15 +188,13 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         return Ok(recipe);
     };
     let (named, expected) = own.source();
-    let file = match (named, run) {
-        (Some(file), _) => file.into(),
-        (None, Some(run)) => run.join(FILE_NAME),
-        (None, None) => return Ok(recipe),
-    };
-    let reader = match run {
+    let (file, reader) = match (named, run) {
+        (Some(file), _) => (file.into(), files::read(Path::new(file), files::limits::TABLE)),
         // In a run's folder no link is followed.
-        Some(run) if named.is_none() => files::read_below(run, FILE_NAME, files::limits::TABLE),
-        _ => files::read(&file, files::limits::TABLE),
+        (None, Some(run)) => {
+            (run.join(FILE_NAME), files::read_below(run, FILE_NAME, files::limits::TABLE))
+        }
+        (None, None) => return Ok(recipe),
     };
     let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
     let mut tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;

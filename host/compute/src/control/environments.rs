@@ -1,6 +1,6 @@
 //! Control tasks: random MDPs, and two classic tasks with Fourier features.
 
-use super::ActionValues;
+use super::greedy;
 use ictd_core::Error;
 use ictd_core::linalg::linear_system;
 use ictd_core::rng::Rng;
@@ -9,22 +9,27 @@ use ictd_core::tasks::cart_pole::{CartPolePhysics, CartPoleState};
 use nalgebra::{SMatrix, SVector};
 
 /// A Markov decision process whose agent sees features of its states.
-pub trait Environment {
-    /// Returns the number of actions.
-    fn actions(&self) -> usize;
+pub trait Environment: Clone {
+    /// The task's name.
+    const NAME: &'static str;
+    /// The number of actions.
+    const ACTIONS: usize;
+    /// The number of features of a state.
+    const FEATURES: usize;
+    /// The mean of |x|^2 over states: 1 for the constant Fourier feature and 1/2 for each other one.
+    const SQUARE: f64 = (Self::FEATURES + 1) as f64 / 2.0;
+    /// The discount.
+    const GAMMA: f64 = 0.99;
+    /// The number of steps after which an episode is truncated.
+    const LONGEST: usize;
+    /// The numbers of steps after which a policy is evaluated.
+    const CHECKPOINTS: &'static [usize] = &[500, 1000, 2000, 5000];
 
-    /// Returns the number of features of a state.
-    fn features(&self) -> usize;
-
-    /// Returns the mean of |x|^2 over states: 1 for the constant Fourier feature and 1/2 for each other one.
-    fn square(&self) -> f64 {
-        (self.features() + 1) as f64 / 2.0
-    }
-
-    /// Returns the number of steps after which an episode is truncated.
-    fn longest(&self) -> usize {
-        usize::MAX
-    }
+    /// Draws an environment.
+    ///
+    /// # Errors
+    /// Returns the core's error if the Bellman equation has no solution.
+    fn draw(rng: &mut Rng) -> Result<Self, Error>;
 
     /// Begins an episode.
     fn reset(&mut self, rng: &mut Rng);
@@ -35,8 +40,32 @@ pub trait Environment {
     /// Writes the features of the state.
     fn observe(&self, x: &mut [f64]);
 
-    /// Returns the score of the greedy policy of these values: 0 for the random policy, 1 for the best.
-    fn share(&self, values: &ActionValues) -> f64;
+    /// Returns the mean returns of the random and of the best policy.
+    fn bounds(&self) -> [f64; 2];
+
+    /// Returns the mean return of the greedy policy of weights w over 20 fresh episodes, the same for every policy.
+    fn mean_return(&self, w: &[f64]) -> f64 {
+        let (mut x, mut sum) = (vec![0.0; Self::FEATURES], 0.0);
+        for episode in 0..20 {
+            let (mut environment, mut rng) = (self.clone(), Rng::new(episode));
+            environment.reset(&mut rng);
+            for _ in 0..Self::LONGEST {
+                environment.observe(&mut x);
+                let (reward, is_terminal) = environment.step(greedy(w, &x, &mut rng), &mut rng);
+                sum += reward;
+                if is_terminal {
+                    break;
+                }
+            }
+        }
+        sum / 20.0
+    }
+
+    /// Returns the score of the greedy policy of weights w: 0 for the random policy, 1 for the best.
+    fn share(&self, w: &[f64]) -> f64 {
+        let [random, best] = self.bounds();
+        (self.mean_return(w) - random) / (best - random)
+    }
 }
 
 /// The numbers of states and actions of random MDPs.
@@ -48,18 +77,46 @@ const ACTIONS: usize = 4;
 pub struct RandomMdp {
     next: [[SVector<f64, STATES>; ACTIONS]; STATES],
     reward: [[f64; ACTIONS]; STATES],
-    gamma: f64,
     state: usize,
     /// The mean values of the random and the best policy.
     bounds: [f64; 2],
 }
 
 impl RandomMdp {
+    /// Returns the values of a policy pi(s, a): (I - gamma P) v = r.
+    fn values(&self, pi: impl Fn(usize, usize) -> f64) -> Result<SVector<f64, STATES>, Error> {
+        let (mut a, mut b) = (SMatrix::<f64, STATES, STATES>::identity(), SVector::zeros());
+        for s in 0..STATES {
+            for action in 0..ACTIONS {
+                let probability = pi(s, action);
+                b[s] += probability * self.reward[s][action];
+                for (next, p) in self.next[s][action].iter().enumerate() {
+                    a[(s, next)] -= Self::GAMMA * probability * p;
+                }
+            }
+        }
+        linear_system::solve(a, b, STATES, "the Bellman equation")
+    }
+
+    /// Returns the values of the policy that is greedy with respect to these values.
+    fn improved(&self, value: &SVector<f64, STATES>) -> Result<SVector<f64, STATES>, Error> {
+        let q = |s: usize, a: usize| self.reward[s][a] + Self::GAMMA * self.next[s][a].dot(value);
+        let best = |s| (1..ACTIONS).fold(0, |best, a| if q(s, a) > q(s, best) { a } else { best });
+        self.values(|s, a| f64::from(a == best(s)))
+    }
+}
+
+impl Environment for RandomMdp {
+    const NAME: &'static str = "random MDPs";
+    const ACTIONS: usize = ACTIONS;
+    const FEATURES: usize = STATES;
+    const SQUARE: f64 = 1.0;
+    const GAMMA: f64 = 0.9;
+    const LONGEST: usize = usize::MAX;
+    const CHECKPOINTS: &'static [usize] = &[50, 100, 200, 500, 1000, 2000];
+
     /// Draws rewards ~ U(-1, 1), and three next states with probabilities ~ U(0, 1), normalised.
-    ///
-    /// # Errors
-    /// Returns the core's error if the Bellman equation has no solution.
-    pub fn draw(gamma: f64, rng: &mut Rng) -> Result<Self, Error> {
+    fn draw(rng: &mut Rng) -> Result<Self, Error> {
         let mut distribution = || {
             let mut weights = SVector::<f64, STATES>::zeros();
             for _ in 0..3 {
@@ -69,55 +126,15 @@ impl RandomMdp {
         };
         let next = [(); STATES].map(|()| [(); ACTIONS].map(|()| distribution()));
         let reward = [(); STATES].map(|()| [(); ACTIONS].map(|()| rng.uniform_in(-1.0, 1.0)));
-        let mut mdp = RandomMdp { next, reward, gamma, state: 0, bounds: [0.0; 2] };
-        let random = mdp.values(&[[1.0 / ACTIONS as f64; ACTIONS]; STATES])?;
-        let mut value = random;
+        let mut mdp = RandomMdp { next, reward, state: 0, bounds: [0.0; 2] };
+        let random = mdp.values(|_, _| 1.0 / ACTIONS as f64)?;
+        let (mut value, mut better) = (random, mdp.improved(&random)?);
         // Policy iteration ends when no action improves the values.
-        loop {
-            let better = mdp.values(&mdp.greedy(&value))?;
-            if better.sum() <= value.sum() + 1e-9 {
-                break;
-            }
-            value = better;
+        while better.sum() > value.sum() + 1e-9 {
+            (value, better) = (better, mdp.improved(&better)?);
         }
         mdp.bounds = [random.mean(), value.mean()];
         Ok(mdp)
-    }
-
-    /// Returns the values of a policy: (I - gamma P) v = r.
-    fn values(&self, policy: &[[f64; ACTIONS]; STATES]) -> Result<SVector<f64, STATES>, Error> {
-        let (mut a, mut b) = (SMatrix::<f64, STATES, STATES>::identity(), SVector::zeros());
-        for s in 0..STATES {
-            for (action, probability) in policy[s].iter().enumerate() {
-                b[s] += probability * self.reward[s][action];
-                for (next, p) in self.next[s][action].iter().enumerate() {
-                    a[(s, next)] -= self.gamma * probability * p;
-                }
-            }
-        }
-        linear_system::solve(a, b, STATES, "the Bellman equation")
-    }
-
-    fn greedy(&self, value: &SVector<f64, STATES>) -> [[f64; ACTIONS]; STATES] {
-        std::array::from_fn(|s| {
-            let q = |a: usize| self.reward[s][a] + self.gamma * self.next[s][a].dot(value);
-            let best = (0..ACTIONS).fold(0, |best, a| if q(a) > q(best) { a } else { best });
-            std::array::from_fn(|a| f64::from(a == best))
-        })
-    }
-}
-
-impl Environment for RandomMdp {
-    fn actions(&self) -> usize {
-        ACTIONS
-    }
-
-    fn features(&self) -> usize {
-        STATES
-    }
-
-    fn square(&self) -> f64 {
-        1.0
     }
 
     fn reset(&mut self, rng: &mut Rng) {
@@ -135,52 +152,35 @@ impl Environment for RandomMdp {
         x[self.state] = 1.0;
     }
 
-    fn share(&self, values: &ActionValues) -> f64 {
+    fn bounds(&self) -> [f64; 2] {
+        self.bounds
+    }
+
+    /// Returns the exact mean of the policy's values.
+    fn mean_return(&self, w: &[f64]) -> f64 {
         let mut rng = Rng::new(0);
-        let policy = std::array::from_fn(|s| {
-            let x: [f64; STATES] = std::array::from_fn(|i| f64::from(i == s));
-            let best = values.greedy(&x, &mut rng);
-            std::array::from_fn(|a| f64::from(a == best))
-        });
-        let [random, best] = self.bounds;
-        self.values(&policy).map_or(f64::NAN, |value| (value.mean() - random) / (best - random))
+        let one_hot = |s| std::array::from_fn::<_, STATES, _>(|i| f64::from(i == s));
+        let best: [usize; STATES] = std::array::from_fn(|s| greedy(w, &one_hot(s), &mut rng));
+        self.values(|s, a| f64::from(a == best[s])).map_or(f64::NAN, |value| value.mean())
     }
 }
 
 /// Writes cos(pi/2 c (u + 1)) for frequencies c and coordinates u in [-1, 1] (Konidaris, Osentoski and Thomas, 2011).
-fn fourier<const K: usize>(frequencies: &[[u8; K]], u: [f64; K], x: &mut [f64]) {
+fn fourier<const K: usize>(
+    frequencies: impl IntoIterator<Item = [usize; K]>,
+    u: [f64; K],
+    x: &mut [f64],
+) {
     for (x, c) in x.iter_mut().zip(frequencies) {
         let sum: f64 =
-            c.iter().zip(u).map(|(c, u)| f64::from(*c) * (u.clamp(-1.0, 1.0) + 1.0)).sum();
+            c.into_iter().zip(u).map(|(c, u)| c as f64 * (u.clamp(-1.0, 1.0) + 1.0)).sum();
         *x = Real::cos(std::f64::consts::FRAC_PI_2 * sum);
     }
 }
 
-/// The number of episodes that evaluate the greedy policy of a classic task.
-const JUDGED: u64 = 20;
-
-/// Returns the mean return of a greedy policy over fresh episodes, which are the same for every policy.
-fn mean_return(environment: &(impl Environment + Clone), values: &ActionValues) -> f64 {
-    let mut x = vec![0.0; environment.features()];
-    let mut sum = 0.0;
-    for episode in 0..JUDGED {
-        let (mut environment, mut rng) = (environment.clone(), Rng::new(episode));
-        environment.reset(&mut rng);
-        for _ in 0..environment.longest() {
-            environment.observe(&mut x);
-            let (reward, is_terminal) = environment.step(values.greedy(&x, &mut rng), &mut rng);
-            sum += reward;
-            if is_terminal {
-                break;
-            }
-        }
-    }
-    sum / JUDGED as f64
-}
-
 /// CartPole-v1 of Gymnasium: a reward of 1 for each step, at most 500, until the pole falls.
-#[derive(Clone, Debug, Default)]
-pub struct CartPole(Option<CartPoleState<f64>>);
+#[derive(Clone, Debug)]
+pub struct CartPole(CartPoleState<f64>);
 
 /// Gymnasium's cart and pole.
 const CART_POLE: CartPolePhysics<f64> = CartPolePhysics {
@@ -192,50 +192,40 @@ const CART_POLE: CartPolePhysics<f64> = CartPolePhysics {
     force: 10.0,
 };
 
-impl CartPole {
-    /// All frequencies 0 and 1 of position, velocity, angle and angular velocity.
-    const FREQUENCIES: [[u8; 4]; 16] = {
-        let (mut all, mut i) = ([[0; 4]; 16], 0);
-        while i < 16 {
-            all[i] = [i as u8 & 1, i as u8 >> 1 & 1, i as u8 >> 2 & 1, i as u8 >> 3];
-            i += 1;
-        }
-        all
-    };
-}
-
 impl Environment for CartPole {
-    fn actions(&self) -> usize {
-        2
-    }
+    const NAME: &'static str = "CartPole";
+    const ACTIONS: usize = 2;
+    const FEATURES: usize = 16;
+    const LONGEST: usize = 500;
 
-    fn features(&self) -> usize {
-        Self::FREQUENCIES.len()
-    }
-
-    fn longest(&self) -> usize {
-        500
+    fn draw(_: &mut Rng) -> Result<Self, Error> {
+        Ok(CartPole(CartPoleState {
+            position: 0.0,
+            velocity: 0.0,
+            angle: 0.0,
+            angular_velocity: 0.0,
+        }))
     }
 
     fn reset(&mut self, rng: &mut Rng) {
-        self.0 = Some(CartPoleState::sample(rng));
+        self.0 = CartPoleState::sample(rng);
     }
 
     fn step(&mut self, action: usize, _: &mut Rng) -> (f64, bool) {
-        self.0 = self.0.map(|state| CART_POLE.step(&state, action == 1));
-        (1.0, self.0.is_none_or(|state| state.has_failed()))
+        self.0 = CART_POLE.step(&self.0, action == 1);
+        (1.0, self.0.has_failed())
     }
 
+    /// Writes features of all frequencies 0 and 1 of position, velocity, angle and angular velocity.
     fn observe(&self, x: &mut [f64]) {
-        if let Some(CartPoleState { position, velocity, angle, angular_velocity }) = self.0 {
-            let u = [position / 2.4, velocity / 3.0, angle / 0.21, angular_velocity / 3.5];
-            fourier(&Self::FREQUENCIES, u, x);
-        }
+        let CartPoleState { position, velocity, angle, angular_velocity } = self.0;
+        let u = [position / 2.4, velocity / 3.0, angle / 0.21, angular_velocity / 3.5];
+        fourier((0..16).map(|i| [i & 1, i >> 1 & 1, i >> 2 & 1, i >> 3]), u, x);
     }
 
-    /// Scales the mean return from the random policy's 22 steps (0) to 500 (1).
-    fn share(&self, values: &ActionValues) -> f64 {
-        (mean_return(self, values) - 22.0) / (500.0 - 22.0)
+    /// The random policy's 22 steps, and 500.
+    fn bounds(&self) -> [f64; 2] {
+        [22.0, 500.0]
     }
 }
 
@@ -246,23 +236,14 @@ pub struct MountainCar {
     velocity: f64,
 }
 
-impl MountainCar {
-    /// The frequencies whose sum is at most 3.
-    const FREQUENCIES: [[u8; 2]; 10] =
-        [[0, 0], [0, 1], [1, 0], [0, 2], [1, 1], [2, 0], [0, 3], [1, 2], [2, 1], [3, 0]];
-}
-
 impl Environment for MountainCar {
-    fn actions(&self) -> usize {
-        3
-    }
+    const NAME: &'static str = "MountainCar";
+    const ACTIONS: usize = 3;
+    const FEATURES: usize = 10;
+    const LONGEST: usize = 1000;
 
-    fn features(&self) -> usize {
-        Self::FREQUENCIES.len()
-    }
-
-    fn longest(&self) -> usize {
-        1000
+    fn draw(_: &mut Rng) -> Result<Self, Error> {
+        Ok(Self::default())
     }
 
     fn reset(&mut self, rng: &mut Rng) {
@@ -279,13 +260,14 @@ impl Environment for MountainCar {
         (-1.0, self.position >= 0.5)
     }
 
+    /// Writes features of the frequencies whose sum is at most 3.
     fn observe(&self, x: &mut [f64]) {
         let u = [(self.position + 0.3) / 0.9, self.velocity / 0.07];
-        fourier(&Self::FREQUENCIES, u, x);
+        fourier((0..4).flat_map(|sum| (0..=sum).map(move |i| [i, sum - i])), u, x);
     }
 
-    /// Scales the mean return from the random policy's 1000 steps (0) to the 119 of pushing in the direction of motion (1).
-    fn share(&self, values: &ActionValues) -> f64 {
-        (mean_return(self, values) + 1000.0) / (1000.0 - 119.0)
+    /// The random policy's 1000 steps, and the 119 of pushing in the direction of motion.
+    fn bounds(&self) -> [f64; 2] {
+        [-1000.0, -119.0]
     }
 }
