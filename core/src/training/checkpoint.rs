@@ -26,11 +26,8 @@ use crate::tasks::TaskDistribution;
 const MAGIC: [u8; 4] = *b"ICTR";
 const VERSION: u8 = 1;
 
-impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
-where
-    S: Scalar,
-    N: Network<S>,
-    E: TaskDistribution<S::Element, D>,
+impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usize, const T: usize>
+    MultiTaskTd<S, N, E, D, T>
 {
     /// Returns the length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {

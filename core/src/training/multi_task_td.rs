@@ -57,11 +57,8 @@ where
     gamma: f64,
 }
 
-impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
-where
-    S: Scalar,
-    N: Network<S>,
-    E: TaskDistribution<S::Element, D>,
+impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usize, const T: usize>
+    MultiTaskTd<S, N, E, D, T>
 {
     /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference uses the
@@ -292,38 +289,12 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let last = settings.trajectory_len().min(T.saturating_sub(1));
+        let none = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
-            return Err(NO_TASK);
+            return Err(none);
         };
         // Filled in place: it is large.
         let mut queries = S::per_lane(|_| Vec::<E::State, T>::new());
-        self.sample_states(settings, last, tasks, rngs, &mut queries)?;
-        if has_targets(settings) {
-            self.fill_targets(settings, &queries, tasks, rngs)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
-    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
-        let lengths = &self.lengths[..settings.batch_size.min(T)];
-        match settings.context_len_range {
-            _ if !has_targets(settings) => 0,
-            None => usize::from((settings.context_len + 1..last).contains(&k)),
-            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
-        }
-    }
-
-    /// Samples phi_0 to phi_last and the rewards on leaving all but the last, and adds to each lane's `queries` the states
-    /// whose targets the windows need.
-    fn sample_states<E: Task<S::Element, D>>(
-        &mut self,
-        settings: &TrainerSettings,
-        last: usize,
-        tasks: &[Option<E>],
-        rngs: &mut [Rng],
-        queries: &mut S::PerLane<Vec<E::State, T>>,
-    ) -> Result<(), Error> {
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,
@@ -333,7 +304,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             let queries_here = self.queries_of(settings, last, k);
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
             for (lane, ((task, rng), state)) in lanes {
-                let (Some(task), Some(state)) = (task, state) else { return Err(NO_TASK) };
+                let (Some(task), Some(state)) = (task, state) else { return Err(none) };
                 let phi = task.features(*state);
                 let row = &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim];
                 for (to, phi) in row.iter_mut().zip(phi.iter()) {
@@ -350,21 +321,13 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Writes the targets of the queries' states: true values, or sampled returns.
-    fn fill_targets<E: Task<S::Element, D>>(
-        &mut self,
-        settings: &TrainerSettings,
-        queries: &S::PerLane<Vec<E::State, T>>,
-        tasks: &[Option<E>],
-        rngs: &mut [Rng],
-    ) -> Result<(), Error> {
+        if !has_targets(settings) {
+            return Ok(());
+        }
         let gamma = S::Element::from_f64(settings.gamma);
         let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
         for (lane, ((task, rng), queries)) in lanes {
-            let Some(task) = task else { return Err(NO_TASK) };
+            let Some(task) = task else { return Err(none) };
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
             if let Loss::MonteCarlo { horizon } = settings.loss {
@@ -380,14 +343,22 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         }
         Ok(())
     }
+
+    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
+    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
+        let lengths = &self.lengths[..settings.batch_size.min(T)];
+        match settings.context_len_range {
+            _ if !has_targets(settings) => 0,
+            None => usize::from((settings.context_len + 1..last).contains(&k)),
+            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
+        }
+    }
 }
 
 /// Returns true for a loss with targets of its own, which do not come from the network.
 fn has_targets(settings: &TrainerSettings) -> bool {
     matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. })
 }
-
-const NO_TASK: Error = Error::Empty { parameter: "task" };
 
 /// Returns R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
 fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(

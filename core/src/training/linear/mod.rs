@@ -3,7 +3,6 @@
 mod batch;
 mod pass;
 mod shape;
-mod window_statistic;
 mod workspace;
 
 use super::network::deviation;
@@ -11,7 +10,7 @@ use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_win
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use batch::batch_gradient;
 use core::fmt::Debug;
@@ -76,13 +75,6 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
         zeros: impl Fn(usize) -> B,
     ) -> Result<Self, Error> {
         LinearNetwork::new(shape, zeros(shape.parameter_len()), zeros(shape.work_len()))
-    }
-}
-
-impl<R: Real> LinearShape<R> {
-    /// Returns the length of a network's workspace.
-    pub fn work_len(&self) -> usize {
-        workspace::len(self)
     }
 }
 
