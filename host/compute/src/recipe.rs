@@ -9,8 +9,8 @@ use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
 pub use ictd_core::training::LayerInput as RnnInput;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, TrainerSettings};
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A setting that cannot be used.
@@ -171,25 +171,11 @@ impl Serialize for Recipe {
 
 impl<'a> Deserialize<'a> for Recipe {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Settings;
-
-        impl<'a> Visitor<'a> for Settings {
-            type Value = Recipe;
-
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a table of settings")
-            }
-
-            fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Recipe, M::Error> {
-                let mut settings = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, SettingValue>()? {
-                    settings.push((name, value.to_string()));
-                }
-                let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-                Recipe::default().with_settings(settings).map_err(de::Error::custom)
-            }
-        }
-        deserializer.deserialize_map(Settings)
+        let settings = BTreeMap::<String, SettingValue>::deserialize(deserializer)?;
+        let settings: Vec<_> =
+            settings.into_iter().map(|(name, x)| (name, x.to_string())).collect();
+        let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        Recipe::default().with_settings(settings).map_err(D::Error::custom)
     }
 }
 

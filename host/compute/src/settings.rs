@@ -209,18 +209,14 @@ macro_rules! words {
     };
 }
 
-macro_rules! word_fields {
-    ($($type:ty)*) => {$(
-        impl Field for $type {
-            fn parse(_: Values, text: &str) -> Result<Self, String> {
-                <$type>::parse_word(text)
-            }
+impl<T: Word> Field for T {
+    fn parse(_: Values, text: &str) -> Result<Self, String> {
+        T::parse_word(text)
+    }
 
-            fn value(&self) -> Option<SettingValue> {
-                Some(SettingValue::Text(self.word().to_owned()))
-            }
-        }
-    )*};
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.word().to_owned()))
+    }
 }
 
 words!(NetworkKind { Transformer = "transformer", Rnn = "rnn" });
@@ -235,7 +231,6 @@ words!(LossKind {
     MonteCarlo = "monte-carlo",
     ResidualGradient = "residual-gradient",
 });
-word_fields!(NetworkKind AttentionKind LayerSharing RnnInput Fixed OptimizerKind LossKind);
 
 const POSITIVE: Reals = (Bound::Excluded(0.0), Bound::Included(1000.0));
 const NOT_NEGATIVE: Reals = (Bound::Included(0.0), Bound::Included(1000.0));

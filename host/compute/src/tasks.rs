@@ -100,6 +100,32 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
     }
 }
 
+/// Evaluates an expression for a task whose states are indices, or another one for CartPole.
+macro_rules! of_task {
+    ($any:expr, $task:ident => $finite:expr, else $cart_pole:expr) => {
+        match $any {
+            AnyTask::Finite($task) => $finite,
+            AnyTask::Logged($task) => $finite,
+            AnyTask::Own(own) => {
+                let $task = &**own;
+                $finite
+            }
+            AnyTask::CartPole($task) => $cart_pole,
+        }
+    };
+}
+
+impl AnyState {
+    /// Returns the state's index; 0 for CartPole's, which no finite task has.
+    #[inline(always)]
+    fn index(&self) -> usize {
+        match self {
+            AnyState::Finite(s) => *s,
+            AnyState::CartPole(_) => 0,
+        }
+    }
+}
+
 impl<const D: usize> Task<f32, D> for AnyTask<D> {
     type State = AnyState;
 
@@ -109,63 +135,38 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         states: &[AnyState],
         values: &mut [f32],
     ) -> Result<(), Error> {
-        match self {
-            AnyTask::Finite(task) => task.true_values(gamma, &indices(states), values),
-            AnyTask::Own(task) => task.true_values(gamma, &indices(states), values),
-            AnyTask::CartPole(task) => task.true_values(gamma, &[], values),
-            AnyTask::Logged(task) => Task::<f32, D>::true_values(task, gamma, &[], values),
-        }
+        let indices: Vec<_> = states.iter().map(AnyState::index).collect();
+        of_task!(
+            self, task => Task::<f32, D>::true_values(task, gamma, &indices, values),
+            else task.true_values(gamma, &[], values)
+        )
     }
 
     fn initial_state(&self, rng: &mut Rng) -> AnyState {
-        match self {
-            AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
-            AnyTask::Own(task) => AnyState::Finite(task.initial_state(rng)),
-            AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
-            AnyTask::Logged(task) => AnyState::Finite(Task::<f32, D>::initial_state(task, rng)),
-        }
+        of_task!(
+            self, task => AnyState::Finite(Task::<f32, D>::initial_state(task, rng)),
+            else AnyState::CartPole(task.initial_state(rng))
+        )
     }
 
     #[inline(always)]
     fn step(&self, state: AnyState, rng: &mut Rng) -> (f32, AnyState) {
-        match (self, state) {
-            (AnyTask::Finite(task), AnyState::Finite(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::Finite(next))
-            }
-            (AnyTask::Own(task), AnyState::Finite(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::Finite(next))
-            }
-            (AnyTask::CartPole(task), AnyState::CartPole(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::CartPole(next))
-            }
-            (AnyTask::Logged(task), AnyState::Finite(s)) => {
-                let (reward, next) = Task::<f32, D>::step(task, s, rng);
-                (reward, AnyState::Finite(next))
-            }
+        of_task!(self, task => {
+            let (reward, next) = Task::<f32, D>::step(task, state.index(), rng);
+            (reward, AnyState::Finite(next))
+        }, else {
             // A state of another kind of task: restart.
-            _ => (0.0, self.initial_state(rng)),
-        }
+            let AnyState::CartPole(s) = state else { return (0.0, self.initial_state(rng)) };
+            let (reward, next) = task.step(s, rng);
+            (reward, AnyState::CartPole(next))
+        })
     }
 
     #[inline(always)]
     fn features(&self, state: AnyState) -> SVector<f32, D> {
-        match (self, state) {
-            (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
-            (AnyTask::Own(task), AnyState::Finite(s)) => task.features(s),
-            (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
-            (AnyTask::Logged(task), AnyState::Finite(s)) => task.features(s),
-            _ => SVector::zeros(),
-        }
+        of_task!(self, task => Task::<f32, D>::features(task, state.index()), else {
+            let AnyState::CartPole(s) = state else { return SVector::zeros() };
+            task.features(s)
+        })
     }
-}
-
-fn indices(states: &[AnyState]) -> Vec<usize> {
-    let index = |state: &AnyState| match state {
-        AnyState::Finite(s) => *s,
-        AnyState::CartPole(_) => 0,
-    };
-    states.iter().map(index).collect()
 }

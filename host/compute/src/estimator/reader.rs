@@ -7,9 +7,7 @@ use ictd_core::constructions;
 use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
-use ictd_core::td::{
-    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd, RecursiveLstd,
-};
+use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
@@ -28,13 +26,40 @@ pub(super) enum AnyValueFunction<const D: usize> {
     Other(OfQuery<D>),
 }
 
-/// An object whose state can be stored.
-pub(super) trait Saved {
+/// A receiver of transitions with D features, whose state can be stored.
+pub(super) trait TransitionSink<const D: usize>: Clone + Send + Sync + 'static {
+    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
+    fn end_episode(&mut self);
+    fn len(&self) -> u64;
+    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
 }
 
-impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f64> {
+impl<const D: usize, M: Mask<f64>, W: Memory<f64>> TransitionSink<D> for Context<D, M, W, f64>
+where
+    Self: Send + Sync + 'static,
+{
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+        if rho == 1.0 {
+            return self.observe_transition(t);
+        }
+        self.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
+    }
+
+    fn end_episode(&mut self) {
+        self.end_episode();
+    }
+
+    fn len(&self) -> u64 {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
     fn save(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.byte_len()];
         // The buffer has room for all of it.
@@ -49,10 +74,29 @@ impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f6
     }
 }
 
-impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
+impl<const D: usize, A: OnlineAlgorithm<f64>> TransitionSink<D> for Learner<D, A, f64>
+where
+    Self: Send + Sync + 'static,
+{
+    fn observe(&mut self, t: &Transition<f64, D>, _: f64) -> Result<(), Error> {
+        self.observe_transition(t)
+    }
+
+    fn end_episode(&mut self) {
+        self.end_episode();
+    }
+
+    fn len(&self) -> u64 {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
     fn save(&self) -> Vec<u8> {
         let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
-        learner.restore(self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
+        Learner::restore(&mut learner, self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
         bytes
     }
 
@@ -67,17 +111,6 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
         Learner::restore(self, len, next);
         Ok(())
     }
-}
-
-/// A receiver of transitions with D features.
-pub(super) trait TransitionSink<const D: usize>:
-    Saved + Clone + Send + Sync + 'static
-{
-    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
-    fn end_episode(&mut self);
-    fn len(&self) -> u64;
-    fn clear(&mut self);
 }
 
 /// Reads the current value function of an observer.
@@ -177,53 +210,6 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     fn copy(&self) -> Box<dyn Stream> {
         Box::new(self.clone())
     }
-}
-
-/// Implements [`TransitionSink`] for a context or a learner, whose methods have the same names.
-macro_rules! observer {
-    ([$($parameter:tt)*] $Of:ty, $weighted:expr) => {
-        impl<const D: usize, $($parameter)*> TransitionSink<D> for $Of
-        where
-            $Of: Send + Sync,
-        {
-            fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
-                if rho == 1.0 { self.observe_transition(t) } else { $weighted(self, t, rho) }
-            }
-
-            fn end_episode(&mut self) {
-                <$Of>::end_episode(self);
-            }
-
-            fn len(&self) -> u64 {
-                <$Of>::len(self)
-            }
-
-            fn clear(&mut self) {
-                <$Of>::clear(self);
-            }
-        }
-    };
-}
-observer!([W: Memory<f64> + 'static] Context<D, TdLambda<f64>, W, f64>, weighted);
-observer!([W: Memory<f64> + 'static] Context<D, TwoTraces<f64>, W, f64>, weighted);
-observer!([] Learner<D, OnlineTd<f64>, f64>, unweighted);
-observer!([] Learner<D, RecursiveLstd<f64>, f64>, unweighted);
-
-fn weighted<const D: usize, M: Mask<f64>, W: Memory<f64>>(
-    context: &mut Context<D, M, W, f64>,
-    t: &Transition<f64, D>,
-    rho: f64,
-) -> Result<(), Error> {
-    context.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
-}
-
-/// Observes a transition; a learner's weights are all 1.
-fn unweighted<const D: usize, A: OnlineAlgorithm<f64>>(
-    learner: &mut Learner<D, A, f64>,
-    t: &Transition<f64, D>,
-    _rho: f64,
-) -> Result<(), Error> {
-    learner.observe_transition(t)
 }
 
 // Not inlined, as each needs megabytes of stack for 32 features.

@@ -1,6 +1,6 @@
 //! Methods without a context: they read each transition as it comes, or keep all of them.
 
-use super::reader::{AnyValueFunction, Dense, Saved, TransitionSink, reading, trained};
+use super::reader::{AnyValueFunction, Dense, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
@@ -24,7 +24,27 @@ struct TransitionLog<const D: usize> {
     ends: Vec<usize>,
 }
 
-impl<const D: usize> Saved for TransitionLog<D> {
+impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+        self.transitions.push(*t);
+        self.rho.push(rho);
+        Ok(())
+    }
+
+    fn end_episode(&mut self) {
+        self.ends.push(self.transitions.len());
+    }
+
+    fn len(&self) -> u64 {
+        self.transitions.len() as u64
+    }
+
+    fn clear(&mut self) {
+        self.transitions.clear();
+        self.rho.clear();
+        self.ends.clear();
+    }
+
     fn save(&self) -> Vec<u8> {
         let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
         for (t, rho) in self.transitions.iter().zip(&self.rho) {
@@ -56,28 +76,6 @@ impl<const D: usize> Saved for TransitionLog<D> {
             words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
         self.ends = ends.collect();
         Ok(())
-    }
-}
-
-impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
-        self.transitions.push(*t);
-        self.rho.push(rho);
-        Ok(())
-    }
-
-    fn end_episode(&mut self) {
-        self.ends.push(self.transitions.len());
-    }
-
-    fn len(&self) -> u64 {
-        self.transitions.len() as u64
-    }
-
-    fn clear(&mut self) {
-        self.transitions.clear();
-        self.rho.clear();
-        self.ends.clear();
     }
 }
 
