@@ -1,6 +1,6 @@
 //! The sums that a context keeps in addition to G: second moments of features and rewards, or those of two traces.
 
-use crate::entrywise::{Entrywise, close, close_at};
+use crate::entrywise::{Entrywise, close, close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::{Token, TokenBlock};
@@ -120,29 +120,9 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceColumn<S, D, C> {
-    const ZERO: Self = TraceColumn { sums: Token::ZERO, square: S::ZERO };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        Token::zip(&mut a.sums, &mut b.sums, &z.sums, &mut f);
-        f(&mut a.square, &mut b.square, z.square);
-    }
-}
-
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceSums<S, D, C> {
-    const ZERO: Self = TraceSums { columns: [[TraceColumn::ZERO; D]; 2] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for l in 0..2 {
-            for j in 0..D {
-                let (a, b) = (&mut a.columns[l][j], &mut b.columns[l][j]);
-                TraceColumn::zip(a, b, &z.columns[l][j], &mut f);
-            }
-        }
-    }
-}
+entrywise!([S: Scalar, const D: usize, const C: usize] S, TraceColumn<S, D, C> { sums, square });
+entrywise!([S: Scalar, const D: usize, const C: usize] S, TraceSums<S, D, C> { columns });
+entrywise!([S: Scalar, const D: usize, const C: usize] S, SecondMoments<S, D, C> { phi, rewards });
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for () {
     #[inline(always)]
@@ -196,20 +176,6 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Secon
             StatisticEntry::SecondMoment(i, j) => Some(self.phi[j][i]),
             StatisticEntry::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
             _ => None,
-        }
-    }
-}
-
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for SecondMoments<S, D, C> {
-    const ZERO: Self = SecondMoments { phi: [[S::ZERO; D]; D], rewards: [[S::ZERO]; C] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for j in 0..D {
-            Entrywise::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
-        }
-        for m in 0..C {
-            Entrywise::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
     }
 }

@@ -13,6 +13,7 @@
 
 use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
 pub use crate::entrywise::Entrywise;
+use crate::entrywise::entrywise;
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
 use core::fmt::Debug;
@@ -176,15 +177,7 @@ pub struct TokenPair<V> {
     second: V,
 }
 
-impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for TokenPair<V> {
-    const ZERO: Self = TokenPair { first: V::ZERO, second: V::ZERO };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        V::zip(&mut a.first, &mut b.first, &z.first, &mut f);
-        V::zip(&mut a.second, &mut b.second, &z.second, f);
-    }
-}
+entrywise!([S: Scalar, V: Entrywise<S>] S, TokenPair<V> { first, second });
 
 impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
     fn end_episode(&mut self) {
@@ -328,15 +321,7 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     }
 }
 
-impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for RunningMean<S, V> {
-    const ZERO: Self = RunningMean { mean: TokenPair::ZERO, weight: [S::ZERO; 2] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        TokenPair::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
-        Entrywise::zip(&mut a.weight, &mut b.weight, &z.weight, f);
-    }
-}
+entrywise!([S: Scalar, V: Entrywise<S>] S, RunningMean<S, V> { mean, weight });
 
 impl<S: Scalar, V: Entrywise<S>> MaskState<S> for RunningMean<S, V> {}
 

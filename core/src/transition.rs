@@ -1,8 +1,8 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
-use crate::entrywise::Entrywise;
+use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Error;
-use crate::linalg::{keep_apart, zeros};
+use crate::linalg::zeros;
 use crate::scalar::{Scalar, check_lanes};
 use nalgebra::SVector;
 
@@ -64,24 +64,7 @@ pub struct Token<S, const D: usize, const C: usize> {
     pub rewards: [S; C],
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for Token<S, D, C> {
-    const ZERO: Self = Token { phi: [S::ZERO; D], phi_next: [S::ZERO; D], rewards: [S::ZERO; C] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for i in 0..D {
-            keep_apart::<S>();
-            f(&mut a.phi[i], &mut b.phi[i], z.phi[i]);
-        }
-        for i in 0..D {
-            keep_apart::<S>();
-            f(&mut a.phi_next[i], &mut b.phi_next[i], z.phi_next[i]);
-        }
-        for m in 0..C {
-            f(&mut a.rewards[m], &mut b.rewards[m], z.rewards[m]);
-        }
-    }
-}
+entrywise!([S: Scalar, const D: usize, const C: usize] S, Token<S, D, C> { phi, phi_next, rewards });
 
 /// A block of a token's entries, and of the rows and columns of G, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

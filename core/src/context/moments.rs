@@ -1,7 +1,7 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
 use crate::auxiliary::{AuxiliarySums, StatisticEntry};
-use crate::entrywise::{Entrywise, close_at};
+use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::{Token, TokenBlock};
@@ -215,29 +215,7 @@ impl<S: Scalar, P: EntrySource<S>> DiscountedView<S, P> {
     }
 }
 
-impl<S, B, const D: usize, const C: usize> Entrywise<S> for Moments<S, B, D, C>
-where
-    S: Scalar,
-    B: AuxiliarySums<S, D, C>,
-{
-    const ZERO: Self = Moments {
-        phi: [Token::ZERO; D],
-        phi_next: [Token::ZERO; D],
-        rewards: [Token::ZERO; C],
-        auxiliary: B::ZERO,
-    };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for j in 0..D {
-            Token::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
-        }
-        for j in 0..D {
-            Token::zip(&mut a.phi_next[j], &mut b.phi_next[j], &z.phi_next[j], &mut f);
-        }
-        for m in 0..C {
-            Token::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
-        }
-        B::zip(&mut a.auxiliary, &mut b.auxiliary, &z.auxiliary, f);
-    }
-}
+entrywise!(
+    [S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize] S,
+    Moments<S, B, D, C> { phi, phi_next, rewards, auxiliary }
+);

@@ -1,8 +1,9 @@
 use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
+use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Error;
-use crate::mask::{Entrywise, Mask, MaskState};
+use crate::mask::{Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
@@ -59,24 +60,10 @@ struct SlidingSum<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     largest: S,
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entrywise<S>
-    for SlidingSum<S, M, D, C>
-{
-    const ZERO: Self = SlidingSum {
-        moments: Moments::ZERO,
-        state: Entrywise::ZERO,
-        square: S::ZERO,
-        largest: S::ZERO,
-    };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
-        Entrywise::zip(&mut a.state, &mut b.state, &z.state, &mut f);
-        f(&mut a.square, &mut b.square, z.square);
-        f(&mut a.largest, &mut b.largest, z.largest);
-    }
-}
+entrywise!(
+    [S: Scalar, M: Mask<S>, const D: usize, const C: usize] S,
+    SlidingSum<S, M, D, C> { moments, state, square, largest }
+);
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, C> {
     #[inline(always)]
