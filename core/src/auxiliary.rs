@@ -3,13 +3,14 @@
 use crate::entrywise::{Entrywise, close, close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::transition::{Token, TokenBlock};
+use crate::transition::Token;
 
 /// F = sum (phi phi^T + phi' phi'^T), whose upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them in addition to G, so that it can be normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondMoments<S, const D: usize, const C: usize> {
-    phi: [[S; D]; D],
+    /// 2 F, its upper triangle by columns.
+    pub(crate) phi: [[S; D]; D],
     rewards: [[S; 1]; C],
 }
 
@@ -26,51 +27,20 @@ pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S>
     /// Adds column `index` of `full` (F's columns, then the rewards') to this sum, its rounding error to `error`, and
     /// zeroes it in `full`.
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
-
-    /// Returns a sum, or `None` if G contains it.
-    #[inline(always)]
-    fn sum(&self, _of: StatisticEntry, _cumulant: usize) -> Option<S> {
-        None
-    }
-}
-
-/// Names a sum of a context: an entry of G_u, or a sum that is kept in addition to G.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatisticEntry {
-    /// The entry of G_u at a row and a column.
-    G((TokenBlock, usize), (TokenBlock, usize)),
-    /// 2 F at (i, j), i <= j.
-    SecondMoment(usize, usize),
-    /// sum r^2.
-    SquaredRewards,
-    /// A number of column j of a trace's sums (0 or 1): trace, j, number.
-    Trace(usize, usize, TraceEntry),
-}
-
-/// An entry names a sum over a trace e, in column j.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceEntry {
-    /// sum e_i phi_j.
-    Phi(usize),
-    /// sum e_i phi'_j.
-    PhiNext(usize),
-    /// sum (e_j - phi_j)^2: of the trace before this transition.
-    Square,
-    /// sum r e_j.
-    Reward,
 }
 
 /// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSums<S, const D: usize, const C: usize> {
-    columns: [[TraceColumn<S, D, C>; D]; 2],
+    pub(crate) columns: [[TraceColumn<S, D, C>; D]; 2],
 }
 
-/// Column j of a trace's sums: sum e phi_j and sum e phi'_j, (D), sum r e_j of each cumulant, and sum (e_j - phi_j)^2.
+/// Column j of a trace's sums: sum e phi_j and sum e phi'_j, (D), sum r e_j of each cumulant; and sum (e_j - phi_j)^2, of the
+/// trace before this transition.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct TraceColumn<S, const D: usize, const C: usize> {
-    sums: Token<S, D, C>,
-    square: S,
+pub(crate) struct TraceColumn<S, const D: usize, const C: usize> {
+    pub(crate) sums: Token<S, D, C>,
+    pub(crate) square: S,
 }
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for TraceSums<S, D, C> {
@@ -104,19 +74,6 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
         for ((total, error), full) in sums {
             close_at(total, error, full, index);
         }
-    }
-
-    #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
-        let StatisticEntry::Trace(trace, j, of) = of else { return None };
-        let TraceColumn { sums, square } = self.columns.get(trace)?.get(j)?;
-        match of {
-            TraceEntry::Phi(i) => sums.phi.get(i),
-            TraceEntry::PhiNext(i) => sums.phi_next.get(i),
-            TraceEntry::Square => Some(square),
-            TraceEntry::Reward => sums.rewards.get(cumulant),
-        }
-        .copied()
     }
 }
 
@@ -167,15 +124,6 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Secon
         let rewards = (self.rewards.get_mut(m), error.rewards.get_mut(m), full.rewards.get_mut(m));
         if let (Some(total), Some(error), Some(full)) = rewards {
             close(total, error, full);
-        }
-    }
-
-    #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
-        match of {
-            StatisticEntry::SecondMoment(i, j) => Some(self.phi[j][i]),
-            StatisticEntry::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
-            _ => None,
         }
     }
 }

@@ -66,28 +66,7 @@ pub struct Token<S, const D: usize, const C: usize> {
 
 entrywise!([S: Scalar, const D: usize, const C: usize] S, Token<S, D, C> { phi, phi_next, rewards });
 
-/// A block of a token's entries, and of the rows and columns of G, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TokenBlock {
-    /// The rows or columns of phi.
-    Phi,
-    /// The rows or columns of phi'.
-    PhiNext,
-    /// The row or column of the reward.
-    Reward,
-}
-
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
-    /// Returns the i-th entry of a block, of the rewards that of a cumulant.
-    #[inline(always)]
-    pub(crate) fn entry(&self, block: TokenBlock, i: usize, cumulant: usize) -> Option<&S> {
-        match block {
-            TokenBlock::Phi => self.phi.get(i),
-            TokenBlock::PhiNext => self.phi_next.get(i),
-            TokenBlock::Reward => self.rewards.get(cumulant),
-        }
-    }
-
     /// Returns false for what [`Transition::check`] refuses, or has a number larger than the limit (0: no limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {

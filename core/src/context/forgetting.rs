@@ -100,7 +100,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         &self.moments
     }
 

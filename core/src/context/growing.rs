@@ -1,6 +1,6 @@
 use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
-use super::{Memory, MemorySums, StatisticEntry, take_largest};
+use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
 use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::Scalar;
@@ -46,13 +46,13 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Auxiliary<D, C>, D, C>
     for BlockedSums<S, M, D, C>
 {
     #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
+    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S) -> S {
         let [first, second] = &self.blocks;
-        self.total.sum(of, cumulant) + (first.sum(of, cumulant) + second.sum(of, cumulant))
+        at(&self.total) + (at(first) + at(second))
     }
 }
 
@@ -122,7 +122,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         self
     }
 

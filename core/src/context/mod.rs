@@ -65,14 +65,12 @@ pub use sliding::Sliding;
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
-pub(crate) use crate::auxiliary::StatisticEntry;
-use crate::auxiliary::TraceEntry;
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
-use crate::transition::{FeatureVector, Token, TokenBlock, Transition};
+use crate::transition::{FeatureVector, Token, Transition};
 use bytes::{ShownField, StoredField};
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};
@@ -128,7 +126,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn max_abs_rewards(&self) -> [S; C];
 
     /// Returns the sums that make up G.
-    fn parts(&self, mask: &M) -> impl EntrySource<S>;
+    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(ShownField<S>));
@@ -394,7 +392,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     ) -> Result<(), Error> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant)?.to_columns::<D, K>(&mut out.g, of_phi_alone);
+        self.discounted(gamma, cumulant)?.to_columns::<_, D, C, K>(&mut out.g, of_phi_alone);
         Ok(())
     }
 
@@ -404,7 +402,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         &self,
         gamma: S,
         cumulant: usize,
-    ) -> Result<DiscountedView<S, impl EntrySource<S>>, Error> {
+    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>, Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }

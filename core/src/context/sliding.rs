@@ -161,7 +161,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         largest
     }
 
-    fn parts(&self, mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
     }
 
