@@ -119,10 +119,12 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
         &self.algorithm
     }
 
-    pub(super) fn value_function(&self, algorithm: &A) -> Result<ValueFunction<S, D>, Error> {
-        if self.algorithm != *algorithm {
-            return Err(Error::Mismatch { parameter: "the settings of algorithm and learner" });
-        }
+    /// Returns the value function that it has come to.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the scalar;
+    /// [`Error::Singular`] if the transitions do not determine them (LSTD).
+    pub fn value_function(&self) -> Result<ValueFunction<S, D>, Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "learner" });
         }
@@ -140,17 +142,17 @@ macro_rules! in_place_of_a_model {
                 Learner::new(*self)
             }
 
-            /// Returns the value function that a learner has come to.
-            ///
-            /// # Errors
-            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a learner with other settings;
-            /// [`Error::NonFinite`] if the weights left the range of the scalar; [`Error::Singular`] if the transitions
-            /// do not determine them (LSTD).
+            /// Returns [`Learner::value_function`], with its errors, and [`Error::Mismatch`] for a learner with other settings.
             pub fn value_function<const D: usize>(
                 &self,
                 learner: &Learner<D, Self, S>,
             ) -> Result<ValueFunction<S, D>, Error> {
-                learner.value_function(self)
+                if learner.algorithm() != self {
+                    return Err(Error::Mismatch {
+                        parameter: "the settings of algorithm and learner",
+                    });
+                }
+                learner.value_function()
             }
         }
     };

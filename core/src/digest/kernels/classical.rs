@@ -33,7 +33,7 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
             if t % 40 == 39 {
                 learner.end_episode();
             }
-            run.numbers(&learner.algorithm().value_function(learner)?.weights);
+            run.numbers(&learner.value_function()?.weights);
         }
         run.numbers(&batch.value_function(&context)?.weights);
         let (features, deviation) = signal.observe(draws.number())?;
@@ -63,7 +63,7 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
                 learner.observe(&phi, reward, &next)?;
                 context.observe(&phi, reward, &next)?;
             }
-            let values = [recursive.value_function(&learner)?, lstd.value_function(&context)?];
+            let values = [learner.value_function()?, lstd.value_function(&context)?];
             values.iter().flat_map(|v| &v.weights).for_each(|w| digest.number(*w));
         }
         Ok(())

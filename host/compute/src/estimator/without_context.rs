@@ -181,7 +181,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.value_function()?))
             }))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
@@ -189,7 +189,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
                 RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
                     .context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.value_function()?))
             }))
         }
         &Method::Iterated { alpha, trace_decay } => Ok(reading(estimator, d, kept, move |kept| {
