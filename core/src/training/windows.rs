@@ -177,16 +177,10 @@ impl<'a, S: Scalar> Windows<'a, S> {
         })
     }
 
-    /// Writes context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}), to the first
-    /// 2d + 1 numbers of z.
+    /// Writes context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}), with room for `capacity` >= d features,
+    /// to the front of z, which already contains the zeros.
     #[inline(always)]
-    pub(super) fn write_token(&self, j: usize, z: &mut [S]) {
-        self.write_token_among(self.dim, j, z);
-    }
-
-    /// Writes a token with room for `capacity` >= d features; z already contains the zeros.
-    #[inline(always)]
-    fn write_token_among(&self, capacity: usize, j: usize, z: &mut [S]) {
+    pub(super) fn write_token(&self, capacity: usize, j: usize, z: &mut [S]) {
         debug_assert!(self.dim <= capacity, "{} features of {capacity}", self.dim);
         debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
         let j = j.min(self.rewards.len() - 1);
@@ -209,9 +203,9 @@ impl<'a, S: Scalar> Windows<'a, S> {
         let z = &mut token.data.0[0];
         if capacity == self.dim {
             // The compiler then knows the number of features.
-            Windows { dim: capacity, ..*self }.write_token(j, z);
+            Windows { dim: capacity, ..*self }.write_token(capacity, j, z);
         } else {
-            self.write_token_among(capacity, j, z);
+            self.write_token(capacity, j, z);
         }
         token
     }

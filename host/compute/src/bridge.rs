@@ -176,15 +176,14 @@ fn judge_with<const D: usize>(
     let (asked, truth) =
         (targets(&mut answers.iter()), targets(&mut contexts.iter().map(|c| &c.values)));
     let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
-    let mut shares = Vec::new();
+    let iterations = |algorithm| -> Result<Vec<_>, _> {
+        read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma)).collect()
+    };
+    let (mut shares, td0) = (Vec::new(), iterations(ALGORITHMS[0].1)?);
     for (name, algorithm) in ALGORITHMS {
-        let iterations = read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma));
-        let iterations = iterations.collect::<Result<Vec<_>, _>>()?;
-        shares
-            .push((name, mean(explained(&iterations, &asked, layers, contexts.len().div_ceil(2)))));
+        let in_half = contexts.len().div_ceil(2);
+        shares.push((name, mean(explained(&iterations(algorithm)?, &asked, layers, in_half))));
     }
-    let td0 = read.iter().map(|t| AlgorithmStep::new(ALGORITHMS[0].1, t, gamma));
-    let td0 = td0.collect::<Result<Vec<_>, _>>()?;
     let (as_asked, as_true) = (fitted(&td0, &asked, layers), fitted(&td0, &truth, layers));
     let half = contexts.len() / 2;
     let lstd = Estimator { method: Method::Lstd { lambda: 0.0, ridge: 0.3 }, gamma, layers: 0 };

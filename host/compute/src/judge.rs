@@ -5,7 +5,7 @@
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
 use crate::log::{LogPoint, Matrices, SeedRun};
-use crate::recipe::{AttentionKind, LayerSharing, LossKind, NetworkKind, Recipe};
+use crate::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
 use crate::tasks::RecipeTasks;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::invariant_set::commuting_part;
@@ -187,7 +187,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             let layers = at_end(run);
             // A seed that has diverged has no function.
             let end = match run.diverged() {
-                None => Some(self.functions(&layers, &self.contexts)?),
+                None => Some(self.functions(&layers)?),
                 Some(_) => None,
             };
             let mut numbers = self.explained(end.as_deref());
@@ -273,13 +273,9 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         queries.iter().map(value).collect()
     }
 
-    fn functions(
-        &self,
-        layers: &[Layer<f64, K>],
-        contexts: &[Context<D, K>],
-    ) -> Judged<Vec<Function<D>>> {
+    fn functions(&self, layers: &[Layer<f64, K>]) -> Judged<Vec<Function<D>>> {
         let transformer = self.transformer(layers)?;
-        contexts.iter().map(|context| self.function(&transformer, context)).collect()
+        self.contexts.iter().map(|context| self.function(&transformer, context)).collect()
     }
 
     /// Returns VD and IWS of functions in some contexts, compared with batch TD's weights there.
@@ -300,7 +296,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     /// Returns the shares of |P|^2 and |Q|^2 in the form of the algorithm that mask and loss define; negative for the opposite
     /// sign. A single layer starts from w = 0, so only the part of Q that multiplies rewards is trained.
     fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
-        let residual = self.recipe.loss == LossKind::ResidualGradient;
+        let residual = self.recipe.loss == Loss::ResidualGradient;
         let of_q = match (residual, self.recipe.layers) {
             (false, 1) => Pattern::ONE_LAYER_TD,
             (false, _) => Pattern::TD,
@@ -393,7 +389,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut numbers: Vec<_> =
             named.flat_map(|((name, _), share)| of_draws(&explained_by(name), share)).collect();
         let expected = match self.recipe.loss {
-            LossKind::ResidualGradient => (Construction::ResidualGradient, 0.0),
+            Loss::ResidualGradient => (Construction::ResidualGradient, 0.0),
             _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
         let own = ALGORITHMS.iter().position(|(_, candidate)| *candidate == expected);
@@ -428,7 +424,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
             };
             outside = [share(|layer| &layer.p), share(|layer| &layer.q)];
-            let kept = self.functions(&kept, &self.contexts)?;
+            let kept = self.functions(&kept)?;
             lost = Self::draws()
                 .map(|places| {
                     let values = |of: &'_ [Function<D>]| -> Vec<f64> {

@@ -7,8 +7,8 @@ use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
-pub use ictd_core::training::LayerInput as RnnInput;
-use ictd_core::training::{AdamSettings, Loss, Optimizer, TrainerSettings};
+use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
+pub use ictd_core::training::{LayerInput as RnnInput, Loss};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct InvalidSetting {
 }
 
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
-const HORIZON: u32 = 40;
+pub(crate) const HORIZON: u32 = 40;
 
 /// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
 /// the name and the range of each field; files hold a recipe by these names.
@@ -46,7 +46,7 @@ pub struct Recipe {
     pub batches: usize,
     pub batch_size: usize,
     pub optimizer: OptimizerKind,
-    pub loss: LossKind,
+    pub loss: Loss,
     pub learning_rate: f64,
     pub weight_decay: f64,
     pub gamma: f64,
@@ -75,7 +75,7 @@ impl Default for Recipe {
             batches: 5,
             batch_size: 64,
             optimizer: OptimizerKind::Adam,
-            loss: LossKind::TdError,
+            loss: Loss::TdError,
             learning_rate: 0.001,
             weight_decay: 0.000001,
             gamma: 0.9,
@@ -108,15 +108,6 @@ pub enum Fixed {
 pub enum OptimizerKind {
     Adam,
     Td,
-}
-
-/// The target that the values are trained towards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossKind {
-    TdError,
-    TrueValue,
-    MonteCarlo,
-    ResidualGradient,
 }
 
 /// The tasks of a recipe.
@@ -304,7 +295,7 @@ impl Recipe {
                 return invalid(name, format!("{before}{value}: expected {range} here"));
             }
         }
-        if self.loss == LossKind::TrueValue && self.task.specs().iter().any(cart_pole) {
+        if self.loss == Loss::TrueValue && self.task.specs().iter().any(cart_pole) {
             return invalid("loss", "true-value: CartPole's true values are not known".into());
         }
         Ok(())
@@ -313,7 +304,7 @@ impl Recipe {
     /// Checks that a log has trajectories of the length that a batch needs, and that the loss needs no true values.
     fn check_log(&self, own: &OwnTasks) -> Result<(), InvalidSetting> {
         let OwnData::Log(log) = own.read()? else { return Ok(()) };
-        if matches!(self.loss, LossKind::TrueValue | LossKind::MonteCarlo) {
+        if matches!(self.loss, Loss::TrueValue | Loss::MonteCarlo { .. }) {
             let reason = "the values of logged transitions are not known; expected td-error or \
                           residual-gradient";
             return invalid("loss", format!("{}: {reason}", self.loss.word()));
@@ -357,12 +348,7 @@ impl Recipe {
             batches_per_task: self.batches,
             gamma: self.gamma,
             gamma_range: self.gamma_range.map(|span| span.0),
-            loss: match self.loss {
-                LossKind::TdError => Loss::TdError,
-                LossKind::TrueValue => Loss::TrueValue,
-                LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
-                LossKind::ResidualGradient => Loss::ResidualGradient,
-            },
+            loss: self.loss,
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { learning_rate: self.learning_rate },
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {
