@@ -47,6 +47,29 @@ macro_rules! with_dimension {
     };
 }
 
+/// Defines the test of a family whose computation has D and K = 2 D + 1 for parameters: of a `Scalar` also in lanes.
+#[macro_export]
+macro_rules! golden {
+    ($test:ident, $family:expr, Scalar, $computation:ident) => {
+        $crate::golden!(@ $test, $family, ictd_core::scalar::Scalar, $computation, |case| {
+            $crate::has_lanes(case).then_some(of_dimension)
+        });
+    };
+    ($test:ident, $family:expr, Real, $computation:ident) => {
+        $crate::golden!(@ $test, $family, ictd_core::scalar::Real, $computation, |_| None);
+    };
+    (@ $test:ident, $family:expr, $bound:path, $computation:ident, $in_lanes:expr) => {
+        fn of_dimension<S: $bound>(case: &$crate::Case, first_lane: usize) -> $crate::Outputs<S> {
+            $crate::with_dimension!(S, case.count("d"), +1, $computation(case, first_lane))
+        }
+
+        #[test]
+        fn $test() {
+            $crate::check_family($family, of_dimension, of_dimension, $in_lanes);
+        }
+    };
+}
+
 /// Reads the numbers of an array as scalars. Lane l holds the numbers times 1 - (first_lane + l) / 64,
 /// so that each lane sees other inputs, lane 0 the data's own, and `f32` with `first_lane` = l
 /// exactly what lane l sees.

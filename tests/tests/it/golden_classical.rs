@@ -9,14 +9,12 @@ use ictd_core::td::{
 };
 use ictd_core::{Error, ValueFunction};
 use nalgebra::SVector;
-use tests::{Case, OWN_FAMILY, Outputs, check_family, with_dimension};
+use tests::{Case, OWN_FAMILY, Outputs, golden};
 
 /// The cumulants.
 const C: usize = 2;
 
-fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
-    with_dimension!(R, case.count("d"), +1, classical(case))
-}
+golden!(golden_classical, OWN_FAMILY, Real, classical);
 
 struct Row<R: Real, const D: usize> {
     phi: SVector<R, D>,
@@ -41,7 +39,7 @@ fn rows<R: Real, const D: usize>(case: &Case) -> Vec<Row<R, D>> {
         .collect()
 }
 
-fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+fn classical<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     let number = |name: &str| R::from_f64(case.number(name));
     let (gamma, lambda) = (number("gamma"), number("lambda"));
     let rows = rows::<R, D>(case);
@@ -138,9 +136,4 @@ fn learned<R: Real, A: OnlineAlgorithm<R>, const D: usize>(
     out.field("weights", "recursive", weights(|m| learned[m].0.value_function()));
     out.field("path", "recursive", learned[0].1.iter().copied());
     out
-}
-
-#[test]
-fn golden_classical() {
-    check_family(OWN_FAMILY, of_dimension, of_dimension, |_| None);
 }

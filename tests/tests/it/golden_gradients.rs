@@ -12,16 +12,14 @@ use ictd_core::training::{
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;
-use tests::{Case, Outputs, check_family, has_lanes, with_dimension};
+use tests::{Case, Outputs, golden};
 
 /// The capacity for context columns.
 const N: usize = 128;
 /// The capacity for layers, stored or in the pass.
 const L: usize = 16;
 
-fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
-    with_dimension!(S, case.count("d"), +1, gradients(case, first_lane))
-}
+golden!(golden_gradients, "gradients", Scalar, gradients);
 
 fn gradients<S: Scalar, const D: usize, const K: usize>(
     case: &Case,
@@ -93,11 +91,4 @@ fn learn<S: Scalar, const K: usize>(
         let rows = matrices.map(|m| tests::row_major(&SMatrix::<S, K, K>::from_column_slice(m)));
         out.field(field, "by hand", rows.flatten());
     }
-}
-
-#[test]
-fn golden_gradients() {
-    check_family("gradients", of_dimension, of_dimension, |case| {
-        has_lanes(case).then_some(of_dimension)
-    });
 }
