@@ -96,6 +96,17 @@ pub enum StoredError {
     },
 }
 
+/// Returns the error unless the condition holds.
+#[inline(always)]
+pub(crate) fn ensure(holds: bool, error: Error) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(error) }
+}
+
+#[inline(always)]
+pub(crate) const fn out_of_range(parameter: &'static str, expected: &'static str) -> Error {
+    Error::OutOfRange { parameter, expected }
+}
+
 impl From<StoredError> for Error {
     fn from(error: StoredError) -> Self {
         Error::Stored(error)

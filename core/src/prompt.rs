@@ -1,6 +1,6 @@
 //! The prompt: transitions as columns of Z_0, and the query.
 
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
 use crate::mask::{Entrywise, Mask};
 use crate::scalar::Scalar;
@@ -158,9 +158,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// # Errors
     /// [`Error::Empty`] if there is no context.
     pub fn inverse_len(&self) -> Result<S, Error> {
-        if self.context.is_empty() {
-            return Err(Error::Empty { parameter: "context" });
-        }
+        ensure(!self.context.is_empty(), Error::Empty { parameter: "context" })?;
         Ok(S::ONE / S::from_count(self.context.len() as u64))
     }
 
@@ -190,9 +188,7 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
         columns: impl ExactSizeIterator<Item = SVector<S, K>>,
         mask: &impl Mask<S>,
     ) -> Result<Self, Error> {
-        if columns.len() == 0 {
-            return Err(Error::Empty { parameter: "context" });
-        }
+        ensure(columns.len() != 0, Error::Empty { parameter: "context" })?;
         let inverse_len = S::ONE / S::from_count(columns.len() as u64);
         let mut g = zeros();
         let mut state = Entrywise::ZERO;

@@ -29,7 +29,7 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
 use crate::value_function::clamp;
@@ -57,9 +57,7 @@ impl<S: Scalar> SlowAverage<S> {
     /// Takes the next value and returns its deviation from the average before it, 0 for the first. What is not finite is
     /// refused.
     pub fn observe(&mut self, value: S) -> Result<S, Error> {
-        if !value.is_finite() {
-            return Err(Error::NonFinite { parameter: "value" });
-        }
+        ensure(value.is_finite(), Error::NonFinite { parameter: "value" })?;
         if !self.has_average {
             (self.average, self.has_average) = (value, true);
         }

@@ -2,7 +2,7 @@
 
 use super::{Context, Memory, MemorySums};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
-use crate::error::{Error, StoredError};
+use crate::error::{Error, StoredError, ensure};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
 use core::hint::black_box;
@@ -135,9 +135,8 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
-        if mask != self.mask || memory != self.memory {
-            return Err(Error::Mismatch { parameter: "mask or memory of context and bytes" });
-        }
+        let parameter = "mask or memory of context and bytes";
+        ensure(mask == self.mask && memory == self.memory, Error::Mismatch { parameter })?;
         self.check_len(bytes)?;
         self.read_fields(Reader { rest: stored.rest }, true)?;
         self.limit = limit;

@@ -65,7 +65,7 @@ pub use sliding::Sliding;
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
@@ -291,9 +291,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         // With u~ = sqrt(rho) u and e~ = e / sqrt(rho), u~ e~^T is u e^T; and e~ = gamma lambda e~' + u~, where e~' is
         // sqrt(rho_t rho_{t-1}) times the e~ before.
         token.numbers(&mut |x| *x *= root);
-        if !token.is_accepted(S::ZERO) {
-            return Err(Error::OutOfRange { parameter: "rho", expected: "a smaller ratio" });
-        }
+        ensure(token.is_accepted(S::ZERO), out_of_range("rho", "a smaller ratio"))?;
         self.sums.scale_trace(root);
         self.sums.add(&self.mask, self.memory.retention(), &token, &rewards);
         self.sums.scale_trace(root);
@@ -373,11 +371,8 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     ) -> Result<Statistic<S, K>, Error> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };
         self.statistic_to(gamma, cumulant, false, &mut statistic)?;
-        if is_finite(&statistic.g) {
-            Ok(statistic)
-        } else {
-            Err(Error::NonFinite { parameter: "context" })
-        }
+        ensure(is_finite(&statistic.g), Error::NonFinite { parameter: "context" })?;
+        Ok(statistic)
     }
 
     /// Writes [`Context::statistic`], or of its G the rows and columns of phi alone, into one whose matrix is 0, so
@@ -403,13 +398,8 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         gamma: S,
         cumulant: usize,
     ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>, Error> {
-        if self.is_empty() {
-            return Err(Error::Empty { parameter: "context" });
-        }
-        if cumulant >= C {
-            let expected = "0 to the number of cumulants - 1";
-            return Err(Error::OutOfRange { parameter: "cumulant", expected });
-        }
+        ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
+        ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
         let parts = self.sums.parts(&self.mask);
         Ok(DiscountedView { parts, symmetric: M::IS_TD0, gamma, cumulant })
     }

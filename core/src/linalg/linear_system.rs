@@ -2,7 +2,7 @@
 //! every signature that is generic over the number of states.)
 
 use super::{is_finite, zeros};
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
 
@@ -18,9 +18,7 @@ pub fn solve<R: Real, const M: usize>(
     size: usize,
     system: &'static str,
 ) -> Result<SVector<R, M>, Error> {
-    if size > M {
-        return Err(Error::CapacityExceeded { parameter: system, capacity: M });
-    }
+    ensure(size <= M, Error::CapacityExceeded { parameter: system, capacity: M })?;
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
     eliminate(&mut a.data.0, &mut b.data.0[0], size, smallest_pivot).ok_or_else(singular)?;
@@ -95,13 +93,9 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
     system: &'static str,
 ) -> Result<SVector<R, N>, Error> {
     for (size, capacity) in [(rows, M), (columns, N)] {
-        if size > capacity {
-            return Err(Error::CapacityExceeded { parameter: system, capacity });
-        }
+        ensure(size <= capacity, Error::CapacityExceeded { parameter: system, capacity })?;
     }
-    if rows < columns {
-        return Err(Error::Singular { system });
-    }
+    ensure(rows >= columns, Error::Singular { system })?;
     let smallest_pivot = largest_entry(&a, rows, columns, &b, system)? * epsilon(rows);
     let mut diagonal = zeros::<R, N, 1>();
     for k in 0..columns {
@@ -110,9 +104,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
             squares += a[(i, k)] * a[(i, k)];
         }
         let norm = squares.sqrt();
-        if norm <= smallest_pivot {
-            return Err(Error::Singular { system });
-        }
+        ensure(!(norm <= smallest_pivot), Error::Singular { system })?;
         // The reflection that sends column k to (diagonal_k, 0, ..): away from cancellation.
         diagonal[k] = if a[(k, k)] > R::ZERO { -norm } else { norm };
         a[(k, k)] -= diagonal[k];

@@ -1,6 +1,6 @@
 //! The judge of value functions: a transformer's against batch TD's, on the states of a task.
 
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
@@ -81,17 +81,13 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         weights: &SVector<R, M>,
         features: &[SVector<R, D>; M],
     ) -> Result<Self, Error> {
-        if states > M {
-            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-        }
+        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut evaluation =
             EvaluationStates { states, dim: D, weights: zeros(), features: *features };
         for s in 0..states {
             check_finite(&features[s], "phi")?;
             evaluation.weights[s] = weights[s];
-            if weights[s] < R::ZERO {
-                return Err(Error::OutOfRange { parameter: "d_p", expected: "probabilities" });
-            }
+            ensure(!(weights[s] < R::ZERO), out_of_range("d_p", "probabilities"))?;
         }
         check_finite(&evaluation.weights, "d_p")?;
         Ok(evaluation)

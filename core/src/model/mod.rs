@@ -53,7 +53,7 @@ pub use format::Header;
 
 use crate::bytes::{Reader, write};
 use crate::context::{Context, Growing, Memory};
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::layer::{Layer, LayerForm, LayerParameters};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0};
@@ -121,9 +121,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
             assert!(A::MASK < 16, "the code of a mask in a stored model is 0 to 15");
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
-        if transformer.depth() > usize::from(u16::MAX) {
-            return Err(Error::OutOfRange { parameter: "depth", expected: "1 to 65535" });
-        }
+        ensure(transformer.depth() <= usize::from(u16::MAX), out_of_range("depth", "1 to 65535"))?;
         let mode = if transformer.layers().len() == 1 {
             LayerSharing::Autoregressive
         } else {
@@ -248,10 +246,10 @@ where
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>, Error> {
         let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
-        if gamma != self.gamma && !self.transformer.layers().iter().all(td) {
-            let expected = "the model's own, for which its parameters were trained";
-            return Err(Error::OutOfRange { parameter: "gamma", expected });
-        }
+        ensure(
+            gamma == self.gamma || self.transformer.layers().iter().all(td),
+            out_of_range("gamma", "the model's own, for which its parameters were trained"),
+        )?;
         self.estimate(context, Gvf { cumulant, gamma: check_discount::<R, D, K>(gamma)? })
     }
 
@@ -261,9 +259,10 @@ where
         context: &Context<D, M, W, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>, Error> {
-        if self.attention != *context.mask() {
-            return Err(Error::Mismatch { parameter: "the trace decay of model and context" });
-        }
+        ensure(
+            self.attention == *context.mask(),
+            Error::Mismatch { parameter: "the trace decay of model and context" },
+        )?;
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
         let td = self.transformer.form() == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;

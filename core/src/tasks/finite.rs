@@ -4,7 +4,7 @@ use super::{
     Mrp, TaskDistribution, check_shape, positive_uniform, random_distribution, random_features,
     uniform_vector,
 };
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -140,9 +140,7 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
-    if !(1..=MAX_ACTIONS).contains(&actions) {
-        return Err(Error::OutOfRange { parameter: "actions", expected: "1 to 8" });
-    }
+    ensure((1..=MAX_ACTIONS).contains(&actions), out_of_range("actions", "1 to 8"))?;
     check_gamma(gamma)?;
     let w = uniform_vector(dim, rng);
     let features = random_features(states, dim, rng);
@@ -199,9 +197,7 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
-    if !(threshold > R::ZERO && threshold < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "threshold", expected: "(0, 1)" });
-    }
+    ensure(threshold > R::ZERO && threshold < R::ONE, out_of_range("threshold", "(0, 1)"))?;
     check_gamma(gamma)?;
     let features = random_features(states, dim, rng);
     let mut w = zeros::<R, D, 1>();

@@ -43,7 +43,7 @@ pub use mrp::Mrp;
 pub use signals::random_signal;
 pub use spec::{TaskKind, TaskSpec};
 
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -138,8 +138,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
 }
 
 fn check_dim<const D: usize>(dim: usize) -> Result<(), Error> {
-    let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
-    if (1..=D).contains(&dim) { Ok(()) } else { Err(refused) }
+    ensure((1..=D).contains(&dim), Error::CapacityExceeded { parameter: "dim", capacity: D })
 }
 
 fn check_shape<const D: usize, const M: usize>(
@@ -147,13 +146,11 @@ fn check_shape<const D: usize, const M: usize>(
     least: usize,
     dim: usize,
 ) -> Result<(), Error> {
-    if states < least {
-        let expected = "at least 2 (Boyan's chain), at least 1 (other tasks)";
-        return Err(Error::OutOfRange { parameter: "states", expected });
-    }
-    if states > M {
-        return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-    }
+    ensure(
+        states >= least,
+        out_of_range("states", "at least 2 (Boyan's chain), at least 1 (other tasks)"),
+    )?;
+    ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
     check_dim::<D>(dim)
 }
 

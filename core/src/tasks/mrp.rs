@@ -1,5 +1,5 @@
 use super::Task;
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, weighted_squared_difference, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -57,12 +57,8 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         reward: &SVector<R, M>,
         features: &SMatrix<R, D, M>,
     ) -> Result<Self, Error> {
-        if states == 0 {
-            return Err(Error::Empty { parameter: "states" });
-        }
-        if states > M {
-            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-        }
+        ensure(states != 0, Error::Empty { parameter: "states" })?;
+        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut mrp = Self::from_parts(states, [zeros(); M], *initial, transition, *reward);
         for s in 0..states {
             for i in 0..D {
@@ -107,10 +103,10 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self, Error> {
         let restart = cumulative_sums(&self.initial, self.states);
         for s in (0..self.states).filter(|s| terminal[*s]) {
-            if self.initial[s] > R::ZERO {
-                let expected = "0 for states that end an episode";
-                return Err(Error::OutOfRange { parameter: "p_0", expected });
-            }
+            ensure(
+                !(self.initial[s] > R::ZERO),
+                out_of_range("p_0", "0 for states that end an episode"),
+            )?;
             (self.transition[s], self.cumulative[s]) = (self.initial, restart);
             (self.reward[s], self.features[s], self.terminal[s]) = (R::ZERO, zeros(), true);
         }
@@ -150,10 +146,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// # Errors
     /// The errors of [`Mrp::with_dynamics_of`].
     pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
-        if self.states != other.states {
-            let expected = "processes of as many states";
-            return Err(Error::OutOfRange { parameter: "states", expected });
-        }
+        ensure(self.states == other.states, out_of_range("states", "processes of as many states"))?;
         Ok(Mrp { features: other.features, ..self })
     }
 

@@ -1,6 +1,6 @@
 //! Algorithms that learn from each transition as it comes.
 
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::linalg::check_finite;
 use crate::scalar::Scalar;
 use crate::transition::{FeatureVector, Token, Transition};
@@ -125,9 +125,7 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the scalar;
     /// [`Error::Singular`] if the transitions do not determine them (LSTD).
     pub fn value_function(&self) -> Result<ValueFunction<S, D>, Error> {
-        if self.is_empty() {
-            return Err(Error::Empty { parameter: "learner" });
-        }
+        ensure(!self.is_empty(), Error::Empty { parameter: "learner" })?;
         let weights = SVector::from(self.algorithm.weights(&self.state)?);
         check_finite(&weights, A::WEIGHTS)?;
         Ok(ValueFunction { weights })

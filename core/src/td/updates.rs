@@ -7,7 +7,7 @@
 //!
 //! Each returns [`Error::Empty`] without transitions and [`Error::NonFinite`] if the new w is not finite.
 
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::linalg::{add_scaled, check_finite, dot, mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::transition::Transition;
@@ -29,9 +29,7 @@ fn step<S: Scalar, const D: usize>(
     transitions: &[Transition<S, D>],
     mut term: impl FnMut(&Transition<S, D>) -> (S, SVector<S, D>),
 ) -> Result<SVector<S, D>, Error> {
-    if transitions.is_empty() {
-        return Err(Error::Empty { parameter: "transitions" });
-    }
+    ensure(!transitions.is_empty(), Error::Empty { parameter: "transitions" })?;
     let mut sum = zeros();
     for transition in transitions {
         let (delta, e) = term(transition);

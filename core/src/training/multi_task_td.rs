@@ -2,7 +2,7 @@ use super::{
     Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Targets,
     TrainerSettings, TrajectoryBuffer, Windows, td_errors, td_update,
 };
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
@@ -77,19 +77,19 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     ) -> Result<Self, Error> {
         settings.check(T)?;
         let capacity = network.context_capacity().unwrap_or(usize::MAX);
-        if settings.context_len > capacity {
-            return Err(Error::CapacityExceeded { parameter: "context_len", capacity });
-        }
-        let Some(last) = seeds.last().copied() else {
-            return Err(Error::Empty { parameter: "seeds" });
-        };
-        if seeds.len() > S::LANES {
-            return Err(Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES });
-        }
-        if network.dim() != distribution.dim() {
-            let expected = "as many features as the tasks have";
-            return Err(Error::OutOfRange { parameter: "dim", expected });
-        }
+        ensure(
+            settings.context_len <= capacity,
+            Error::CapacityExceeded { parameter: "context_len", capacity },
+        )?;
+        let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
+        ensure(
+            seeds.len() <= S::LANES,
+            Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES },
+        )?;
+        ensure(
+            network.dim() == distribution.dim(),
+            out_of_range("dim", "as many features as the tasks have"),
+        )?;
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;

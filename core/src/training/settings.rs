@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 
@@ -194,9 +194,7 @@ impl TrainerSettings {
             (largest.saturating_add(3), "context_len_range + 3"),
             (sliding, "context_len + batch_size + 2"),
         ] {
-            if len > capacity {
-                return Err(Error::CapacityExceeded { parameter, capacity });
-            }
+            ensure(len <= capacity, Error::CapacityExceeded { parameter, capacity })?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -63,17 +63,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
         if let Some((_, parameter)) = emptiness.into_iter().find(|(empty, _)| *empty) {
             return Err(Error::Empty { parameter });
         }
-        if (rewards.len() + 1) * dim != features.len() {
-            let expected = "one reward for each step of the trajectory";
-            return Err(Error::OutOfRange { parameter: "rewards", expected });
-        }
+        ensure(
+            (rewards.len() + 1) * dim == features.len(),
+            out_of_range("rewards", "one reward for each step of the trajectory"),
+        )?;
         let gamma = check_gamma(gamma)?;
         for (numbers, parameter) in [(features, "features"), (rewards, "rewards")] {
             // Summed up times 0, NaN and infinities give NaN: one comparison for all.
             let zero = numbers.iter().fold(S::ZERO, |zero, x| zero + *x * S::ZERO);
-            if !zero.is_finite() {
-                return Err(Error::NonFinite { parameter });
-            }
+            ensure(zero.is_finite(), Error::NonFinite { parameter })?;
         }
         Ok(Windows { features, rewards, context_len, lengths: &[], gamma, dim })
     }
@@ -86,13 +84,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
     /// shorter than n_t + 3 states.
     pub fn growing(&self, lengths: &'a [usize]) -> Result<Self, Error> {
-        if lengths.is_empty() || lengths.contains(&0) {
-            return Err(Error::Empty { parameter: "lengths" });
-        }
+        ensure(
+            !lengths.is_empty() && !lengths.contains(&0),
+            Error::Empty { parameter: "lengths" },
+        )?;
         let capacity = self.states() - 3;
-        if lengths.iter().any(|n| *n > capacity) {
-            return Err(Error::CapacityExceeded { parameter: "lengths", capacity });
-        }
+        ensure(
+            lengths.iter().all(|n| *n <= capacity),
+            Error::CapacityExceeded { parameter: "lengths", capacity },
+        )?;
         Ok(Windows { lengths, ..*self })
     }
 
@@ -256,9 +256,10 @@ impl<'a, S: Scalar> Window<'a, S> {
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>, Error> {
         let columns: Vec<SVector<S, K>, N> =
             (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
-        if self.context_len > N {
-            return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
-        }
+        ensure(
+            self.context_len <= N,
+            Error::CapacityExceeded { parameter: "context", capacity: N },
+        )?;
         Prompt::from_columns(&columns, self.query_token())
     }
 }
@@ -303,9 +304,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         gamma: S,
     ) -> Result<Windows<'_, S>, Error> {
         let len = context_len.saturating_add(windows).saturating_add(2);
-        if len > T {
-            return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
-        }
+        ensure(len <= T, Error::CapacityExceeded { parameter: "trajectory", capacity: T })?;
         let features = &self.features.as_flattened()[..len * self.dim];
         Windows::new(self.dim, features, &self.rewards[..len - 1], context_len, gamma)
     }

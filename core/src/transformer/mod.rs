@@ -15,7 +15,7 @@ mod td_form;
 
 use td_form::{iterate, iterate_preconditioned};
 
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
@@ -49,9 +49,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// [`Transformer::sequential`].
     pub fn autoregressive(layer: L, depth: usize) -> Result<Self, Error> {
         let mut transformer = Self::sequential(&[layer])?;
-        if depth == 0 {
-            return Err(Error::Empty { parameter: "layers" });
-        }
+        ensure(depth != 0, Error::Empty { parameter: "layers" })?;
         transformer.depth = depth;
         Ok(transformer)
     }
@@ -61,12 +59,8 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
     pub fn sequential(layers: &[L]) -> Result<Self, Error> {
-        if layers.is_empty() {
-            return Err(Error::Empty { parameter: "layers" });
-        }
-        if layers.len() > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
+        ensure(!layers.is_empty(), Error::Empty { parameter: "layers" })?;
+        ensure(layers.len() <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
         let mut stored = [L::ZERO; C];
         for (to, from) in stored.iter_mut().zip(layers) {
             *to = *from;

@@ -170,9 +170,7 @@ where
     }
 
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error> {
-        let Some(last) = records.last() else {
-            return Err(Error::Empty { parameter: "checkpoint" });
-        };
+        let last = records.last().ok_or(Error::Empty { parameter: "checkpoint" })?;
         self.trainer.restore(|lane| records.get(lane).unwrap_or(last))
     }
 }

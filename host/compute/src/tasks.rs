@@ -56,9 +56,8 @@ impl RecipeTasks {
                 }
             },
         };
-        let Some(spec) = specs.get((number % specs.len().max(1) as u64) as usize) else {
-            return Err(Error::Empty { parameter: "task" });
-        };
+        let spec = specs.get((number % specs.len().max(1) as u64) as usize);
+        let spec = spec.ok_or(Error::Empty { parameter: "task" })?;
         let kind = match spec.kind(actions) {
             TaskKind::Finite(kind) => kind,
             TaskKind::CartPole { tilings, tiles, authors_variant } => {

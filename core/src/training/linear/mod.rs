@@ -7,7 +7,7 @@ mod workspace;
 
 use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
@@ -87,10 +87,10 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
         shape.check()?;
         let len = shape.parameter_len();
-        if numbers.as_ref().len() < len || work.as_ref().len() < shape.work_len() {
-            let expected = "as many numbers as the shape asks for";
-            return Err(Error::OutOfRange { parameter: "room", expected });
-        }
+        ensure(
+            numbers.as_ref().len() >= len && work.as_ref().len() >= shape.work_len(),
+            out_of_range("room", "as many numbers as the shape asks for"),
+        )?;
         Ok(LinearNetwork { shape, parameters: LinearParameters { numbers, len }, work })
     }
 
@@ -118,12 +118,8 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
         let LinearShape { dim: d, stored, depth, .. } = self.shape;
         let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
-        if stored > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
-        if k > K {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity });
-        }
+        ensure(stored <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
+        ensure(k <= K, Error::CapacityExceeded { parameter: "dim", capacity })?;
         // phi, phi' and r of the small token among those of the large one.
         let place = |i: usize| match i {
             _ if i < d => i,

@@ -7,7 +7,7 @@ mod tape;
 
 use super::network::{BatchLoss, deviation};
 use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::layer::{Layer, LayerParameters as _};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
@@ -37,9 +37,10 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         const {
             assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
         }
-        if transformer.depth() > L {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
-        }
+        ensure(
+            transformer.depth() <= L,
+            Error::CapacityExceeded { parameter: "layers", capacity: L },
+        )?;
         Ok(SoftmaxNetwork { transformer })
     }
 

@@ -4,7 +4,7 @@ use super::reader::{AnyValueFunction, Dense, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::linalg::linear_system;
+use ictd_core::linalg::{check_finite, linear_system};
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
 use ictd_core::transition::{Transition, query_token};
@@ -59,9 +59,8 @@ impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
         let (words, rest) = bytes.as_chunks::<8>();
         let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
         let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
-        let Some((numbers, n)) = numbers.filter(|_| rest.is_empty()) else {
-            return Err(Error::Mismatch { parameter: "transitions" });
-        };
+        let refused = Error::Mismatch { parameter: "transitions" };
+        let (numbers, n) = numbers.filter(|_| rest.is_empty()).ok_or(refused)?;
         let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
         self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
         self.transitions = numbers
@@ -161,11 +160,8 @@ fn fixed_point<const D: usize>(
 }
 
 fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>, Error> {
-    if weights.iter().all(|x| x.is_finite()) {
-        Ok(AnyValueFunction::Linear(ValueFunction { weights }))
-    } else {
-        Err(Error::NonFinite { parameter: "weights" })
-    }
+    check_finite(&weights, "weights")?;
+    Ok(AnyValueFunction::Linear(ValueFunction { weights }))
 }
 
 /// Returns the stream of a method that needs no context.
