@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// The result of an operation that may refuse its input.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
 /// The reason why an operation refused its input. It names the parameter and the expected values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

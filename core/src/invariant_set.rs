@@ -45,7 +45,7 @@
 //! (The paper's last line prints c_k + alpha_k delta I_d for the new block; it is
 //! (c_k + alpha_k delta) I_d.)
 
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::linalg::{mul_vector, zeros};
 use crate::scalar::{Real, Scalar as _};
@@ -183,7 +183,7 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
     trajectories: &[Windows<R>],
     targets: Targets<R>,
     group: impl Iterator<Item = SMatrix<R, D, D>> + Clone,
-) -> Result<N::Parameters, Error> {
+) -> Result<N::Parameters> {
     let order = group.clone().count() * trajectories.len();
     ensure(order != 0, Error::Empty { parameter: "trajectories" })?;
     let share = R::ONE / R::from_count(order as u64);

@@ -1,7 +1,7 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
 use crate::entrywise::{Entrywise, entrywise};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::linalg::zeros;
 use crate::scalar::{Scalar, check_lanes};
 use nalgebra::SVector;
@@ -44,7 +44,7 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<()> {
         let (phi, phi_next) = (self.phi.data.0[0], self.phi_next.data.0[0]);
         let token = Token { phi, phi_next, rewards: [self.reward] };
         if token.is_accepted(S::ZERO) { Ok(()) } else { token.refuse(S::ZERO) }
@@ -78,7 +78,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn refuse(&self, limit: S) -> Result<(), Error> {
+    pub(crate) fn refuse(&self, limit: S) -> Result<()> {
         let parts =
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         let mut square = S::ZERO;
@@ -97,7 +97,7 @@ fn refuse_part<S: Scalar>(
     part: &[S],
     square: &mut S,
     limit: S,
-) -> Result<(), Error> {
+) -> Result<()> {
     for x in part {
         *square += *x * *x;
     }
@@ -139,15 +139,13 @@ pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
     }
 }
 
-pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
+pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S> {
     let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
     check_lanes(gamma, "gamma", fits, "[0, 1)")
 }
 
 /// Returns gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
-pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
-    gamma: S,
-) -> Result<S, Error> {
+pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(gamma: S) -> Result<S> {
     check_token_size::<D, K>();
     if K == 2 * D + 1 {
         return check_gamma(gamma);

@@ -1,6 +1,6 @@
 //! A linear value function, v(s) = <w, phi(s)>.
 
-use crate::error::{Error, ensure};
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{dot_arrays, is_finite, zeros};
 use crate::scalar::Scalar;
 use crate::transition::FeatureVector;
@@ -20,7 +20,7 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] if the layers blew up.
-    pub fn from_readout(u: &[S]) -> Result<Self, Error> {
+    pub fn from_readout(u: &[S]) -> Result<Self> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {
             *weight = -*u;

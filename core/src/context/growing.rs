@@ -1,7 +1,7 @@
 use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
@@ -61,7 +61,7 @@ impl<S: Scalar> Memory<S> for Growing {
     const CODE: u8 = 1;
     const TAKES_WEIGHTS: bool = true;
 
-    fn from_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self> {
         Ok(Growing)
     }
 }

@@ -65,7 +65,7 @@ pub use sliding::Sliding;
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
@@ -95,7 +95,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     }
 
     /// Returns the window with this retention, as a stored context has it, with the errors of [`Forgetting::new`].
-    fn from_retention(retention: S) -> Result<Self, Error>;
+    fn from_retention(retention: S) -> Result<Self>;
 }
 
 /// The sums that a window keeps, together with the state of the mask.
@@ -196,7 +196,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
 impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar> Context<D, M, W, S> {
     /// Does what [`Context::observe`] does, with the same errors.
     #[inline(always)]
-    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<()> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
     }
 }
@@ -218,7 +218,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// assert!(context.observe(&[65535.0], 0.0, &[1.0]).is_err());
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
-    pub fn with_limit(mut self, limit: S) -> Result<Self, Error> {
+    pub fn with_limit(mut self, limit: S) -> Result<Self> {
         self.limit = check_lanes(limit, "limit", |x| x > Scalar::ZERO, "above 0")?;
         Ok(self)
     }
@@ -236,7 +236,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         phi: &impl FeatureVector<S, D>,
         rewards: impl Rewards<S, C>,
         phi_next: &impl FeatureVector<S, D>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let rewards = rewards.to_array();
         let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
         if !token.is_accepted(self.limit) {
@@ -278,7 +278,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rewards: impl Rewards<S, C>,
         phi_next: &impl FeatureVector<S, D>,
         rho: S,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         const {
             assert!(M::TAKES_WEIGHTS && W::TAKES_WEIGHTS, "such a context takes no weights");
         }
@@ -318,7 +318,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         &mut self,
         phi: &impl FeatureVector<S, D>,
         rewards: impl Rewards<S, C>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.observe(phi, rewards, &[S::ZERO; D])?;
         self.end_episode();
         Ok(())
@@ -364,11 +364,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::OutOfRange`], naming `cumulant`.
-    pub fn statistic<const K: usize>(
-        &self,
-        gamma: S,
-        cumulant: usize,
-    ) -> Result<Statistic<S, K>, Error> {
+    pub fn statistic<const K: usize>(&self, gamma: S, cumulant: usize) -> Result<Statistic<S, K>> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };
         self.statistic_to(gamma, cumulant, false, &mut statistic)?;
         ensure(is_finite(&statistic.g), Error::NonFinite { parameter: "context" })?;
@@ -384,7 +380,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         cumulant: usize,
         of_phi_alone: bool,
         out: &mut Statistic<S, K>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
         self.discounted(gamma, cumulant)?.to_columns::<_, D, C, K>(&mut out.g, of_phi_alone);
@@ -397,7 +393,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         &self,
         gamma: S,
         cumulant: usize,
-    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>, Error> {
+    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>> {
         ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
         ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
         let parts = self.sums.parts(&self.mask);

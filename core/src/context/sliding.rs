@@ -2,7 +2,7 @@ use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mask::{Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
@@ -28,7 +28,7 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
     const CODE: u8 = 3;
     const CAPACITY: u32 = N as u32;
 
-    fn from_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self> {
         Ok(Sliding)
     }
 }

@@ -2,7 +2,7 @@
 //! every signature that is generic over the number of states.)
 
 use super::{is_finite, zeros};
-use crate::error::{Error, ensure};
+use crate::error::{Error, Result, ensure};
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
 
@@ -17,7 +17,7 @@ pub fn solve<R: Real, const M: usize>(
     mut b: SVector<R, M>,
     size: usize,
     system: &'static str,
-) -> Result<SVector<R, M>, Error> {
+) -> Result<SVector<R, M>> {
     ensure(size <= M, Error::CapacityExceeded { parameter: system, capacity: M })?;
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
@@ -91,7 +91,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut b: SVector<R, M>,
     [rows, columns]: [usize; 2],
     system: &'static str,
-) -> Result<SVector<R, N>, Error> {
+) -> Result<SVector<R, N>> {
     for (size, capacity) in [(rows, M), (columns, N)] {
         ensure(size <= capacity, Error::CapacityExceeded { parameter: system, capacity })?;
     }
@@ -148,7 +148,7 @@ fn largest_entry<R: Real, const M: usize, const N: usize>(
     columns: usize,
     b: &SVector<R, M>,
     system: &'static str,
-) -> Result<R, Error> {
+) -> Result<R> {
     // (No indices: at opt-level "s" their checks would stay.)
     let columns = a.data.0.iter().take(columns).map(|column| column.iter().take(rows));
     let mut largest = R::ZERO;

@@ -13,7 +13,7 @@ mod product;
 pub(crate) use arrays::dot as dot_arrays;
 pub use product::{mul, mul_to, mul_vector};
 
-use crate::error::{Error, ensure};
+use crate::error::{Error, Result, ensure};
 use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
@@ -152,7 +152,7 @@ pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>
 pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
     m: &SMatrix<S, R, C>,
     parameter: &'static str,
-) -> Result<(), Error> {
+) -> Result<()> {
     ensure(m.data.0.as_flattened().iter().all(|x| x.is_finite()), Error::NonFinite { parameter })
 }
 

@@ -1,6 +1,6 @@
 //! The judge of value functions: a transformer's against batch TD's, on the states of a task.
 
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
@@ -17,7 +17,7 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
     statistic: &Statistic<R, K>,
     alpha: R,
     iterations: usize,
-) -> Result<ValueFunction<R, D>, Error> {
+) -> Result<ValueFunction<R, D>> {
     crate::transition::check_token_size::<D, K>();
     let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
     let mut weights = zeros::<R, D, 1>();
@@ -80,7 +80,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         states: usize,
         weights: &SVector<R, M>,
         features: &[SVector<R, D>; M],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut evaluation =
             EvaluationStates { states, dim: D, weights: zeros(), features: *features };
@@ -97,7 +97,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     ///
     /// # Errors
     /// [`Error::Singular`] if the stationary distribution is not unique.
-    pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
+    pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self> {
         // Elimination may leave a state that is never visited with a weight of minus a rounding error.
         let weights = mrp.stationary_distribution()?.map(|w| w.max(R::ZERO));
         Self::new(mrp.states(), &weights, mrp.feature_map())
@@ -135,8 +135,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// The function's.
     pub fn sample(
         &self,
-        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>), Error>,
-    ) -> Result<ValueSample<R, D, M>, Error> {
+        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>)>,
+    ) -> Result<ValueSample<R, D, M>> {
         let mut sample = ValueSample { values: zeros(), sensitivities: [zeros(); M] };
         for s in 0..self.states {
             (sample.values[s], sample.sensitivities[s]) = value_and_gradient(&self.features[s])?;
@@ -155,7 +155,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// # Errors
     /// [`Error::Singular`] if the features of the weighted states do not span d dimensions;
     /// [`Error::NonFinite`] if v holds NaN or an infinity.
-    pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>, Error> {
+    pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>> {
         let mut a = zeros::<R, M, D>();
         let mut b = zeros::<R, M, 1>();
         for s in 0..self.states {
@@ -177,7 +177,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         &self,
         v_tf: &ValueSample<R, D, M>,
         v_td: &ValueFunction<R, D>,
-    ) -> Result<BatchTdComparison<R>, Error> {
+    ) -> Result<BatchTdComparison<R>> {
         Ok(self.compare_given_weights(v_tf, &self.implicit_weights(&v_tf.values)?, v_td))
     }
 

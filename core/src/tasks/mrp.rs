@@ -1,5 +1,5 @@
 use super::Task;
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, weighted_squared_difference, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -56,7 +56,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         transition: &SMatrix<R, M, M>,
         reward: &SVector<R, M>,
         features: &SMatrix<R, D, M>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         ensure(states != 0, Error::Empty { parameter: "states" })?;
         ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut mrp = Self::from_parts(states, [zeros(); M], *initial, transition, *reward);
@@ -100,7 +100,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if p_0 of such a state is positive.
-    pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self, Error> {
+    pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self> {
         let restart = cumulative_sums(&self.initial, self.states);
         for s in (0..self.states).filter(|s| terminal[*s]) {
             ensure(
@@ -136,7 +136,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless both have the same number of states.
-    pub fn with_dynamics_of(self, other: &Self) -> Result<Self, Error> {
+    pub fn with_dynamics_of(self, other: &Self) -> Result<Self> {
         let of = other.clone().with_features_of(&self)?;
         Ok(Mrp { reward: self.reward, ..of })
     }
@@ -145,7 +145,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// The errors of [`Mrp::with_dynamics_of`].
-    pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
+    pub fn with_features_of(self, other: &Self) -> Result<Self> {
         ensure(self.states == other.states, out_of_range("states", "processes of as many states"))?;
         Ok(Mrp { features: other.features, ..self })
     }
@@ -189,7 +189,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// # Errors
     /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
     /// solution.
-    pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>, Error> {
+    pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>> {
         check_gamma(gamma)?;
         let mut a = zeros::<R, M, M>();
         for s in 0..self.states {
@@ -207,7 +207,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::Singular`] if it is not unique.
-    pub fn stationary_distribution(&self) -> Result<SVector<R, M>, Error> {
+    pub fn stationary_distribution(&self) -> Result<SVector<R, M>> {
         let m = self.states;
         let mut a = zeros::<R, M, M>();
         let mut b = zeros::<R, M, 1>();
@@ -249,7 +249,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     type State = usize;
 
-    fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<(), Error> {
+    fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<()> {
         let v = self.true_value(gamma)?;
         for (value, s) in values.iter_mut().zip(states) {
             *value = v[(*s).min(M - 1)];
@@ -303,7 +303,7 @@ fn cumulative_sums<R: Real, const M: usize>(p: &SVector<R, M>, states: usize) ->
 fn check_distribution<R: Real, const M: usize>(
     p: &SVector<R, M>,
     parameter: &'static str,
-) -> Result<(), Error> {
+) -> Result<()> {
     check_finite(p, parameter)?;
     let total = p.iter().fold(R::ZERO, |total, x| total + *x);
     if p.iter().any(|x| *x < R::ZERO) || (total - R::ONE).abs() > R::from_f64(1e-4) {

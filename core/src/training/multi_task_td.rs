@@ -2,7 +2,7 @@ use super::{
     Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Targets,
     TrainerSettings, TrajectoryBuffer, Windows, td_errors, td_update,
 };
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
@@ -74,7 +74,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         mut network: N,
         reference: BatchTdReference<S, D>,
         seeds: &[u64],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         settings.check(T)?;
         let capacity = network.context_capacity().unwrap_or(usize::MAX);
         ensure(
@@ -123,7 +123,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     ///
     /// # Errors
     /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
-    pub fn train_task(&mut self) -> Result<(), Error> {
+    pub fn train_task(&mut self) -> Result<()> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
         let gamma = <S::Element as Scalar>::from_f64(self.gamma);
@@ -145,7 +145,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         Ok(())
     }
 
-    fn train_batch(&mut self) -> Result<(), Error> {
+    fn train_batch(&mut self) -> Result<()> {
         let TrainerSettings { context_len, batch_size, context_len_range, optimizer, loss, .. } =
             self.settings;
         let gamma = S::from_f64(self.gamma);
@@ -241,10 +241,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     ///
     /// # Errors
     /// [`Error::Empty`] before the first task, and for a lane that does not exist.
-    pub fn evaluation_trajectory(
-        &self,
-        lane: usize,
-    ) -> Result<TrajectoryBuffer<S::Element, D, T>, Error> {
+    pub fn evaluation_trajectory(&self, lane: usize) -> Result<TrajectoryBuffer<S::Element, D, T>> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.
         let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
@@ -287,7 +284,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         settings: &TrainerSettings,
         tasks: &[Option<E>],
         rngs: &mut [Rng],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let last = settings.trajectory_len().min(T.saturating_sub(1));
         let none = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {

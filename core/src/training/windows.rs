@@ -1,4 +1,4 @@
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -53,7 +53,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         rewards: &'a [S],
         context_len: usize,
         gamma: S,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let states = features.len().checked_div(dim).unwrap_or(0);
         let emptiness = [
             (context_len == 0, "context"),
@@ -83,7 +83,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// # Errors
     /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
     /// shorter than n_t + 3 states.
-    pub fn growing(&self, lengths: &'a [usize]) -> Result<Self, Error> {
+    pub fn growing(&self, lengths: &'a [usize]) -> Result<Self> {
         ensure(
             !lengths.is_empty() && !lengths.contains(&0),
             Error::Empty { parameter: "lengths" },
@@ -253,7 +253,7 @@ impl<'a, S: Scalar> Window<'a, S> {
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if the window has more than N transitions.
-    pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>, Error> {
+    pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>> {
         let columns: Vec<SVector<S, K>, N> =
             (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
         ensure(
@@ -297,12 +297,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// # Errors
     /// [`Error::CapacityExceeded`] if that is more than T; as [`Windows::new`].
     #[inline(always)]
-    pub fn windows(
-        &self,
-        context_len: usize,
-        windows: usize,
-        gamma: S,
-    ) -> Result<Windows<'_, S>, Error> {
+    pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);
         ensure(len <= T, Error::CapacityExceeded { parameter: "trajectory", capacity: T })?;
         let features = &self.features.as_flattened()[..len * self.dim];

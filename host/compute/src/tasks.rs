@@ -4,12 +4,12 @@ use crate::capacity::{OWN, STATES, TILES};
 use crate::logged::LoggedTask;
 use crate::own_tasks::OwnData;
 use crate::recipe::{Fixed, Recipe, TaskMixture};
-use ictd_core::Error;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
     CartPole, CartPoleDistribution, FiniteTaskDistribution, Mrp, Task, TaskDistribution, TaskKind,
 };
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// The distribution of a recipe's tasks.
@@ -40,7 +40,7 @@ impl RecipeTasks {
         number: u64,
         gamma: f32,
         rng: &mut Rng,
-    ) -> Result<AnyTask<D>, Error> {
+    ) -> Result<AnyTask<D>> {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
         let specs = match task {
             TaskMixture::Named(specs) => specs,
@@ -76,7 +76,7 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
         self.0.dim
     }
 
-    fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
+    fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>> {
         self.draw_number(0, gamma, rng)
     }
 
@@ -86,7 +86,7 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
         number: u64,
         gamma: f32,
         rng: &mut Rng,
-    ) -> Result<AnyTask<D>, Error> {
+    ) -> Result<AnyTask<D>> {
         let task = self.draw_number(number, gamma, rng)?;
         let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
         // Draw the seed's first task again.
@@ -128,12 +128,7 @@ impl AnyState {
 impl<const D: usize> Task<f32, D> for AnyTask<D> {
     type State = AnyState;
 
-    fn true_values(
-        &self,
-        gamma: f32,
-        states: &[AnyState],
-        values: &mut [f32],
-    ) -> Result<(), Error> {
+    fn true_values(&self, gamma: f32, states: &[AnyState], values: &mut [f32]) -> Result<()> {
         let indices: Vec<_> = states.iter().map(AnyState::index).collect();
         of_task!(
             self, task => Task::<f32, D>::true_values(task, gamma, &indices, values),

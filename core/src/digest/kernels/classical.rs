@@ -2,7 +2,7 @@
 
 use super::DigestRun;
 use crate::context::{Context, Forgetting};
-use crate::error::Error;
+use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::signal::{FeatureScaler, SignalFeatures};
 use crate::td::{
@@ -12,7 +12,7 @@ use crate::td::{
 
 const D: usize = 3;
 
-pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let number = S::splat;
     let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
     let batch =

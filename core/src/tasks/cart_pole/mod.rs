@@ -7,7 +7,7 @@ pub use physics::{ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT};
 pub use tile_coding::{MAX_TILINGS, TileCoding};
 
 use super::{Task, TaskDistribution, check_dim, uniform_vector};
-use crate::error::{Error, ensure};
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -66,7 +66,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
     }
 
     /// Draws physics, a policy that pushes to the right with probability epsilon ~ U(0, 1), features and rewards.
-    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>, Error> {
+    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>> {
         check_dim::<D>(self.dim)?;
         let coding = TileCoding::new(self.tilings, self.tiles)?;
         let tiles = coding.total_tiles();

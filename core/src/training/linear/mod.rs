@@ -7,7 +7,7 @@ mod workspace;
 
 use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::{Error, ensure, out_of_range};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
@@ -70,10 +70,7 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
     ///
     /// # Errors
     /// The errors of [`LinearNetwork::new`].
-    pub fn zeros(
-        shape: LinearShape<S::Element>,
-        zeros: impl Fn(usize) -> B,
-    ) -> Result<Self, Error> {
+    pub fn zeros(shape: LinearShape<S::Element>, zeros: impl Fn(usize) -> B) -> Result<Self> {
         LinearNetwork::new(shape, zeros(shape.parameter_len()), zeros(shape.work_len()))
     }
 }
@@ -84,7 +81,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     ///
     /// # Errors
     /// [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` if either slice is too short.
-    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
+    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self> {
         shape.check()?;
         let len = shape.parameter_len();
         ensure(
@@ -115,7 +112,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     pub fn transformer<const K: usize, const C: usize>(
         &self,
         lane: usize,
-    ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+    ) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let LinearShape { dim: d, stored, depth, .. } = self.shape;
         let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
         ensure(stored <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;

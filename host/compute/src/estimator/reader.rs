@@ -2,7 +2,6 @@
 
 use super::{Estimator, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
-use ictd_core::Error;
 use ictd_core::constructions;
 use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
@@ -11,13 +10,14 @@ use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, Onlin
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 use std::sync::Arc;
 
 pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LAYERS>;
 
 /// A value as a function of a query's features.
-pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64, Error>>;
+pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
 /// A value function of D features.
 pub(super) enum AnyValueFunction<const D: usize> {
@@ -29,19 +29,19 @@ pub(super) enum AnyValueFunction<const D: usize> {
 /// A receiver of transitions with D features, whose state can be stored.
 pub(super) trait TransitionSink<const D: usize>: Clone + Send + Sync + 'static {
     /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
     fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+    fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
 impl<const D: usize, M: Mask<f64>, W: Memory<f64>> TransitionSink<D> for Context<D, M, W, f64>
 where
     Self: Send + Sync + 'static,
 {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
         if rho == 1.0 {
             return self.observe_transition(t);
         }
@@ -68,7 +68,7 @@ where
         bytes
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         *self = Self::from_bytes(bytes)?;
         Ok(())
     }
@@ -78,7 +78,7 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> TransitionSink<D> for Learner<D, A
 where
     Self: Send + Sync + 'static,
 {
-    fn observe(&mut self, t: &Transition<f64, D>, _: f64) -> Result<(), Error> {
+    fn observe(&mut self, t: &Transition<f64, D>, _: f64) -> Result<()> {
         self.observe_transition(t)
     }
 
@@ -100,7 +100,7 @@ where
         bytes
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.len() != self.save().len() {
             return Err(Error::Mismatch { parameter: "learner" });
         }
@@ -114,7 +114,7 @@ where
 }
 
 /// Reads the current value function of an observer.
-type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync>;
+type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
 
 /// A stream of d features.
 #[derive(Clone)]
@@ -129,7 +129,7 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     estimator: &Estimator,
     d: usize,
     observer: O,
-    read: impl Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync + 'static,
+    read: impl Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync + 'static,
 ) -> Box<dyn Stream> {
     let takes_weights = estimator.takes_weights();
     Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
@@ -149,7 +149,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         reward: f64,
         phi_next: Option<&[f64]>,
         rho: f64,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let refuse = |expected| Err(Error::OutOfRange { parameter: "rho", expected });
         if !rho.is_finite() || rho < 0.0 {
             return refuse("a finite number, at least 0");
@@ -176,7 +176,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.clear();
     }
 
-    fn weights(&self) -> Result<Option<Vec<f64>>, Error> {
+    fn weights(&self) -> Result<Option<Vec<f64>>> {
         let weights = match (self.read)(&self.observer)? {
             AnyValueFunction::Linear(v) => v.weights,
             AnyValueFunction::Bounded(v) => v.value_function.weights,
@@ -185,7 +185,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
 
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error> {
+    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
         match (self.read)(&self.observer)? {
             AnyValueFunction::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
@@ -203,7 +203,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.save()
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.observer.restore(bytes)
     }
 
@@ -217,15 +217,12 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
 pub(super) fn trained<const K: usize>(
     parameters: &Parameters,
     layers: usize,
-) -> Result<Box<Dense<K>>, Error> {
+) -> Result<Box<Dense<K>>> {
     Ok(Box::new(parameters.transformer(layers)?))
 }
 
 #[inline(never)]
-fn constructed<const D: usize, const K: usize>(
-    alpha: f64,
-    layers: usize,
-) -> Result<Box<Dense<K>>, Error> {
+fn constructed<const D: usize, const K: usize>(alpha: f64, layers: usize) -> Result<Box<Dense<K>>> {
     let layer = constructions::td0::<_, D, K>(&constructions::scaled_identity(alpha));
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
@@ -235,7 +232,7 @@ pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,
     window: W,
-) -> Result<Box<dyn Stream>, Error>
+) -> Result<Box<dyn Stream>>
 where
     W: Memory<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,

@@ -1,7 +1,7 @@
 //! A complete set of transitions, and the values that an estimator computes from it.
 
 use super::Stream;
-use ictd_core::Error;
+use ictd_core::Result;
 
 /// How an episode continues after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Transitions {
     ///
     /// # Errors
     /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
-    pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
+    pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<()> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (i, (((from, next), reward), mark)) in
             rows.zip(&self.reward).zip(&self.marks).enumerate()
@@ -97,7 +97,7 @@ pub fn values_of(
     data: &Transitions,
     queries: &[f64],
     gamma: f64,
-) -> Result<EstimatedValues, Error> {
+) -> Result<EstimatedValues> {
     let at = |states: &[f64]| {
         let mut values = Vec::with_capacity(states.len() / data.d);
         stream.values(states, &mut values).map(|()| values)

@@ -2,13 +2,13 @@
 
 use super::reader::{AnyValueFunction, Dense, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
-use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::linalg::{check_finite, linear_system};
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::{SMatrix, SVector};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct TransitionLog<const D: usize> {
 }
 
 impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
         self.transitions.push(*t);
         self.rho.push(rho);
         Ok(())
@@ -55,7 +55,7 @@ impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
         bytes
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         let (words, rest) = bytes.as_chunks::<8>();
         let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
         let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
@@ -101,7 +101,7 @@ fn softmax<const D: usize, const K: usize>(
     transformer: &Arc<Dense<K>>,
     transitions: &[Transition<f64, D>],
     gamma: f64,
-) -> Result<AnyValueFunction<D>, Error> {
+) -> Result<AnyValueFunction<D>> {
     const {
         assert!(K == 2 * D + 1, "tokens have K = 2 * D + 1");
     }
@@ -140,7 +140,7 @@ fn fixed_point<const D: usize>(
     kept: &TransitionLog<D>,
     gamma: f64,
     trace_decay: f64,
-) -> Result<SVector<f64, D>, Error> {
+) -> Result<SVector<f64, D>> {
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     let mut squares = SVector::<f64, D>::zeros();
     for episode in kept.episodes(trace_decay) {
@@ -159,7 +159,7 @@ fn fixed_point<const D: usize>(
     Ok(scale.component_mul(&weights))
 }
 
-fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>, Error> {
+fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>> {
     check_finite(&weights, "weights")?;
     Ok(AnyValueFunction::Linear(ValueFunction { weights }))
 }
@@ -168,7 +168,7 @@ fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D
 pub(super) fn on_transitions<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,
-) -> Result<Box<dyn Stream>, Error> {
+) -> Result<Box<dyn Stream>> {
     let Estimator { ref method, gamma, layers } = *estimator;
     let (transitions, rho, ends) = (Vec::new(), Vec::new(), Vec::new());
     let kept = TransitionLog::<D> { d, transitions, rho, ends };
