@@ -16,13 +16,8 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
 
 /// Auxiliary sums that a mask keeps in addition to G; `()` keeps none.
 pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S> {
-    /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of a token and the mask's factors.
-    fn update(
-        &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        f: impl FnMut(&mut S, S, S),
-    );
+    /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of the mask's factors and a token.
+    fn update(&mut self, of: [&Token<S, D, C>; 3], f: impl FnMut(&mut S, S, S));
 
     /// Adds column `index` of `full` (F's columns, then the rewards') to this sum, its rounding error to `error`, and
     /// zeroes it in `full`.
@@ -47,11 +42,10 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     #[inline(always)]
     fn update(
         &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
+        [low, high, token]: [&Token<S, D, C>; 3],
         mut f: impl FnMut(&mut S, S, S),
     ) {
-        for (columns, trace) in self.columns.iter_mut().zip([&factors.0.phi, &factors.1.phi]) {
+        for (columns, trace) in self.columns.iter_mut().zip([&low.phi, &high.phi]) {
             for j in 0..D {
                 let TraceColumn { sums, square } = &mut columns[j];
                 for i in 0..D {
@@ -83,24 +77,13 @@ entrywise!([S: Scalar, const D: usize, const C: usize] S, SecondMoments<S, D, C>
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for () {
     #[inline(always)]
-    fn update(
-        &mut self,
-        _: &(Token<S, D, C>, Token<S, D, C>),
-        _: &Token<S, D, C>,
-        _: impl FnMut(&mut S, S, S),
-    ) {
-    }
+    fn update(&mut self, _: [&Token<S, D, C>; 3], _: impl FnMut(&mut S, S, S)) {}
     fn close_column(&mut self, _: &mut Self, _: &mut Self, _: usize) {}
 }
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for SecondMoments<S, D, C> {
     #[inline(always)]
-    fn update(
-        &mut self,
-        _: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        mut f: impl FnMut(&mut S, S, S),
-    ) {
+    fn update(&mut self, [.., token]: [&Token<S, D, C>; 3], mut f: impl FnMut(&mut S, S, S)) {
         let Token { phi, phi_next, rewards } = token;
         for j in 0..D {
             for i in 0..=j {

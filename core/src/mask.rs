@@ -109,7 +109,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(&self, _: &mut (), z: &V, _retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, _: &mut (), z: &V, _: S) -> (V, V) {
         (*z, *z)
     }
 
@@ -214,12 +214,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     }
 
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(
-        &self,
-        trace: &mut TokenPair<V>,
-        z: &V,
-        _retention: S,
-    ) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, trace: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
         V::zip(&mut trace.first, &mut trace.second, z, |e, compensation, z| {
             let decayed = self.trace_decay * *e;
             *compensation *= self.trace_decay;
@@ -368,12 +363,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
 
     /// Returns the traces. G itself needs only the token.
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(
-        &self,
-        traces: &mut TokenPair<V>,
-        z: &V,
-        _retention: S,
-    ) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, traces: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
         let [low_decay, high_decay] = self.decays;
         V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {
             *low = low_decay * *low + z;

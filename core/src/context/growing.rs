@@ -90,10 +90,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
             self.columns_left -= 1;
             self.close_column(usize::from(self.columns_left));
         }
-        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
+        let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer(&factors, token, M::IS_TD0);
+        open.add_outer([&left, &right, token], M::IS_TD0);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;

@@ -43,16 +43,16 @@ impl<S, B, const D: usize, const C: usize> EntrySource<S, B, D, C> for Moments<S
 impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
     pub(super) const COLUMNS: usize = 2 * D + C;
 
-    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums.
+    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums: of the mask's factors, or of
+    /// the token alone if G is symmetric.
     #[inline(always)]
     pub(super) fn update(
         &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
+        of @ [left, right, token]: [&Token<S, D, C>; 3],
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
-        let (left, right) = if symmetric { (token, token) } else { (&factors.0, &factors.1) };
+        let (left, right) = if symmetric { (token, token) } else { (left, right) };
         let f = |g: &mut S, left: S, right: S| {
             keep_apart::<S>();
             f(g, left, right);
@@ -89,17 +89,12 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.auxiliary.update(factors, token, f);
+        self.auxiliary.update(of, f);
     }
 
     #[inline(always)]
-    pub(super) fn add_outer(
-        &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        symmetric: bool,
-    ) {
-        self.update(factors, token, symmetric, |g, left, right| *g += left * right);
+    pub(super) fn add_outer(&mut self, of: [&Token<S, D, C>; 3], symmetric: bool) {
+        self.update(of, symmetric, |g, left, right| *g += left * right);
     }
 
     /// Adds column `index` of `full` to this sum, adds the rounding errors to `error`, and sets the column in `full`
@@ -128,18 +123,6 @@ pub(crate) struct DiscountedView<S, P> {
 }
 
 impl<S: Scalar, P> DiscountedView<S, P> {
-    /// Returns a sum without a discount.
-    #[inline(always)]
-    pub(crate) fn sum<B, const D: usize, const C: usize>(
-        &self,
-        at: impl Fn(&Moments<S, B, D, C>) -> S,
-    ) -> S
-    where
-        P: EntrySource<S, B, D, C>,
-    {
-        self.parts.sum(at)
-    }
-
     /// Returns the cumulant's number.
     #[inline(always)]
     pub(crate) fn of<T: Copy, const C: usize>(&self, all: &[T; C], number: impl Fn(&T) -> S) -> S {

@@ -68,8 +68,8 @@ entrywise!(
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, C> {
     #[inline(always)]
     fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
-        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
-        self.moments.add_outer(&factors, token, M::IS_TD0);
+        let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
+        self.moments.add_outer([&left, &right, token], M::IS_TD0);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
@@ -82,9 +82,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     fn drop_oldest(&mut self, mask: &M) {
         let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
-        let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
+        let Some((oldest, (left, right))) = self.window.pop_front().zip(factors) else { return };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update(&factors, &oldest.token, M::IS_TD0, subtract);
+        self.current.moments.update([&left, &right, &oldest.token], M::IS_TD0, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
