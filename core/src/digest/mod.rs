@@ -112,9 +112,7 @@ impl<S: Scalar> DigestCase<S> {
     }
 
     /// Returns the digest over all seeds: their own, combined ([`combine`]) in their order.
-    ///
-    /// # Errors
-    /// The errors of [`DigestCase::seed_digests`].
+    /// Returns the errors of [`DigestCase::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {

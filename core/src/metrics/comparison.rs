@@ -170,9 +170,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     }
 
     /// Compares any value function v_TF with batch TD's.
-    ///
-    /// # Errors
-    /// The errors of [`Self::implicit_weights`].
+    /// Returns the errors of [`Self::implicit_weights`].
     pub fn compare(
         &self,
         v_tf: &ValueSample<R, D, M>,

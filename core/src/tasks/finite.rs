@@ -109,9 +109,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
 }
 
 /// Draws Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
-///
-/// # Errors
-/// The errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
+/// Returns the errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
 pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -129,9 +127,7 @@ pub const MAX_ACTIONS: usize = 8;
 /// Draws a task of Figure 1: a random MDP under a random policy, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a) of uniform
 /// numbers, normalised, with a representable value function as in Algorithm 3. The paper does not say how many actions
 /// there are.
-///
-/// # Errors
-/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
+/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
 pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -186,9 +182,7 @@ pub fn loop_transition<R: Real, const M: usize>(
 
 /// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe ([`loop_transition`]), with U(-1, 1)
 /// features and a representable value function, w* ~ N(0, I).
-///
-/// # Errors
-/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
+/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
 pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,

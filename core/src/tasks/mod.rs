@@ -115,16 +115,12 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     }
 
     /// Returns a task for discount gamma.
-    ///
-    /// # Errors
-    /// The refusals of the distribution's own settings.
+    /// Returns the refusals of the distribution's own settings.
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task>;
 
     /// Returns the task of that number in the run of a seed: a distribution of several kinds takes them in turn,
     /// one that keeps a part of its tasks fixed keeps that of the seed.
-    ///
-    /// # Errors
-    /// The errors of [`TaskDistribution::draw`].
+    /// Returns the errors of [`TaskDistribution::draw`].
     fn draw_in_turn(&self, seed: u64, number: u64, gamma: R, rng: &mut Rng) -> Result<Self::Task> {
         let _ = (seed, number);
         self.draw(gamma, rng)

@@ -142,9 +142,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     }
 
     /// Returns this process with the feature map phi of another process with the same number of states.
-    ///
-    /// # Errors
-    /// The errors of [`Mrp::with_dynamics_of`].
+    /// Returns the errors of [`Mrp::with_dynamics_of`].
     pub fn with_features_of(self, other: &Self) -> Result<Self> {
         ensure(self.states == other.states, out_of_range("states", "processes of as many states"))?;
         Ok(Mrp { features: other.features, ..self })

@@ -63,9 +63,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference uses the
     /// network's Adam settings, or the default ones if the network learns by plain TD.
-    ///
-    /// # Errors
-    /// The errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
+    /// Returns the errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
     /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
     /// the errors of the distribution's settings.
     pub fn new(

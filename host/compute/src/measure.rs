@@ -50,8 +50,6 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 }
 
 /// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
-///
-/// # Errors
 /// Returns the core's error for tasks that cannot be drawn, and for iterates that overflow.
 pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>> {
     with_room!(settings.parameters.feature_dimension(), compare(settings, seed))

@@ -181,9 +181,7 @@ impl Recipe {
     }
 
     /// Sets the value, as typed, of a setting by its name.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
+    /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
         let Some(setting) = setting(name) else {
@@ -194,9 +192,7 @@ impl Recipe {
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for an unknown name, a setting that is given twice, or a value that the setting does not accept.
+    /// Returns [`InvalidSetting`] for an unknown name, a setting that is given twice, or a value that the setting does not accept.
     pub fn with_settings<'a>(
         mut self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -216,9 +212,7 @@ impl Recipe {
 
     /// Checks that every setting is in its range, that a compiled network has this shape, that the settings fit together,
     /// and that none would be ignored.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for the first setting that fails, with the expected value.
+    /// Returns [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         let mut parsed = self.clone();
         let text = |name: &str| {
@@ -324,9 +318,7 @@ impl Recipe {
     }
 
     /// Returns this recipe for tasks given as data, which decide the features and may decide the discount.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
+    /// Returns [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
     pub fn with_own_tasks(self, own: OwnTasks) -> Result<Self, InvalidSetting> {
         let (dim, gamma) = (own.read()?.dim(), own.read()?.gamma().unwrap_or(self.gamma));
         let given = Recipe::default();

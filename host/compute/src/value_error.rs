@@ -88,8 +88,6 @@ impl ValuePredictor<'_> {
 }
 
 /// Returns the errors on the task of a seed.
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn, and for values that leave the range of `f64`.
 pub fn errors(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) -> Result<ValueErrors> {
     let mut rng = Rng::new(seed);
@@ -155,8 +153,6 @@ fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>> {
 pub const DIVERGED: f64 = 1e6;
 
 /// Returns the error on the task of a seed divided by that of predicting 0, after the longest context; at most [`DIVERGED`].
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn.
 pub fn over_zero(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) -> Result<f64> {
     match errors(sweep, predictor, seed) {
@@ -171,8 +167,6 @@ pub fn over_zero(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) ->
 /// Returns, for each context length in the task of a seed, the asymptotic factor between the steps of w of successive layers of
 /// Theorem 1 with C = alpha I: the spectral radius of I - alpha A on the subspace that b excites. The layers converge, to A w =
 /// b, if and only if it is below 1.
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn.
 pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>> {
     /// The number of steps, and of the last steps whose mean growth is the largest eigenvalue's modulus.

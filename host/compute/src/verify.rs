@@ -71,8 +71,7 @@ pub struct LayerValues {
 
 /// Returns, for each pair of a construction and an algorithm, the values after each layer for one random prompt, with random
 /// preconditioners for each pair. (They agree only if the construction implements that algorithm.)
-/// # Errors
-/// [`Error::CapacityExceeded`] for too many features, layers or transitions;
+/// Returns [`Error::CapacityExceeded`] for too many features, layers or transitions;
 /// [`Error::NonFinite`] if the iterates leave the range of `f64`.
 pub fn values(
     settings: &VerifySettings,

@@ -67,9 +67,7 @@ impl<S: Scalar, B: Storage<S>> Parameters<S> for LinearParameters<B> {
 
 impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
     /// Returns a network of zeros; `zeros` returns storage for the given number of entries.
-    ///
-    /// # Errors
-    /// The errors of [`LinearNetwork::new`].
+    /// Returns the errors of [`LinearNetwork::new`].
     pub fn zeros(shape: LinearShape<S::Element>, zeros: impl Fn(usize) -> B) -> Result<Self> {
         LinearNetwork::new(shape, zeros(shape.parameter_len()), zeros(shape.work_len()))
     }

@@ -69,8 +69,6 @@ impl Transitions {
     }
 
     /// Feeds all transitions to a stream.
-    ///
-    /// # Errors
     /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
     pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<()> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
@@ -89,8 +87,6 @@ impl Transitions {
 }
 
 /// Returns the values of the rows and of queries, (m, d), from a stream that has observed the transitions.
-///
-/// # Errors
 /// Returns the core's error in the cases that [`Stream::weights`] lists.
 pub fn values_of(
     stream: &dyn Stream,
