@@ -1,87 +1,51 @@
 //! The sums that a context keeps in addition to G: second moments of features and rewards, or those of two traces.
 
-use crate::entrywise::{Entrywise, close, close_at};
+use crate::entrywise::{Entrywise, close, close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::transition::{Token, TokenBlock};
+use crate::transition::Token;
 
 /// F = sum (phi phi^T + phi' phi'^T), whose upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them in addition to G, so that it can be normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondMoments<S, const D: usize, const C: usize> {
-    phi: [[S; D]; D],
+    /// 2 F, its upper triangle by columns.
+    pub(crate) phi: [[S; D]; D],
     rewards: [[S; 1]; C],
 }
 
 /// Auxiliary sums that a mask keeps in addition to G; `()` keeps none.
 pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S> {
-    /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of a token and the mask's factors.
-    fn update(
-        &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        f: impl FnMut(&mut S, S, S),
-    );
+    /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of the mask's factors and a token.
+    fn update(&mut self, of: [&Token<S, D, C>; 3], f: impl FnMut(&mut S, S, S));
 
     /// Adds column `index` of `full` (F's columns, then the rewards') to this sum, its rounding error to `error`, and
     /// zeroes it in `full`.
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
-
-    /// Returns a sum, or `None` if G contains it.
-    #[inline(always)]
-    fn sum(&self, _of: StatisticEntry, _cumulant: usize) -> Option<S> {
-        None
-    }
-}
-
-/// Names a sum of a context: an entry of G_u, or a sum that is kept in addition to G.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatisticEntry {
-    /// The entry of G_u at a row and a column.
-    G((TokenBlock, usize), (TokenBlock, usize)),
-    /// 2 F at (i, j), i <= j.
-    SecondMoment(usize, usize),
-    /// sum r^2.
-    SquaredRewards,
-    /// A number of column j of a trace's sums (0 or 1): trace, j, number.
-    Trace(usize, usize, TraceEntry),
-}
-
-/// An entry names a sum over a trace e, in column j.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceEntry {
-    /// sum e_i phi_j.
-    Phi(usize),
-    /// sum e_i phi'_j.
-    PhiNext(usize),
-    /// sum (e_j - phi_j)^2: of the trace before this transition.
-    Square,
-    /// sum r e_j.
-    Reward,
 }
 
 /// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSums<S, const D: usize, const C: usize> {
-    columns: [[TraceColumn<S, D, C>; D]; 2],
+    pub(crate) columns: [[TraceColumn<S, D, C>; D]; 2],
 }
 
-/// Column j of a trace's sums: sum e phi_j and sum e phi'_j, (D), sum r e_j of each cumulant, and sum (e_j - phi_j)^2.
+/// Column j of a trace's sums: sum e phi_j and sum e phi'_j, (D), sum r e_j of each cumulant; and sum (e_j - phi_j)^2, of the
+/// trace before this transition.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct TraceColumn<S, const D: usize, const C: usize> {
-    sums: Token<S, D, C>,
-    square: S,
+pub(crate) struct TraceColumn<S, const D: usize, const C: usize> {
+    pub(crate) sums: Token<S, D, C>,
+    pub(crate) square: S,
 }
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for TraceSums<S, D, C> {
     #[inline(always)]
     fn update(
         &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
+        [low, high, token]: [&Token<S, D, C>; 3],
         mut f: impl FnMut(&mut S, S, S),
     ) {
-        for (columns, trace) in self.columns.iter_mut().zip([&factors.0.phi, &factors.1.phi]) {
+        for (columns, trace) in self.columns.iter_mut().zip([&low.phi, &high.phi]) {
             for j in 0..D {
                 let TraceColumn { sums, square } = &mut columns[j];
                 for i in 0..D {
@@ -105,65 +69,21 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
             close_at(total, error, full, index);
         }
     }
-
-    #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
-        let StatisticEntry::Trace(trace, j, of) = of else { return None };
-        let TraceColumn { sums, square } = self.columns.get(trace)?.get(j)?;
-        match of {
-            TraceEntry::Phi(i) => sums.phi.get(i),
-            TraceEntry::PhiNext(i) => sums.phi_next.get(i),
-            TraceEntry::Square => Some(square),
-            TraceEntry::Reward => sums.rewards.get(cumulant),
-        }
-        .copied()
-    }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceColumn<S, D, C> {
-    const ZERO: Self = TraceColumn { sums: Token::ZERO, square: S::ZERO };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        Token::zip(&mut a.sums, &mut b.sums, &z.sums, &mut f);
-        f(&mut a.square, &mut b.square, z.square);
-    }
-}
-
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceSums<S, D, C> {
-    const ZERO: Self = TraceSums { columns: [[TraceColumn::ZERO; D]; 2] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for l in 0..2 {
-            for j in 0..D {
-                let (a, b) = (&mut a.columns[l][j], &mut b.columns[l][j]);
-                TraceColumn::zip(a, b, &z.columns[l][j], &mut f);
-            }
-        }
-    }
-}
+entrywise!([S: Scalar, const D: usize, const C: usize] S, TraceColumn<S, D, C> { sums, square });
+entrywise!([S: Scalar, const D: usize, const C: usize] S, TraceSums<S, D, C> { columns });
+entrywise!([S: Scalar, const D: usize, const C: usize] S, SecondMoments<S, D, C> { phi, rewards });
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for () {
     #[inline(always)]
-    fn update(
-        &mut self,
-        _: &(Token<S, D, C>, Token<S, D, C>),
-        _: &Token<S, D, C>,
-        _: impl FnMut(&mut S, S, S),
-    ) {
-    }
+    fn update(&mut self, _: [&Token<S, D, C>; 3], _: impl FnMut(&mut S, S, S)) {}
     fn close_column(&mut self, _: &mut Self, _: &mut Self, _: usize) {}
 }
 
 impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for SecondMoments<S, D, C> {
     #[inline(always)]
-    fn update(
-        &mut self,
-        _: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        mut f: impl FnMut(&mut S, S, S),
-    ) {
+    fn update(&mut self, [.., token]: [&Token<S, D, C>; 3], mut f: impl FnMut(&mut S, S, S)) {
         let Token { phi, phi_next, rewards } = token;
         for j in 0..D {
             for i in 0..=j {
@@ -187,29 +107,6 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Secon
         let rewards = (self.rewards.get_mut(m), error.rewards.get_mut(m), full.rewards.get_mut(m));
         if let (Some(total), Some(error), Some(full)) = rewards {
             close(total, error, full);
-        }
-    }
-
-    #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
-        match of {
-            StatisticEntry::SecondMoment(i, j) => Some(self.phi[j][i]),
-            StatisticEntry::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
-            _ => None,
-        }
-    }
-}
-
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for SecondMoments<S, D, C> {
-    const ZERO: Self = SecondMoments { phi: [[S::ZERO; D]; D], rewards: [[S::ZERO]; C] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for j in 0..D {
-            Entrywise::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
-        }
-        for m in 0..C {
-            Entrywise::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
     }
 }

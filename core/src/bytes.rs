@@ -1,6 +1,6 @@
 //! The layout of stored values: numbers in one order, little-endian, and a checksum at the end.
 
-use crate::error::{Error, StoredError};
+use crate::error::{Result, StoredError};
 use crate::scalar::Real;
 
 pub(crate) const CHECKSUM: usize = 4;
@@ -34,11 +34,7 @@ pub(crate) fn check_crc(bytes: &[u8]) -> Result<(), StoredError> {
 }
 
 /// Returns the front of a buffer, filled by `write` and closed with its checksum.
-pub(crate) fn write(
-    buffer: &mut [u8],
-    len: u64,
-    write: impl FnOnce(&mut Writer),
-) -> Result<&[u8], Error> {
+pub(crate) fn write(buffer: &mut [u8], len: u64, write: impl FnOnce(&mut Writer)) -> Result<&[u8]> {
     let (found, expected) = (count(buffer), u32::try_from(len).unwrap_or(u32::MAX));
     let bytes =
         buffer.get_mut(..expected as usize).ok_or(StoredError::Length { found, expected })?;

@@ -1,6 +1,6 @@
 //! Vectors in one order of their entries, whatever their shape.
 
-use crate::linalg::zeros;
+use crate::linalg::{keep_apart, zeros};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
 use nalgebra::SVector;
@@ -49,24 +49,40 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-impl<S: Scalar, const N: usize> Entrywise<S> for [S; N] {
-    const ZERO: Self = [S::ZERO; N];
+/// Implements [`Entrywise`] for a type, field by field in this order.
+macro_rules! entrywise {
+    ([$($generics:tt)*] $S:ident, $Type:ty { $($field:ident),* }) => {
+        impl<$($generics)*> $crate::entrywise::Entrywise<$S> for $Type {
+            const ZERO: Self = Self { $($field: $crate::entrywise::Entrywise::<$S>::ZERO),* };
+
+            #[inline(always)]
+            fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, &mut $S, $S)) {
+                $($crate::entrywise::Entrywise::<$S>::zip(
+                    &mut a.$field, &mut b.$field, &z.$field, &mut f,
+                );)*
+            }
+        }
+    };
+}
+pub(crate) use entrywise;
+
+impl<S: Scalar> Entrywise<S> for S {
+    const ZERO: Self = S::ZERO;
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        keep_apart::<S>();
+        f(a, b, *z);
+    }
+}
+
+impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
+    const ZERO: Self = [V::ZERO; N];
 
     #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for i in 0..N {
-            f(&mut a[i], &mut b[i], z[i]);
-        }
-    }
-}
-
-impl<S: Scalar, const R: usize, const C: usize> Entrywise<S> for [[S; R]; C] {
-    const ZERO: Self = [[S::ZERO; R]; C];
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for j in 0..C {
-            Entrywise::zip(&mut a[j], &mut b[j], &z[j], &mut f);
+            V::zip(&mut a[i], &mut b[i], &z[i], &mut f);
         }
     }
 }

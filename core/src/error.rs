@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// The result of an operation that may refuse its input.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
 /// The reason why an operation refused its input. It names the parameter and the expected values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -94,6 +97,17 @@ pub enum StoredError {
         /// The checksum that is stored.
         expected: u32,
     },
+}
+
+/// Returns the error unless the condition holds.
+#[inline(always)]
+pub(crate) fn ensure(holds: bool, error: Error) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(error) }
+}
+
+#[inline(always)]
+pub(crate) const fn out_of_range(parameter: &'static str, expected: &'static str) -> Error {
+    Error::OutOfRange { parameter, expected }
 }
 
 impl From<StoredError> for Error {

@@ -45,7 +45,7 @@
 //! (The paper's last line prints c_k + alpha_k delta I_d for the new block; it is
 //! (c_k + alpha_k delta) I_d.)
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::linalg::{mul_vector, zeros};
 use crate::scalar::{Real, Scalar as _};
@@ -183,24 +183,21 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
     trajectories: &[Windows<R>],
     targets: Targets<R>,
     group: impl Iterator<Item = SMatrix<R, D, D>> + Clone,
-) -> Result<N::Parameters, Error> {
+) -> Result<N::Parameters> {
     let order = group.clone().count() * trajectories.len();
-    if order == 0 {
-        return Err(Error::Empty { parameter: "trajectories" });
-    }
+    ensure(order != 0, Error::Empty { parameter: "trajectories" })?;
     let share = R::ONE / R::from_count(order as u64);
     let mut sum = theta.parameters().zeros_like();
     for trajectory in trajectories {
         let (rewards, n, gamma) =
             (trajectory.rewards(), trajectory.context_len(), trajectory.gamma());
         let mut moved = [[R::ZERO; D]; T];
-        let Some(moved) = moved.get_mut(..rewards.len() + 1) else {
-            return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
-        };
-        if trajectory.dim() != D {
-            let expected = "as many features as the group's maps have";
-            return Err(Error::OutOfRange { parameter: "dim", expected });
-        }
+        let too_long = Error::CapacityExceeded { parameter: "trajectory", capacity: T };
+        let moved = moved.get_mut(..rewards.len() + 1).ok_or(too_long)?;
+        ensure(
+            trajectory.dim() == D,
+            out_of_range("dim", "as many features as the group's maps have"),
+        )?;
         for g in group.clone() {
             for (k, to) in moved.iter_mut().enumerate() {
                 *to = mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))).data.0[0];

@@ -90,7 +90,7 @@ pub mod training;
 
 pub use by_dim::{FeatureDim, Model};
 pub use context::Context;
-pub use error::{Error, StoredError};
+pub use error::{Error, Result, StoredError};
 /// The vectors and matrices of the public types.
 pub use nalgebra;
 pub use predictor::Predictor;

@@ -13,6 +13,7 @@
 
 use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
 pub use crate::entrywise::Entrywise;
+use crate::entrywise::entrywise;
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
 use core::fmt::Debug;
@@ -108,7 +109,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(&self, _: &mut (), z: &V, _retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, _: &mut (), z: &V, _: S) -> (V, V) {
         (*z, *z)
     }
 
@@ -176,15 +177,7 @@ pub struct TokenPair<V> {
     second: V,
 }
 
-impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for TokenPair<V> {
-    const ZERO: Self = TokenPair { first: V::ZERO, second: V::ZERO };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        V::zip(&mut a.first, &mut b.first, &z.first, &mut f);
-        V::zip(&mut a.second, &mut b.second, &z.second, f);
-    }
-}
+entrywise!([S: Scalar, V: Entrywise<S>] S, TokenPair<V> { first, second });
 
 impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
     fn end_episode(&mut self) {
@@ -221,12 +214,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     }
 
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(
-        &self,
-        trace: &mut TokenPair<V>,
-        z: &V,
-        _retention: S,
-    ) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, trace: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
         V::zip(&mut trace.first, &mut trace.second, z, |e, compensation, z| {
             let decayed = self.trace_decay * *e;
             *compensation *= self.trace_decay;
@@ -328,15 +316,7 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     }
 }
 
-impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for RunningMean<S, V> {
-    const ZERO: Self = RunningMean { mean: TokenPair::ZERO, weight: [S::ZERO; 2] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        TokenPair::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
-        Entrywise::zip(&mut a.weight, &mut b.weight, &z.weight, f);
-    }
-}
+entrywise!([S: Scalar, V: Entrywise<S>] S, RunningMean<S, V> { mean, weight });
 
 impl<S: Scalar, V: Entrywise<S>> MaskState<S> for RunningMean<S, V> {}
 
@@ -383,12 +363,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
 
     /// Returns the traces. G itself needs only the token.
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(
-        &self,
-        traces: &mut TokenPair<V>,
-        z: &V,
-        _retention: S,
-    ) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, traces: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
         let [low_decay, high_decay] = self.decays;
         V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {
             *low = low_decay * *low + z;

@@ -1,6 +1,6 @@
 //! The prompt: transitions as columns of Z_0, and the query.
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
 use crate::mask::{Entrywise, Mask};
 use crate::scalar::Scalar;
@@ -51,7 +51,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
-    pub fn from_columns(context: &[SVector<S, K>], query: SVector<S, K>) -> Result<Self, Error> {
+    pub fn from_columns(context: &[SVector<S, K>], query: SVector<S, K>) -> Result<Self> {
         const {
             assert!(K > 0, "a token has at least one entry: K >= 1");
         }
@@ -74,7 +74,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         transitions: &[Transition<S, D>],
         gamma: S,
         query: &SVector<S, D>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         const {
             assert!(K == 2 * D + 1, "a discounted prompt has tokens of size K = 2 * D + 1");
         }
@@ -89,7 +89,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     pub fn average_reward<const D: usize>(
         transitions: &[Transition<S, D>],
         query: &SVector<S, D>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         const {
             assert!(K == 2 * D + 2, "an average-reward prompt has tokens of size K = 2 * D + 2");
         }
@@ -100,7 +100,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         transitions: &[Transition<S, D>],
         gamma: S,
         query: &SVector<S, D>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         check_finite(query, "query")?;
         let mut prompt = Prompt { context: Vec::new(), query: query_token(query) };
         for transition in transitions {
@@ -110,7 +110,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         Ok(prompt)
     }
 
-    fn push(&mut self, z: SVector<S, K>) -> Result<(), Error> {
+    fn push(&mut self, z: SVector<S, K>) -> Result<()> {
         self.context
             .push(z)
             .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })
@@ -157,10 +157,8 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     ///
     /// # Errors
     /// [`Error::Empty`] if there is no context.
-    pub fn inverse_len(&self) -> Result<S, Error> {
-        if self.context.is_empty() {
-            return Err(Error::Empty { parameter: "context" });
-        }
+    pub fn inverse_len(&self) -> Result<S> {
+        ensure(!self.context.is_empty(), Error::Empty { parameter: "context" })?;
         Ok(S::ONE / S::from_count(self.context.len() as u64))
     }
 
@@ -178,7 +176,7 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     pub fn from_prompt<const N: usize>(
         prompt: &Prompt<S, K, N>,
         mask: &impl Mask<S>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         Self::from_columns(prompt.context().iter().copied(), mask)
     }
 
@@ -189,10 +187,8 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     pub fn from_columns(
         columns: impl ExactSizeIterator<Item = SVector<S, K>>,
         mask: &impl Mask<S>,
-    ) -> Result<Self, Error> {
-        if columns.len() == 0 {
-            return Err(Error::Empty { parameter: "context" });
-        }
+    ) -> Result<Self> {
+        ensure(columns.len() != 0, Error::Empty { parameter: "context" })?;
         let inverse_len = S::ONE / S::from_count(columns.len() as u64);
         let mut g = zeros();
         let mut state = Entrywise::ZERO;

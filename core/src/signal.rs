@@ -29,7 +29,7 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
 use crate::value_function::clamp;
@@ -56,10 +56,8 @@ impl<S: Scalar> SlowAverage<S> {
 
     /// Takes the next value and returns its deviation from the average before it, 0 for the first. What is not finite is
     /// refused.
-    pub fn observe(&mut self, value: S) -> Result<S, Error> {
-        if !value.is_finite() {
-            return Err(Error::NonFinite { parameter: "value" });
-        }
+    pub fn observe(&mut self, value: S) -> Result<S> {
+        ensure(value.is_finite(), Error::NonFinite { parameter: "value" })?;
         if !self.has_average {
             (self.average, self.has_average) = (value, true);
         }
@@ -123,7 +121,7 @@ impl<const D: usize, S: Scalar> SignalFeatures<D, S> {
 
     /// Takes the next value, and returns the features after it, (D), and its deviation from the slow average before it:
     /// the cumulant of the transition to it (0 for the first value). What is not finite is refused.
-    pub fn observe(&mut self, value: S) -> Result<([S; D], S), Error> {
+    pub fn observe(&mut self, value: S) -> Result<([S; D], S)> {
         let is_first = !self.level.has_average;
         let deviation = self.level.observe(value)?;
         if is_first {
@@ -172,7 +170,7 @@ pub struct FeatureScaler<const D: usize, S: Scalar = f32> {
 
 impl<const D: usize, S: Scalar> FeatureScaler<D, S> {
     /// Returns a scale that forgets: with each feature vector the past shrinks by this factor, which must be in (0, 1).
-    pub fn new(retention: S) -> Result<Self, Error> {
+    pub fn new(retention: S) -> Result<Self> {
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         let retention = check_lanes(retention, "retention", within, "(0, 1)")?;
         Ok(FeatureScaler { retention, mean_squares: [S::ZERO; D], weight: S::ZERO })

@@ -1,8 +1,8 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
-use crate::entrywise::Entrywise;
-use crate::error::Error;
-use crate::linalg::{keep_apart, zeros};
+use crate::entrywise::{Entrywise, entrywise};
+use crate::error::{Error, Result};
+use crate::linalg::zeros;
 use crate::scalar::{Scalar, check_lanes};
 use nalgebra::SVector;
 
@@ -44,7 +44,7 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<()> {
         let (phi, phi_next) = (self.phi.data.0[0], self.phi_next.data.0[0]);
         let token = Token { phi, phi_next, rewards: [self.reward] };
         if token.is_accepted(S::ZERO) { Ok(()) } else { token.refuse(S::ZERO) }
@@ -64,47 +64,9 @@ pub struct Token<S, const D: usize, const C: usize> {
     pub rewards: [S; C],
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for Token<S, D, C> {
-    const ZERO: Self = Token { phi: [S::ZERO; D], phi_next: [S::ZERO; D], rewards: [S::ZERO; C] };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for i in 0..D {
-            keep_apart::<S>();
-            f(&mut a.phi[i], &mut b.phi[i], z.phi[i]);
-        }
-        for i in 0..D {
-            keep_apart::<S>();
-            f(&mut a.phi_next[i], &mut b.phi_next[i], z.phi_next[i]);
-        }
-        for m in 0..C {
-            f(&mut a.rewards[m], &mut b.rewards[m], z.rewards[m]);
-        }
-    }
-}
-
-/// A block of a token's entries, and of the rows and columns of G, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TokenBlock {
-    /// The rows or columns of phi.
-    Phi,
-    /// The rows or columns of phi'.
-    PhiNext,
-    /// The row or column of the reward.
-    Reward,
-}
+entrywise!([S: Scalar, const D: usize, const C: usize] S, Token<S, D, C> { phi, phi_next, rewards });
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
-    /// Returns the i-th entry of a block, of the rewards that of a cumulant.
-    #[inline(always)]
-    pub(crate) fn entry(&self, block: TokenBlock, i: usize, cumulant: usize) -> Option<&S> {
-        match block {
-            TokenBlock::Phi => self.phi.get(i),
-            TokenBlock::PhiNext => self.phi_next.get(i),
-            TokenBlock::Reward => self.rewards.get(cumulant),
-        }
-    }
-
     /// Returns false for what [`Transition::check`] refuses, or has a number larger than the limit (0: no limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {
@@ -116,7 +78,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn refuse(&self, limit: S) -> Result<(), Error> {
+    pub(crate) fn refuse(&self, limit: S) -> Result<()> {
         let parts =
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         let mut square = S::ZERO;
@@ -135,7 +97,7 @@ fn refuse_part<S: Scalar>(
     part: &[S],
     square: &mut S,
     limit: S,
-) -> Result<(), Error> {
+) -> Result<()> {
     for x in part {
         *square += *x * *x;
     }
@@ -177,15 +139,13 @@ pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
     }
 }
 
-pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
+pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S> {
     let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
     check_lanes(gamma, "gamma", fits, "[0, 1)")
 }
 
 /// Returns gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
-pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
-    gamma: S,
-) -> Result<S, Error> {
+pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(gamma: S) -> Result<S> {
     check_token_size::<D, K>();
     if K == 2 * D + 1 {
         return check_gamma(gamma);

@@ -1,6 +1,6 @@
 //! A linear value function, v(s) = <w, phi(s)>.
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{dot_arrays, is_finite, zeros};
 use crate::scalar::Scalar;
 use crate::transition::FeatureVector;
@@ -20,16 +20,13 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] if the layers blew up.
-    pub fn from_readout(u: &[S]) -> Result<Self, Error> {
+    pub fn from_readout(u: &[S]) -> Result<Self> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {
             *weight = -*u;
         }
-        if is_finite(&weights) {
-            Ok(ValueFunction { weights })
-        } else {
-            Err(Error::NonFinite { parameter: "implicit weights" })
-        }
+        ensure(is_finite(&weights), Error::NonFinite { parameter: "implicit weights" })?;
+        Ok(ValueFunction { weights })
     }
 
     /// Returns the value of the state with features phi, (D).

@@ -9,16 +9,10 @@ use defmt_rtt as _;
 use defmt_semihosting as _;
 
 /// Hz of SysTick's clock in QEMU, where the runner lets 64 ns pass with every instruction.
-const SYSTICK_HZ: u64 = parse(env!("ICTD_SYSTICK_HZ"));
-
-const fn parse(text: &str) -> u64 {
-    let (mut value, mut rest) = (0, text.as_bytes());
-    while let [digit, after @ ..] = rest {
-        value = value * 10 + (*digit - b'0') as u64;
-        rest = after;
-    }
-    value
-}
+const SYSTICK_HZ: u64 = match u64::from_str_radix(env!("ICTD_SYSTICK_HZ"), 10) {
+    Ok(hertz) => hertz,
+    Err(_) => panic!("the build script gives a number"),
+};
 
 /// Counts what a program costs: instructions in QEMU, cycles of SysTick on a board.
 pub(crate) struct Counter {

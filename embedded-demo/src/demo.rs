@@ -26,20 +26,11 @@ pub(crate) static TRAINED: [u8; include_bytes!("trained.ictd").len()] =
     *include_bytes!("trained.ictd");
 
 /// The digest of everything that the demo computes, on every platform.
-pub(crate) const EXPECTED: Digest = Digest::from_value(hexadecimal(include_str!("digest.txt")));
-
-const fn hexadecimal(text: &str) -> u64 {
-    let (mut value, mut rest) = (0, text.as_bytes());
-    while let [digit, after @ ..] = rest {
-        value = match digit {
-            b'0'..=b'9' => value << 4 | (*digit - b'0') as u64,
-            b'a'..=b'f' => value << 4 | (*digit - b'a' + 10) as u64,
-            _ => value,
-        };
-        rest = after;
-    }
-    value
-}
+pub(crate) const EXPECTED: u64 =
+    match u64::from_str_radix(include_str!("digest.txt").trim_ascii(), 16) {
+        Ok(digest) => digest,
+        Err(_) => panic!("digest.txt has a number"),
+    };
 
 /// A random policy evaluation task of Figure 1: 5 states, 4 actions.
 type RandomMdp = Mrp<f32, 4, 5>;

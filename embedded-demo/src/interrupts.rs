@@ -1,12 +1,8 @@
 //! The chip's interrupts in the vector table; none is used.
 
-const INTERRUPTS: usize = {
-    let (mut count, mut rest) = (0, env!("ICTD_INTERRUPTS").as_bytes());
-    while let [digit, after @ ..] = rest {
-        count = count * 10 + (*digit - b'0') as usize;
-        rest = after;
-    }
-    count
+const INTERRUPTS: usize = match usize::from_str_radix(env!("ICTD_INTERRUPTS"), 10) {
+    Ok(count) => count,
+    Err(_) => panic!("the build script gives a number"),
 };
 
 unsafe extern "C" {

@@ -51,13 +51,11 @@ fn main() -> std::process::ExitCode {
     }
     let safe = demo::damage();
     match run() {
-        Ok(digest) => {
-            std::process::ExitCode::from(match (is_expected(digest, EXPECTED.value()), safe) {
-                (false, _) => 1,
-                (true, false) => 4,
-                (true, true) => 0,
-            })
-        }
+        Ok(digest) => std::process::ExitCode::from(match (is_expected(digest, EXPECTED), safe) {
+            (false, _) => 1,
+            (true, false) => 4,
+            (true, true) => 0,
+        }),
         Err(error) => {
             eprintln!("error: {error}");
             std::process::ExitCode::from(2)
@@ -76,7 +74,7 @@ fn main() -> ! {
         defmt::error!("the demo failed");
         chip::exit(2)
     };
-    let equal = is_expected(digest, EXPECTED.value());
+    let equal = is_expected(digest, EXPECTED);
     let Ok(within) = costs::report(counter) else { chip::exit(2) };
     if equal && !safe {
         chip::exit(4)

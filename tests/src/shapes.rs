@@ -47,6 +47,29 @@ macro_rules! with_dimension {
     };
 }
 
+/// Defines the test of a family whose computation has D and K = 2 D + 1 for parameters: of a `Scalar` also in lanes.
+#[macro_export]
+macro_rules! golden {
+    ($test:ident, $family:expr, Scalar, $computation:ident) => {
+        $crate::golden!(@ $test, $family, ictd_core::scalar::Scalar, $computation, |case| {
+            $crate::has_lanes(case).then_some(of_dimension)
+        });
+    };
+    ($test:ident, $family:expr, Real, $computation:ident) => {
+        $crate::golden!(@ $test, $family, ictd_core::scalar::Real, $computation, |_| None);
+    };
+    (@ $test:ident, $family:expr, $bound:path, $computation:ident, $in_lanes:expr) => {
+        fn of_dimension<S: $bound>(case: &$crate::Case, first_lane: usize) -> $crate::Outputs<S> {
+            $crate::with_dimension!(S, case.count("d"), +1, $computation(case, first_lane))
+        }
+
+        #[test]
+        fn $test() {
+            $crate::check_family($family, of_dimension, of_dimension, $in_lanes);
+        }
+    };
+}
+
 /// Reads the numbers of an array as scalars. Lane l holds the numbers times 1 - (first_lane + l) / 64,
 /// so that each lane sees other inputs, lane 0 the data's own, and `f32` with `first_lane` = l
 /// exactly what lane l sees.
@@ -80,43 +103,39 @@ pub fn vector<S: Scalar, const R: usize>(numbers: &[S]) -> SVector<S, R> {
 /// Reads an array (k, R, C), or (R, C), as k matrices.
 pub fn matrices<S: Scalar, const R: usize, const C: usize>(
     array: &Array,
-    first_lane: usize,
+    lane: usize,
 ) -> Vec<SMatrix<S, R, C>> {
     let rank = array.shape.len();
     assert!(rank >= 2 && array.shape[rank - 2..] == [R, C], "{:?} is not ({R}, {C})", array.shape);
-    load::<S>(array, first_lane).chunks(R * C).map(matrix).collect()
+    load::<S>(array, lane).chunks(R * C).map(matrix).collect()
 }
 
 /// Reads an array (k, R) as k vectors.
-pub fn vectors<S: Scalar, const R: usize>(array: &Array, first_lane: usize) -> Vec<SVector<S, R>> {
+pub fn vectors<S: Scalar, const R: usize>(array: &Array, lane: usize) -> Vec<SVector<S, R>> {
     assert!(array.shape.len() == 2 && array.shape[1] == R, "{:?} is not (_, {R})", array.shape);
-    load::<S>(array, first_lane).chunks(R).map(vector).collect()
+    load::<S>(array, lane).chunks(R).map(vector).collect()
 }
 
 /// Reads the layers with parameters P and Q, (k, K, K) each.
-pub fn layers<S: Scalar, const K: usize>(
-    p: &Array,
-    q: &Array,
-    first_lane: usize,
-) -> Vec<Layer<S, K>> {
-    let (p, q) = (matrices(p, first_lane), matrices(q, first_lane));
+pub fn layers<S: Scalar, const K: usize>(p: &Array, q: &Array, lane: usize) -> Vec<Layer<S, K>> {
+    let (p, q) = (matrices(p, lane), matrices(q, lane));
     assert_eq!(p.len(), q.len(), "as many P as Q");
     p.into_iter().zip(q).map(|(p, q)| Layer { p, q }).collect()
 }
 
 /// Reads the columns of a matrix Z, (K, n + 1).
-pub fn columns<S: Scalar, const K: usize>(z: &Array, first_lane: usize) -> Vec<SVector<S, K>> {
+pub fn columns<S: Scalar, const K: usize>(z: &Array, lane: usize) -> Vec<SVector<S, K>> {
     assert!(z.shape.len() == 2 && z.shape[0] == K, "{:?} is not ({K}, _)", z.shape);
-    let (entries, n) = (load::<S>(z, first_lane), z.shape[1]);
+    let (entries, n) = (load::<S>(z, lane), z.shape[1]);
     (0..n).map(|c| SVector::from_fn(|i, _| entries[i * n + c])).collect()
 }
 
 /// Reads the prompt of a case from its input Z0.
 pub fn prompt<S: Scalar, const K: usize, const N: usize>(
     case: &Case,
-    first_lane: usize,
+    lane: usize,
 ) -> Prompt<S, K, N> {
-    let columns = columns::<S, K>(&case.input("Z0"), first_lane);
+    let columns = columns::<S, K>(&case.input("Z0"), lane);
     let (query, context) = columns.split_last().expect("a prompt has its query");
     assert_eq!(context.len(), case.count("n"), "{}: n", case.label());
     Prompt::from_columns(context, *query).unwrap()
@@ -124,8 +143,8 @@ pub fn prompt<S: Scalar, const K: usize, const N: usize>(
 
 /// Reads the trajectory of whose one window Z, (_, n + 1), is the prompt, with gamma = 0.9: features, d numbers each,
 /// and rewards.
-pub fn trajectory<S: Scalar>(z: &Array, d: usize, first_lane: usize) -> [Vec<S>; 2] {
-    let (z, n) = (load::<S>(z, first_lane), z.shape[1] - 1);
+pub fn trajectory<S: Scalar>(z: &Array, d: usize, lane: usize) -> [Vec<S>; 2] {
+    let (z, n) = (load::<S>(z, lane), z.shape[1] - 1);
     let column = |row: usize, c: usize| (0..d).map(move |i| [row + i, c]);
     let at = |[i, c]: [usize; 2]| z[i * (n + 1) + c];
     let mut features: Vec<S> = (0..n).flat_map(|c| column(0, c)).map(at).collect();
@@ -151,9 +170,9 @@ pub fn rows<S: Scalar, const K: usize>(columns: &[SVector<S, K>]) -> Vec<S> {
 /// Reads the transformer of a case: inputs P, Q, params L and mode; C is its capacity for layers.
 pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     case: &Case,
-    first_lane: usize,
+    lane: usize,
 ) -> Transformer<Layer<S, K>, C> {
-    let layers = layers::<S, K>(&case.input("P"), &case.input("Q"), first_lane);
+    let layers = layers::<S, K>(&case.input("P"), &case.input("Q"), lane);
     let transformer = match case.word("mode") {
         "auto" => {
             assert_eq!(layers.len(), 1, "{}: one shared layer", case.label());

@@ -1,5 +1,5 @@
 use super::{Attention, AverageReward};
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::{Layer, TwoHeadLayer};
 use crate::linalg::{add_scaled, dot, mul, mul_vector, zeros};
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
@@ -17,7 +17,7 @@ macro_rules! linear_attention {
                 &self,
                 layer: &Layer<S, K>,
                 prompt: &mut Prompt<S, K, N>,
-            ) -> Result<(), Error> {
+            ) -> Result<()> {
                 let inverse_len = prompt.inverse_len()?;
                 let attended = attend(self, &layer.q, prompt);
                 prompt.add_columns(inverse_len, &layer.p, &attended);
@@ -36,7 +36,7 @@ impl<S: Scalar, const K: usize> Attention<S, K> for AverageReward {
         &self,
         layer: &TwoHeadLayer<S, K>,
         prompt: &mut Prompt<S, K, N>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let inverse_len = prompt.inverse_len()?;
         let head1 = attend(&MeanCentred, &layer.q1, prompt);
         let head2 = attend(&Td0, &layer.q2, prompt);

@@ -1,5 +1,5 @@
 use super::Attention;
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::Layer;
 use crate::linalg::{add_scaled, dot, scale, transpose_mul_vector, zeros};
 use crate::model::{AttentionKind, AttentionMechanism};
@@ -22,7 +22,7 @@ impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for SoftmaxAttention {
     const KIND: AttentionKind = AttentionKind::Softmax;
     const MASK: u8 = 0;
 
-    fn from_trace_decay(lambda: S) -> Result<Self, Error> {
+    fn from_trace_decay(lambda: S) -> Result<Self> {
         crate::mask::only_zeros([lambda], SoftmaxAttention)
     }
 }
@@ -32,7 +32,7 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
         &self,
         layer: &Layer<S, K>,
         prompt: &mut Prompt<S, K, N>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let inverse_len = prompt.inverse_len()?;
         let mut attended = prompt.clone();
         attended.columns_mut().for_each(|column| *column = zeros());

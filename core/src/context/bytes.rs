@@ -2,7 +2,7 @@
 
 use super::{Context, Memory, MemorySums};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
-use crate::error::{Error, StoredError};
+use crate::error::{Error, Result, StoredError, ensure};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
 use core::hint::black_box;
@@ -96,7 +96,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// Every number is little-endian, whatever the platform; nothing is aligned or padded.
     ///
     /// A buffer shorter than [`Context::byte_len`] is refused.
-    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
         let len = self.byte_len();
         write(buffer, len as u64, |writer| {
             writer.bytes(MAGIC.as_bytes());
@@ -118,7 +118,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// # Errors
     /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for an invalid lambda, retention or limit.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
         let mut context = Self::with_memory(mask, memory);
         context.limit = limit;
@@ -132,12 +132,11 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     ///
     /// # Errors
     /// Returns the errors of [`Context::from_bytes`], and [`Error::Mismatch`] for another mask or memory.
-    pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
         const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
-        if mask != self.mask || memory != self.memory {
-            return Err(Error::Mismatch { parameter: "mask or memory of context and bytes" });
-        }
+        let parameter = "mask or memory of context and bytes";
+        ensure(mask == self.mask && memory == self.memory, Error::Mismatch { parameter })?;
         self.check_len(bytes)?;
         self.read_fields(Reader { rest: stored.rest }, true)?;
         self.limit = limit;
@@ -150,7 +149,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     }
 
     /// Checks a stored context up to its sums, and returns its settings and a reader of the sums.
-    fn settings(bytes: &[u8]) -> Result<(M, W, R, Reader<'_>), Error> {
+    fn settings(bytes: &[u8]) -> Result<(M, W, R, Reader<'_>)> {
         let parts = [
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),

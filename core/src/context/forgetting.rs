@@ -67,8 +67,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
-        let factors = mask.rank_one_update(&mut self.state, token, retention);
-        self.moments.update(&factors, token, M::IS_TD0, |g, left, right| {
+        let (left, right) = mask.rank_one_update(&mut self.state, token, retention);
+        self.moments.update([&left, &right, token], M::IS_TD0, |g, left, right| {
             *g = retention * *g + left * right;
         });
         for largest in &mut self.max_abs_rewards {
@@ -100,7 +100,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         &self.moments
     }
 

@@ -1,7 +1,7 @@
 use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
-use super::{Memory, MemorySums, StatisticEntry, take_largest};
-use crate::error::Error;
+use super::{Memory, MemorySums, take_largest};
+use crate::error::Result;
 use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
@@ -46,13 +46,13 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Auxiliary<D, C>, D, C>
     for BlockedSums<S, M, D, C>
 {
     #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
+    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S) -> S {
         let [first, second] = &self.blocks;
-        self.total.sum(of, cumulant) + (first.sum(of, cumulant) + second.sum(of, cumulant))
+        at(&self.total) + (at(first) + at(second))
     }
 }
 
@@ -61,7 +61,7 @@ impl<S: Scalar> Memory<S> for Growing {
     const CODE: u8 = 1;
     const TAKES_WEIGHTS: bool = true;
 
-    fn from_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self> {
         Ok(Growing)
     }
 }
@@ -90,10 +90,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
             self.columns_left -= 1;
             self.close_column(usize::from(self.columns_left));
         }
-        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
+        let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer(&factors, token, M::IS_TD0);
+        open.add_outer([&left, &right, token], M::IS_TD0);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
@@ -122,7 +122,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         self
     }
 

@@ -65,14 +65,12 @@ pub use sliding::Sliding;
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
-pub(crate) use crate::auxiliary::StatisticEntry;
-use crate::auxiliary::TraceEntry;
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
-use crate::transition::{FeatureVector, Token, TokenBlock, Transition};
+use crate::transition::{FeatureVector, Token, Transition};
 use bytes::{ShownField, StoredField};
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};
@@ -97,7 +95,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     }
 
     /// Returns the window with this retention, as a stored context has it, with the errors of [`Forgetting::new`].
-    fn from_retention(retention: S) -> Result<Self, Error>;
+    fn from_retention(retention: S) -> Result<Self>;
 }
 
 /// The sums that a window keeps, together with the state of the mask.
@@ -128,7 +126,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn max_abs_rewards(&self) -> [S; C];
 
     /// Returns the sums that make up G.
-    fn parts(&self, mask: &M) -> impl EntrySource<S>;
+    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(ShownField<S>));
@@ -198,7 +196,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
 impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar> Context<D, M, W, S> {
     /// Does what [`Context::observe`] does, with the same errors.
     #[inline(always)]
-    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<()> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
     }
 }
@@ -220,7 +218,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// assert!(context.observe(&[65535.0], 0.0, &[1.0]).is_err());
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
-    pub fn with_limit(mut self, limit: S) -> Result<Self, Error> {
+    pub fn with_limit(mut self, limit: S) -> Result<Self> {
         self.limit = check_lanes(limit, "limit", |x| x > Scalar::ZERO, "above 0")?;
         Ok(self)
     }
@@ -238,7 +236,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         phi: &impl FeatureVector<S, D>,
         rewards: impl Rewards<S, C>,
         phi_next: &impl FeatureVector<S, D>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let rewards = rewards.to_array();
         let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
         if !token.is_accepted(self.limit) {
@@ -280,7 +278,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rewards: impl Rewards<S, C>,
         phi_next: &impl FeatureVector<S, D>,
         rho: S,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         const {
             assert!(M::TAKES_WEIGHTS && W::TAKES_WEIGHTS, "such a context takes no weights");
         }
@@ -293,9 +291,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         // With u~ = sqrt(rho) u and e~ = e / sqrt(rho), u~ e~^T is u e^T; and e~ = gamma lambda e~' + u~, where e~' is
         // sqrt(rho_t rho_{t-1}) times the e~ before.
         token.numbers(&mut |x| *x *= root);
-        if !token.is_accepted(S::ZERO) {
-            return Err(Error::OutOfRange { parameter: "rho", expected: "a smaller ratio" });
-        }
+        ensure(token.is_accepted(S::ZERO), out_of_range("rho", "a smaller ratio"))?;
         self.sums.scale_trace(root);
         self.sums.add(&self.mask, self.memory.retention(), &token, &rewards);
         self.sums.scale_trace(root);
@@ -322,7 +318,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         &mut self,
         phi: &impl FeatureVector<S, D>,
         rewards: impl Rewards<S, C>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.observe(phi, rewards, &[S::ZERO; D])?;
         self.end_episode();
         Ok(())
@@ -368,18 +364,11 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::OutOfRange`], naming `cumulant`.
-    pub fn statistic<const K: usize>(
-        &self,
-        gamma: S,
-        cumulant: usize,
-    ) -> Result<Statistic<S, K>, Error> {
+    pub fn statistic<const K: usize>(&self, gamma: S, cumulant: usize) -> Result<Statistic<S, K>> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };
         self.statistic_to(gamma, cumulant, false, &mut statistic)?;
-        if is_finite(&statistic.g) {
-            Ok(statistic)
-        } else {
-            Err(Error::NonFinite { parameter: "context" })
-        }
+        ensure(is_finite(&statistic.g), Error::NonFinite { parameter: "context" })?;
+        Ok(statistic)
     }
 
     /// Writes [`Context::statistic`], or of its G the rows and columns of phi alone, into one whose matrix is 0, so
@@ -391,10 +380,10 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         cumulant: usize,
         of_phi_alone: bool,
         out: &mut Statistic<S, K>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant)?.to_columns::<D, K>(&mut out.g, of_phi_alone);
+        self.discounted(gamma, cumulant)?.to_columns::<_, D, C, K>(&mut out.g, of_phi_alone);
         Ok(())
     }
 
@@ -404,14 +393,9 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         &self,
         gamma: S,
         cumulant: usize,
-    ) -> Result<DiscountedView<S, impl EntrySource<S>>, Error> {
-        if self.is_empty() {
-            return Err(Error::Empty { parameter: "context" });
-        }
-        if cumulant >= C {
-            let expected = "0 to the number of cumulants - 1";
-            return Err(Error::OutOfRange { parameter: "cumulant", expected });
-        }
+    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>> {
+        ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
+        ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
         let parts = self.sums.parts(&self.mask);
         Ok(DiscountedView { parts, symmetric: M::IS_TD0, gamma, cumulant })
     }

@@ -1,84 +1,58 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
-use crate::auxiliary::{AuxiliarySums, StatisticEntry};
-use crate::entrywise::{Entrywise, close_at};
+use crate::auxiliary::AuxiliarySums;
+use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::transition::{Token, TokenBlock};
-use TokenBlock::{Phi, PhiNext, Reward};
+use crate::transition::Token;
 use nalgebra::SMatrix;
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token. C cumulants share the feature
 /// columns. Under a symmetric mask only the upper triangle is kept; under another B holds the second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moments<S, B, const D: usize, const C: usize> {
-    phi: [Token<S, D, C>; D],
-    phi_next: [Token<S, D, C>; D],
+pub struct Moments<S, B, const D: usize, const C: usize> {
+    pub(super) phi: [Token<S, D, C>; D],
+    pub(super) phi_next: [Token<S, D, C>; D],
     /// The column of each cumulant, with that cumulant alone.
-    rewards: [Token<S, D, 1>; C],
-    auxiliary: B,
+    pub(super) rewards: [Token<S, D, 1>; C],
+    pub(super) auxiliary: B,
 }
 
 /// Moments, or several moments that are read as their sum.
-pub trait EntrySource<S: Scalar> {
-    /// Returns a sum, of a cumulant.
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S;
+pub trait EntrySource<S, B, const D: usize, const C: usize> {
+    /// Returns a number of the sum, by its place in each moments.
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S;
 }
 
-impl<S: Scalar, P: EntrySource<S>> EntrySource<S> for &P {
+impl<S, B, P: EntrySource<S, B, D, C>, const D: usize, const C: usize> EntrySource<S, B, D, C>
+    for &P
+{
     #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
-        P::sum(self, of, cumulant)
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S {
+        P::sum(self, at)
     }
 }
 
-impl<S, B, const D: usize, const C: usize> EntrySource<S> for Moments<S, B, D, C>
-where
-    S: Scalar,
-    B: AuxiliarySums<S, D, C>,
-{
+impl<S, B, const D: usize, const C: usize> EntrySource<S, B, D, C> for Moments<S, B, D, C> {
     #[inline(always)]
-    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
-        if let Some(sum) = self.auxiliary.sum(of, cumulant) {
-            return sum;
-        }
-        match of {
-            StatisticEntry::G(row, column) => self.entry(row, column, cumulant),
-            StatisticEntry::SquaredRewards => self.entry((Reward, 0), (Reward, 0), cumulant),
-            // What no mask keeps that is asked for it.
-            StatisticEntry::SecondMoment(..) | StatisticEntry::Trace(..) => S::ZERO,
-        }
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S {
+        at(self)
     }
 }
 
 impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
     pub(super) const COLUMNS: usize = 2 * D + C;
 
-    #[inline(always)]
-    fn entry(
-        &self,
-        (row, i): (TokenBlock, usize),
-        (column, j): (TokenBlock, usize),
-        cumulant: usize,
-    ) -> S {
-        let entry = match column {
-            Reward => self.rewards.get(cumulant).and_then(|column| column.entry(row, i, 0)),
-            Phi => self.phi.get(j).and_then(|column| column.entry(row, i, cumulant)),
-            PhiNext => self.phi_next.get(j).and_then(|column| column.entry(row, i, cumulant)),
-        };
-        entry.copied().unwrap_or(S::ZERO)
-    }
-
-    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums.
+    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums: of the mask's factors, or of
+    /// the token alone if G is symmetric.
     #[inline(always)]
     pub(super) fn update(
         &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
+        of @ [left, right, token]: [&Token<S, D, C>; 3],
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
-        let (left, right) = if symmetric { (token, token) } else { (&factors.0, &factors.1) };
+        let (left, right) = if symmetric { (token, token) } else { (left, right) };
         let f = |g: &mut S, left: S, right: S| {
             keep_apart::<S>();
             f(g, left, right);
@@ -115,17 +89,12 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.auxiliary.update(factors, token, f);
+        self.auxiliary.update(of, f);
     }
 
     #[inline(always)]
-    pub(super) fn add_outer(
-        &mut self,
-        factors: &(Token<S, D, C>, Token<S, D, C>),
-        token: &Token<S, D, C>,
-        symmetric: bool,
-    ) {
-        self.update(factors, token, symmetric, |g, left, right| *g += left * right);
+    pub(super) fn add_outer(&mut self, of: [&Token<S, D, C>; 3], symmetric: bool) {
+        self.update(of, symmetric, |g, left, right| *g += left * right);
     }
 
     /// Adds column `index` of `full` to this sum, adds the rounding errors to `error`, and sets the column in `full`
@@ -153,61 +122,63 @@ pub(crate) struct DiscountedView<S, P> {
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, P: EntrySource<S>> DiscountedView<S, P> {
-    /// Returns a sum without a discount.
+impl<S: Scalar, P> DiscountedView<S, P> {
+    /// Returns the cumulant's number.
     #[inline(always)]
-    pub(crate) fn sum(&self, of: StatisticEntry) -> S {
-        self.parts.sum(of, self.cumulant)
+    pub(crate) fn of<T: Copy, const C: usize>(&self, all: &[T; C], number: impl Fn(&T) -> S) -> S {
+        all.get(self.cumulant).map_or(S::ZERO, number)
     }
 
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
-    pub(super) fn to_columns<const D: usize, const K: usize>(
+    pub(super) fn to_columns<B, const D: usize, const C: usize, const K: usize>(
         &self,
         g: &mut SMatrix<S, K, K>,
         of_phi_alone: bool,
-    ) {
-        let (gamma, one, all) = (self.gamma, S::ONE, !of_phi_alone);
-        self.block(g, (Phi, Phi), [D, D], one);
-        self.block(g, (Phi, PhiNext), [D, D], gamma);
-        self.block(g, (Phi, Reward), [D, 1], one);
+    ) where
+        P: EntrySource<S, B, D, C>,
+    {
+        // d, whether K is 2 d + 1 or 2 d + 2.
+        let (gamma, one, all, d) = (self.gamma, S::ONE, !of_phi_alone, (K - 1) / 2);
+        let (phi, next, reward) = ((0, D), (d, D), (2 * d, 1));
+        let number = |x: &S| *x;
+        self.block(g, [phi, phi], one, |m, i, j| m.phi[j].phi[i]);
+        self.block(g, [phi, next], gamma, |m, i, j| m.phi_next[j].phi[i]);
+        self.block(g, [phi, reward], one, |m, i, _| self.of(&m.rewards, |r| r.phi[i]));
         if all {
-            self.block(g, (PhiNext, PhiNext), [D, D], gamma * gamma);
-            self.block(g, (PhiNext, Reward), [D, 1], gamma);
-            self.block(g, (Reward, Reward), [1, 1], one);
+            self.block(g, [next, next], gamma * gamma, |m, i, j| m.phi_next[j].phi_next[i]);
+            self.block(g, [next, reward], gamma, |m, i, _| self.of(&m.rewards, |r| r.phi_next[i]));
+            self.block(g, [reward, reward], one, |m, _, _| self.of(&m.rewards, |r| r.rewards[0]));
         }
         if !self.symmetric {
-            self.block(g, (PhiNext, Phi), [D, D], gamma);
-            self.block(g, (Reward, Phi), [1, D], one);
+            self.block(g, [next, phi], gamma, |m, i, j| m.phi[j].phi_next[i]);
+            self.block(g, [reward, phi], one, |m, _, j| self.of(&m.phi[j].rewards, number));
             if all {
-                self.block(g, (Reward, PhiNext), [1, D], gamma);
+                let of_next =
+                    |m: &Moments<S, B, D, C>, _, j: usize| self.of(&m.phi_next[j].rewards, number);
+                self.block(g, [reward, next], gamma, of_next);
             }
         }
     }
 
-    /// Writes a block, times `scale`, and if G is symmetric its mirror image.
+    /// Writes a block, its first row or column and their number given for both, times `scale`, and if G is symmetric its
+    /// mirror image.
     #[inline(always)]
-    fn block<const K: usize>(
+    fn block<B, const D: usize, const C: usize, const K: usize>(
         &self,
         g: &mut SMatrix<S, K, K>,
-        (row, column): (TokenBlock, TokenBlock),
-        [rows, columns]: [usize; 2],
+        [(top, rows), (left, columns)]: [(usize, usize); 2],
         scale: S,
-    ) {
-        // d, whether K is 2 d + 1 or 2 d + 2.
-        let d = (K - 1) / 2;
-        let start = |block| match block {
-            Phi => 0,
-            PhiNext => d,
-            Reward => 2 * d,
-        };
-        let (top, left) = (start(row), start(column));
+        entry: impl Fn(&Moments<S, B, D, C>, usize, usize) -> S,
+    ) where
+        P: EntrySource<S, B, D, C>,
+    {
         for j in 0..columns {
-            let rows = if self.symmetric && row == column { j + 1 } else { rows };
+            let rows = if self.symmetric && top == left { j + 1 } else { rows };
             for i in 0..rows {
-                let x = scale * self.sum(StatisticEntry::G((row, i), (column, j)));
+                let x = scale * self.parts.sum(|m| entry(m, i, j));
                 g.data.0[left + j][top + i] = x;
-                if self.symmetric && (i != j || row != column) {
+                if self.symmetric && (i != j || top != left) {
                     g.data.0[top + i][left + j] = x;
                 }
             }
@@ -215,29 +186,7 @@ impl<S: Scalar, P: EntrySource<S>> DiscountedView<S, P> {
     }
 }
 
-impl<S, B, const D: usize, const C: usize> Entrywise<S> for Moments<S, B, D, C>
-where
-    S: Scalar,
-    B: AuxiliarySums<S, D, C>,
-{
-    const ZERO: Self = Moments {
-        phi: [Token::ZERO; D],
-        phi_next: [Token::ZERO; D],
-        rewards: [Token::ZERO; C],
-        auxiliary: B::ZERO,
-    };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for j in 0..D {
-            Token::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
-        }
-        for j in 0..D {
-            Token::zip(&mut a.phi_next[j], &mut b.phi_next[j], &z.phi_next[j], &mut f);
-        }
-        for m in 0..C {
-            Token::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
-        }
-        B::zip(&mut a.auxiliary, &mut b.auxiliary, &z.auxiliary, f);
-    }
-}
+entrywise!(
+    [S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize] S,
+    Moments<S, B, D, C> { phi, phi_next, rewards, auxiliary }
+);

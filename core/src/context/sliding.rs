@@ -1,8 +1,9 @@
 use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
-use crate::error::Error;
-use crate::mask::{Entrywise, Mask, MaskState};
+use crate::entrywise::{Entrywise, entrywise};
+use crate::error::Result;
+use crate::mask::{Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
@@ -27,7 +28,7 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
     const CODE: u8 = 3;
     const CAPACITY: u32 = N as u32;
 
-    fn from_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self> {
         Ok(Sliding)
     }
 }
@@ -59,30 +60,16 @@ struct SlidingSum<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     largest: S,
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entrywise<S>
-    for SlidingSum<S, M, D, C>
-{
-    const ZERO: Self = SlidingSum {
-        moments: Moments::ZERO,
-        state: Entrywise::ZERO,
-        square: S::ZERO,
-        largest: S::ZERO,
-    };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
-        Entrywise::zip(&mut a.state, &mut b.state, &z.state, &mut f);
-        f(&mut a.square, &mut b.square, z.square);
-        f(&mut a.largest, &mut b.largest, z.largest);
-    }
-}
+entrywise!(
+    [S: Scalar, M: Mask<S>, const D: usize, const C: usize] S,
+    SlidingSum<S, M, D, C> { moments, state, square, largest }
+);
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, C> {
     #[inline(always)]
     fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
-        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
-        self.moments.add_outer(&factors, token, M::IS_TD0);
+        let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
+        self.moments.add_outer([&left, &right, token], M::IS_TD0);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
@@ -95,9 +82,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     fn drop_oldest(&mut self, mask: &M) {
         let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
-        let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
+        let Some((oldest, (left, right))) = self.window.pop_front().zip(factors) else { return };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update(&factors, &oldest.token, M::IS_TD0, subtract);
+        self.current.moments.update([&left, &right, &oldest.token], M::IS_TD0, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
@@ -174,7 +161,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         largest
     }
 
-    fn parts(&self, mask: &M) -> impl EntrySource<S> {
+    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
     }
 

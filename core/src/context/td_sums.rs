@@ -1,8 +1,8 @@
 //! The sums that are read from a statistic: TD's systems.
 
-use super::{DiscountedView, EntrySource, StatisticEntry, TokenBlock, TraceEntry};
+use super::{DiscountedView, EntrySource};
+use crate::auxiliary::{SecondMoments, TraceSums};
 use crate::scalar::Scalar;
-use TokenBlock::{Phi, PhiNext, Reward};
 
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
 /// column.
@@ -75,37 +75,42 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     }
 
     #[inline(always)]
-    pub(crate) fn fill_from(&mut self, read: &DiscountedView<S, impl EntrySource<S>>) {
-        self.squared_rewards = read.sum(StatisticEntry::SquaredRewards);
+    pub(crate) fn fill_from<P, const C: usize>(&mut self, read: &DiscountedView<S, P>)
+    where
+        P: EntrySource<S, TraceSums<S, D, C>, D, C>,
+    {
+        self.squared_rewards = read.parts.sum(|m| read.of(&m.rewards, |r| r.rewards[0]));
         let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         for j in 0..D {
             for i in 0..D {
-                plain.a[j][i] = gamma * read.sum(StatisticEntry::G((Phi, i), (PhiNext, j)));
+                plain.a[j][i] = gamma * read.parts.sum(|m| m.phi_next[j].phi[i]);
             }
         }
         for j in 0..D {
             for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
-                let now = read.sum(StatisticEntry::G((Phi, i), (Phi, j)));
-                let next = read.sum(StatisticEntry::G((PhiNext, i), (PhiNext, j)));
+                let now = read.parts.sum(|m| m.phi[j].phi[i]);
+                let next = read.parts.sum(|m| m.phi_next[j].phi_next[i]);
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
                 self.residual_gram[j][i] = now - across + (square * next - back);
                 self.second_moments[j][i] = now + next;
             }
-            plain.b[j] = read.sum(StatisticEntry::G((Phi, j), (Reward, 0)));
+            plain.b[j] = read.parts.sum(|m| read.of(&m.rewards, |r| r.phi[j]));
             self.residual_rewards[j] =
-                plain.b[j] - gamma * read.sum(StatisticEntry::G((PhiNext, j), (Reward, 0)));
+                plain.b[j] - gamma * read.parts.sum(|m| read.of(&m.rewards, |r| r.phi_next[j]));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
                     let next =
-                        gamma * read.sum(StatisticEntry::Trace(l, j, TraceEntry::PhiNext(i)));
+                        gamma * read.parts.sum(|m| m.auxiliary.columns[l][j].sums.phi_next[i]);
                     system.a[j][i] =
-                        read.sum(StatisticEntry::Trace(l, j, TraceEntry::Phi(i))) - next;
+                        read.parts.sum(|m| m.auxiliary.columns[l][j].sums.phi[i]) - next;
                 }
-                system.b[j] = read.sum(StatisticEntry::Trace(l, j, TraceEntry::Reward));
-                system.squares[j] = read.sum(StatisticEntry::Trace(l, j, TraceEntry::Square));
+                let reward = |r: &S| *r;
+                system.b[j] =
+                    read.parts.sum(|m| read.of(&m.auxiliary.columns[l][j].sums.rewards, reward));
+                system.squares[j] = read.parts.sum(|m| m.auxiliary.columns[l][j].square);
             }
         }
     }
@@ -122,17 +127,19 @@ pub(crate) struct LstdSystem<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> LstdSystem<S, D> {
     #[inline(always)]
-    pub(crate) fn new(read: &DiscountedView<S, impl EntrySource<S>>) -> Self {
+    pub(crate) fn new<P, const C: usize>(read: &DiscountedView<S, P>) -> Self
+    where
+        P: EntrySource<S, SecondMoments<S, D, C>, D, C>,
+    {
         let mut system =
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                let next = read.sum(StatisticEntry::G((PhiNext, i), (Phi, j)));
-                system.a[j][i] =
-                    read.sum(StatisticEntry::G((Phi, i), (Phi, j))) - read.gamma * next;
+                let next = read.parts.sum(|m| m.phi[j].phi_next[i]);
+                system.a[j][i] = read.parts.sum(|m| m.phi[j].phi[i]) - read.gamma * next;
             }
-            system.b[j] = read.sum(StatisticEntry::G((Reward, 0), (Phi, j)));
-            system.squares[j] = read.sum(StatisticEntry::SecondMoment(j, j));
+            system.b[j] = read.parts.sum(|m| read.of(&m.phi[j].rewards, |r| *r));
+            system.squares[j] = read.parts.sum(|m| m.auxiliary.phi[j][j]);
         }
         system
     }

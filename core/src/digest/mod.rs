@@ -49,11 +49,6 @@ impl Digest {
     /// The digest of no bytes.
     pub const EMPTY: Digest = Digest(0xcbf2_9ce4_8422_2325);
 
-    /// Returns the digest with this value, as [`Digest::value`] gave it.
-    pub const fn from_value(value: u64) -> Self {
-        Digest(value)
-    }
-
     /// Returns the 64 bits.
     pub const fn value(self) -> u64 {
         self.0
@@ -117,9 +112,7 @@ impl<S: Scalar> DigestCase<S> {
     }
 
     /// Returns the digest over all seeds: their own, combined ([`combine`]) in their order.
-    ///
-    /// # Errors
-    /// The errors of [`DigestCase::seed_digests`].
+    /// Returns the errors of [`DigestCase::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {

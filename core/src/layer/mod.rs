@@ -6,7 +6,7 @@ mod two_head;
 pub use dense::Layer;
 pub use two_head::TwoHeadLayer;
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
 
@@ -45,12 +45,10 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     }
 
     /// Refuses NaN and infinities, naming the matrix.
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<()> {
         for (m, parameter) in self.matrices().zip(Self::NAMES) {
             // Not `linalg::is_finite`, which is faster but takes more flash: this check runs once per model.
-            if !m.iter().all(|x| x.is_finite()) {
-                return Err(Error::NonFinite { parameter });
-            }
+            ensure(m.iter().all(|x| x.is_finite()), Error::NonFinite { parameter })?;
         }
         Ok(())
     }

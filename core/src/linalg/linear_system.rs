@@ -2,7 +2,7 @@
 //! every signature that is generic over the number of states.)
 
 use super::{is_finite, zeros};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
 
@@ -17,10 +17,8 @@ pub fn solve<R: Real, const M: usize>(
     mut b: SVector<R, M>,
     size: usize,
     system: &'static str,
-) -> Result<SVector<R, M>, Error> {
-    if size > M {
-        return Err(Error::CapacityExceeded { parameter: system, capacity: M });
-    }
+) -> Result<SVector<R, M>> {
+    ensure(size <= M, Error::CapacityExceeded { parameter: system, capacity: M })?;
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
     eliminate(&mut a.data.0, &mut b.data.0[0], size, smallest_pivot).ok_or_else(singular)?;
@@ -93,15 +91,11 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut b: SVector<R, M>,
     [rows, columns]: [usize; 2],
     system: &'static str,
-) -> Result<SVector<R, N>, Error> {
+) -> Result<SVector<R, N>> {
     for (size, capacity) in [(rows, M), (columns, N)] {
-        if size > capacity {
-            return Err(Error::CapacityExceeded { parameter: system, capacity });
-        }
+        ensure(size <= capacity, Error::CapacityExceeded { parameter: system, capacity })?;
     }
-    if rows < columns {
-        return Err(Error::Singular { system });
-    }
+    ensure(rows >= columns, Error::Singular { system })?;
     let smallest_pivot = largest_entry(&a, rows, columns, &b, system)? * epsilon(rows);
     let mut diagonal = zeros::<R, N, 1>();
     for k in 0..columns {
@@ -110,9 +104,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
             squares += a[(i, k)] * a[(i, k)];
         }
         let norm = squares.sqrt();
-        if norm <= smallest_pivot {
-            return Err(Error::Singular { system });
-        }
+        ensure(!(norm <= smallest_pivot), Error::Singular { system })?;
         // The reflection that sends column k to (diagonal_k, 0, ..): away from cancellation.
         diagonal[k] = if a[(k, k)] > R::ZERO { -norm } else { norm };
         a[(k, k)] -= diagonal[k];
@@ -156,7 +148,7 @@ fn largest_entry<R: Real, const M: usize, const N: usize>(
     columns: usize,
     b: &SVector<R, M>,
     system: &'static str,
-) -> Result<R, Error> {
+) -> Result<R> {
     // (No indices: at opt-level "s" their checks would stay.)
     let columns = a.data.0.iter().take(columns).map(|column| column.iter().take(rows));
     let mut largest = R::ZERO;

@@ -13,7 +13,7 @@ mod product;
 pub(crate) use arrays::dot as dot_arrays;
 pub use product::{mul, mul_to, mul_vector};
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
@@ -152,9 +152,8 @@ pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>
 pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
     m: &SMatrix<S, R, C>,
     parameter: &'static str,
-) -> Result<(), Error> {
-    let finite = m.data.0.as_flattened().iter().all(|x| x.is_finite());
-    if finite { Ok(()) } else { Err(Error::NonFinite { parameter }) }
+) -> Result<()> {
+    ensure(m.data.0.as_flattened().iter().all(|x| x.is_finite()), Error::NonFinite { parameter })
 }
 
 /// Keeps operations on neighbouring rows apart, by a fence without an instruction: of lanes each number is a register

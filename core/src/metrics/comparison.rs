@@ -1,6 +1,6 @@
 //! The judge of value functions: a transformer's against batch TD's, on the states of a task.
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
@@ -17,7 +17,7 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
     statistic: &Statistic<R, K>,
     alpha: R,
     iterations: usize,
-) -> Result<ValueFunction<R, D>, Error> {
+) -> Result<ValueFunction<R, D>> {
     crate::transition::check_token_size::<D, K>();
     let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
     let mut weights = zeros::<R, D, 1>();
@@ -80,18 +80,14 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         states: usize,
         weights: &SVector<R, M>,
         features: &[SVector<R, D>; M],
-    ) -> Result<Self, Error> {
-        if states > M {
-            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-        }
+    ) -> Result<Self> {
+        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut evaluation =
             EvaluationStates { states, dim: D, weights: zeros(), features: *features };
         for s in 0..states {
             check_finite(&features[s], "phi")?;
             evaluation.weights[s] = weights[s];
-            if weights[s] < R::ZERO {
-                return Err(Error::OutOfRange { parameter: "d_p", expected: "probabilities" });
-            }
+            ensure(!(weights[s] < R::ZERO), out_of_range("d_p", "probabilities"))?;
         }
         check_finite(&evaluation.weights, "d_p")?;
         Ok(evaluation)
@@ -101,7 +97,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     ///
     /// # Errors
     /// [`Error::Singular`] if the stationary distribution is not unique.
-    pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
+    pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self> {
         // Elimination may leave a state that is never visited with a weight of minus a rounding error.
         let weights = mrp.stationary_distribution()?.map(|w| w.max(R::ZERO));
         Self::new(mrp.states(), &weights, mrp.feature_map())
@@ -139,8 +135,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// The function's.
     pub fn sample(
         &self,
-        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>), Error>,
-    ) -> Result<ValueSample<R, D, M>, Error> {
+        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>)>,
+    ) -> Result<ValueSample<R, D, M>> {
         let mut sample = ValueSample { values: zeros(), sensitivities: [zeros(); M] };
         for s in 0..self.states {
             (sample.values[s], sample.sensitivities[s]) = value_and_gradient(&self.features[s])?;
@@ -159,7 +155,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// # Errors
     /// [`Error::Singular`] if the features of the weighted states do not span d dimensions;
     /// [`Error::NonFinite`] if v holds NaN or an infinity.
-    pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>, Error> {
+    pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>> {
         let mut a = zeros::<R, M, D>();
         let mut b = zeros::<R, M, 1>();
         for s in 0..self.states {
@@ -174,14 +170,12 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     }
 
     /// Compares any value function v_TF with batch TD's.
-    ///
-    /// # Errors
-    /// The errors of [`Self::implicit_weights`].
+    /// Returns the errors of [`Self::implicit_weights`].
     pub fn compare(
         &self,
         v_tf: &ValueSample<R, D, M>,
         v_td: &ValueFunction<R, D>,
-    ) -> Result<BatchTdComparison<R>, Error> {
+    ) -> Result<BatchTdComparison<R>> {
         Ok(self.compare_given_weights(v_tf, &self.implicit_weights(&v_tf.values)?, v_td))
     }
 

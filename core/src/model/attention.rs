@@ -1,6 +1,6 @@
 //! The attention of a model: which parameters its layers have, and how a stored model names it.
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda, only_zeros};
 use crate::scalar::Scalar;
@@ -21,7 +21,7 @@ pub trait AttentionMechanism<S: Scalar, const K: usize>: Copy + Debug + PartialE
 
     /// Returns the attention whose mask has this trace decay, or an error that names `lambda`; one without a trace takes 0
     /// alone.
-    fn from_trace_decay(lambda: S) -> Result<Self, Error>;
+    fn from_trace_decay(lambda: S) -> Result<Self>;
 
     /// Returns the trace decay lambda of the mask, 0 without a trace.
     fn trace_decay(&self) -> S {
@@ -55,7 +55,7 @@ impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for AverageReward {
     const KIND: AttentionKind = AttentionKind::TwoHead;
     const MASK: u8 = 0;
 
-    fn from_trace_decay(lambda: S) -> Result<Self, Error> {
+    fn from_trace_decay(lambda: S) -> Result<Self> {
         only_zeros([lambda], AverageReward)
     }
 }
@@ -68,7 +68,7 @@ macro_rules! linear_attention {
             const KIND: AttentionKind = AttentionKind::Linear;
             const MASK: u8 = $code;
 
-            fn from_trace_decay(lambda: S) -> Result<Self, Error> {
+            fn from_trace_decay(lambda: S) -> Result<Self> {
                 Mask::from_trace_decays([lambda, S::ZERO])
             }
 

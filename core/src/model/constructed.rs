@@ -1,7 +1,7 @@
 //! Models that run TD, as constants.
 
 use super::{AttentionMechanism, LayerSharing, Model};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::layer::{Layer, LayerForm};
 use crate::linalg::zeros;
 use crate::mask::{Td0, TdLambda};
@@ -20,7 +20,7 @@ pub struct ConstructionSettings {
 }
 
 /// Returns an error for settings that no construction has.
-const fn check(settings: ConstructionSettings, trace_decay: f32) -> Result<(), Error> {
+const fn check(settings: ConstructionSettings, trace_decay: f32) -> Result<()> {
     let ConstructionSettings { alpha, depth, gamma } = settings;
     let settings = [
         ("alpha", alpha, alpha > 0.0, "above 0"),
@@ -60,7 +60,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535) or `gamma`.
-    pub const fn td0(settings: ConstructionSettings) -> Result<Self, Error> {
+    pub const fn td0(settings: ConstructionSettings) -> Result<Self> {
         Self::constructed(settings, 0.0, Td0)
     }
 }
@@ -71,10 +71,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
     ///
     /// # Errors
     /// Returns the errors of [`Model::td0`], or one that names `trace_decay`.
-    pub const fn td_lambda(
-        settings: ConstructionSettings,
-        trace_decay: f32,
-    ) -> Result<Self, Error> {
+    pub const fn td_lambda(settings: ConstructionSettings, trace_decay: f32) -> Result<Self> {
         Self::constructed(settings, trace_decay, TdLambda::unchecked(trace_decay))
     }
 }
@@ -87,7 +84,7 @@ where
         settings: ConstructionSettings,
         trace_decay: f32,
         mask: M,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         const {
             assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
         }

@@ -53,7 +53,7 @@ pub use format::Header;
 
 use crate::bytes::{Reader, write};
 use crate::context::{Context, Growing, Memory};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerForm, LayerParameters};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0};
@@ -106,11 +106,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (1 for average reward) or `depth` (up to 65535).
-    pub fn new(
-        transformer: Transformer<A::Layer, C>,
-        attention: A,
-        gamma: R,
-    ) -> Result<Self, Error> {
+    pub fn new(transformer: Transformer<A::Layer, C>, attention: A, gamma: R) -> Result<Self> {
         const {
             let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
             assert!(
@@ -121,9 +117,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
             assert!(A::MASK < 16, "the code of a mask in a stored model is 0 to 15");
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
-        if transformer.depth() > usize::from(u16::MAX) {
-            return Err(Error::OutOfRange { parameter: "depth", expected: "1 to 65535" });
-        }
+        ensure(transformer.depth() <= usize::from(u16::MAX), out_of_range("depth", "1 to 65535"))?;
         let mode = if transformer.layers().len() == 1 {
             LayerSharing::Autoregressive
         } else {
@@ -137,7 +131,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     /// # Errors
     /// [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
     /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let header = Header::parse_kind(bytes, false)?;
         header.expect::<R>(A::KIND, A::MASK, D, C)?;
         let stored = usize::from(header.stored_layers());
@@ -161,7 +155,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
 
     /// Writes the stored model to the front of a buffer, of [`Model::byte_len`] bytes or more, and returns the bytes
     /// written.
-    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
         write(buffer, self.header().byte_len(), |writer| {
             writer.bytes(&self.header().to_bytes());
             writer.number(self.gamma);
@@ -233,7 +227,7 @@ where
     pub fn value_function<W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
-    ) -> Result<ValueFunction<R, D>, Error> {
+    ) -> Result<ValueFunction<R, D>> {
         self.estimate(context, Gvf { cumulant: 0, gamma: self.gamma })
     }
 
@@ -246,12 +240,12 @@ where
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
-    ) -> Result<ValueFunction<R, D>, Error> {
+    ) -> Result<ValueFunction<R, D>> {
         let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
-        if gamma != self.gamma && !self.transformer.layers().iter().all(td) {
-            let expected = "the model's own, for which its parameters were trained";
-            return Err(Error::OutOfRange { parameter: "gamma", expected });
-        }
+        ensure(
+            gamma == self.gamma || self.transformer.layers().iter().all(td),
+            out_of_range("gamma", "the model's own, for which its parameters were trained"),
+        )?;
         self.estimate(context, Gvf { cumulant, gamma: check_discount::<R, D, K>(gamma)? })
     }
 
@@ -260,10 +254,11 @@ where
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
-    ) -> Result<ValueFunction<R, D>, Error> {
-        if self.attention != *context.mask() {
-            return Err(Error::Mismatch { parameter: "the trace decay of model and context" });
-        }
+    ) -> Result<ValueFunction<R, D>> {
+        ensure(
+            self.attention == *context.mask(),
+            Error::Mismatch { parameter: "the trace decay of model and context" },
+        )?;
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
         let td = self.transformer.form() == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;

@@ -20,7 +20,7 @@ pub use instruction_set::{Aligned32, InstructionSet, Kernel, Portable};
 #[cfg(feature = "research")]
 pub use lanes::{Lanes, Lanes8};
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -106,15 +106,10 @@ pub(crate) fn check_lanes<S: Scalar>(
     parameter: &'static str,
     fits: impl Fn(S::Element) -> bool,
     expected: &'static str,
-) -> Result<S, Error> {
-    if !x.is_finite() {
-        return Err(Error::NonFinite { parameter });
-    }
-    if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
-        Ok(x)
-    } else {
-        Err(Error::OutOfRange { parameter, expected })
-    }
+) -> Result<S> {
+    ensure(x.is_finite(), Error::NonFinite { parameter })?;
+    let fits = (0..S::LANES).all(|lane| fits(x.lane(lane)));
+    ensure(fits, out_of_range(parameter, expected)).map(|()| x)
 }
 
 /// A single number, `f32` or `f64`.

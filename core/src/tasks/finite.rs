@@ -4,7 +4,7 @@ use super::{
     Mrp, TaskDistribution, check_shape, positive_uniform, random_distribution, random_features,
     uniform_vector,
 };
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -109,9 +109,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
 }
 
 /// Draws Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
-///
-/// # Errors
-/// The errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
+/// Returns the errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
 pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -129,9 +127,7 @@ pub const MAX_ACTIONS: usize = 8;
 /// Draws a task of Figure 1: a random MDP under a random policy, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a) of uniform
 /// numbers, normalised, with a representable value function as in Algorithm 3. The paper does not say how many actions
 /// there are.
-///
-/// # Errors
-/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
+/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
 pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -140,9 +136,7 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
-    if !(1..=MAX_ACTIONS).contains(&actions) {
-        return Err(Error::OutOfRange { parameter: "actions", expected: "1 to 8" });
-    }
+    ensure((1..=MAX_ACTIONS).contains(&actions), out_of_range("actions", "1 to 8"))?;
     check_gamma(gamma)?;
     let w = uniform_vector(dim, rng);
     let features = random_features(states, dim, rng);
@@ -188,9 +182,7 @@ pub fn loop_transition<R: Real, const M: usize>(
 
 /// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe ([`loop_transition`]), with U(-1, 1)
 /// features and a representable value function, w* ~ N(0, I).
-///
-/// # Errors
-/// The errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
+/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
 pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -199,9 +191,7 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
-    if !(threshold > R::ZERO && threshold < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "threshold", expected: "(0, 1)" });
-    }
+    ensure(threshold > R::ZERO && threshold < R::ONE, out_of_range("threshold", "(0, 1)"))?;
     check_gamma(gamma)?;
     let features = random_features(states, dim, rng);
     let mut w = zeros::<R, D, 1>();

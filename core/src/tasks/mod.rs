@@ -43,7 +43,7 @@ pub use mrp::Mrp;
 pub use signals::random_signal;
 pub use spec::{TaskKind, TaskSpec};
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -70,7 +70,7 @@ pub trait Task<R: Real, const D: usize> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
-    fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<(), Error> {
+    fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<()> {
         let _ = (gamma, states, values);
         let expected = "the TD error or sampled returns: this task's true values are not known";
         Err(Error::OutOfRange { parameter: "loss", expected })
@@ -92,7 +92,7 @@ pub trait Task<R: Real, const D: usize> {
         &self,
         len: usize,
         rng: &mut Rng,
-    ) -> Result<Vec<Transition<R, D>, N>, Error> {
+    ) -> Result<Vec<Transition<R, D>, N>> {
         let mut state = self.initial_state(rng);
         let mut transitions = Vec::new();
         for _ in 0..len {
@@ -115,45 +115,32 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     }
 
     /// Returns a task for discount gamma.
-    ///
-    /// # Errors
-    /// The refusals of the distribution's own settings.
-    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
+    /// Returns the refusals of the distribution's own settings.
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task>;
 
     /// Returns the task of that number in the run of a seed: a distribution of several kinds takes them in turn,
     /// one that keeps a part of its tasks fixed keeps that of the seed.
-    ///
-    /// # Errors
-    /// The errors of [`TaskDistribution::draw`].
-    fn draw_in_turn(
-        &self,
-        seed: u64,
-        number: u64,
-        gamma: R,
-        rng: &mut Rng,
-    ) -> Result<Self::Task, Error> {
+    /// Returns the errors of [`TaskDistribution::draw`].
+    fn draw_in_turn(&self, seed: u64, number: u64, gamma: R, rng: &mut Rng) -> Result<Self::Task> {
         let _ = (seed, number);
         self.draw(gamma, rng)
     }
 }
 
-fn check_dim<const D: usize>(dim: usize) -> Result<(), Error> {
-    let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
-    if (1..=D).contains(&dim) { Ok(()) } else { Err(refused) }
+fn check_dim<const D: usize>(dim: usize) -> Result<()> {
+    ensure((1..=D).contains(&dim), Error::CapacityExceeded { parameter: "dim", capacity: D })
 }
 
 fn check_shape<const D: usize, const M: usize>(
     states: usize,
     least: usize,
     dim: usize,
-) -> Result<(), Error> {
-    if states < least {
-        let expected = "at least 2 (Boyan's chain), at least 1 (other tasks)";
-        return Err(Error::OutOfRange { parameter: "states", expected });
-    }
-    if states > M {
-        return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-    }
+) -> Result<()> {
+    ensure(
+        states >= least,
+        out_of_range("states", "at least 2 (Boyan's chain), at least 1 (other tasks)"),
+    )?;
+    ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
     check_dim::<D>(dim)
 }
 

@@ -1,5 +1,5 @@
 use super::Task;
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{check_finite, dot, linear_system, weighted_squared_difference, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -56,13 +56,9 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         transition: &SMatrix<R, M, M>,
         reward: &SVector<R, M>,
         features: &SMatrix<R, D, M>,
-    ) -> Result<Self, Error> {
-        if states == 0 {
-            return Err(Error::Empty { parameter: "states" });
-        }
-        if states > M {
-            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
-        }
+    ) -> Result<Self> {
+        ensure(states != 0, Error::Empty { parameter: "states" })?;
+        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
         let mut mrp = Self::from_parts(states, [zeros(); M], *initial, transition, *reward);
         for s in 0..states {
             for i in 0..D {
@@ -104,13 +100,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if p_0 of such a state is positive.
-    pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self, Error> {
+    pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self> {
         let restart = cumulative_sums(&self.initial, self.states);
         for s in (0..self.states).filter(|s| terminal[*s]) {
-            if self.initial[s] > R::ZERO {
-                let expected = "0 for states that end an episode";
-                return Err(Error::OutOfRange { parameter: "p_0", expected });
-            }
+            ensure(
+                !(self.initial[s] > R::ZERO),
+                out_of_range("p_0", "0 for states that end an episode"),
+            )?;
             (self.transition[s], self.cumulative[s]) = (self.initial, restart);
             (self.reward[s], self.features[s], self.terminal[s]) = (R::ZERO, zeros(), true);
         }
@@ -140,20 +136,15 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless both have the same number of states.
-    pub fn with_dynamics_of(self, other: &Self) -> Result<Self, Error> {
+    pub fn with_dynamics_of(self, other: &Self) -> Result<Self> {
         let of = other.clone().with_features_of(&self)?;
         Ok(Mrp { reward: self.reward, ..of })
     }
 
     /// Returns this process with the feature map phi of another process with the same number of states.
-    ///
-    /// # Errors
-    /// The errors of [`Mrp::with_dynamics_of`].
-    pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
-        if self.states != other.states {
-            let expected = "processes of as many states";
-            return Err(Error::OutOfRange { parameter: "states", expected });
-        }
+    /// Returns the errors of [`Mrp::with_dynamics_of`].
+    pub fn with_features_of(self, other: &Self) -> Result<Self> {
+        ensure(self.states == other.states, out_of_range("states", "processes of as many states"))?;
         Ok(Mrp { features: other.features, ..self })
     }
 
@@ -196,7 +187,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// # Errors
     /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
     /// solution.
-    pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>, Error> {
+    pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>> {
         check_gamma(gamma)?;
         let mut a = zeros::<R, M, M>();
         for s in 0..self.states {
@@ -214,7 +205,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     ///
     /// # Errors
     /// [`Error::Singular`] if it is not unique.
-    pub fn stationary_distribution(&self) -> Result<SVector<R, M>, Error> {
+    pub fn stationary_distribution(&self) -> Result<SVector<R, M>> {
         let m = self.states;
         let mut a = zeros::<R, M, M>();
         let mut b = zeros::<R, M, 1>();
@@ -256,7 +247,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     type State = usize;
 
-    fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<(), Error> {
+    fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<()> {
         let v = self.true_value(gamma)?;
         for (value, s) in values.iter_mut().zip(states) {
             *value = v[(*s).min(M - 1)];
@@ -310,7 +301,7 @@ fn cumulative_sums<R: Real, const M: usize>(p: &SVector<R, M>, states: usize) ->
 fn check_distribution<R: Real, const M: usize>(
     p: &SVector<R, M>,
     parameter: &'static str,
-) -> Result<(), Error> {
+) -> Result<()> {
     check_finite(p, parameter)?;
     let total = p.iter().fold(R::ZERO, |total, x| total + *x);
     if p.iter().any(|x| *x < R::ZERO) || (total - R::ONE).abs() > R::from_f64(1e-4) {

@@ -1,7 +1,7 @@
 //! The names of the task distributions.
 
 use super::FiniteTaskKind;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use core::fmt;
 use core::str::FromStr;
 
@@ -106,7 +106,7 @@ impl fmt::Display for TaskSpec {
 impl FromStr for TaskSpec {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, Error> {
+    fn from_str(name: &str) -> Result<Self> {
         let found = TaskSpec::ALL.iter().find(|spec| spec.name() == name).copied();
         found.ok_or(Error::OutOfRange { parameter: "task", expected: "a name of TaskSpec::NAMES" })
     }

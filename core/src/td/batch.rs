@@ -3,7 +3,7 @@
 
 use super::trace_decay;
 use crate::context::{Context, Growing, LstdSystem, Memory};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::linalg::{check_finite, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
@@ -42,7 +42,7 @@ impl<S: Scalar> BatchTd<S> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
-    pub fn new(settings: BatchTdSettings<S>) -> Result<Self, Error> {
+    pub fn new(settings: BatchTdSettings<S>) -> Result<Self> {
         let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
@@ -53,7 +53,7 @@ impl<S: Scalar> BatchTd<S> {
         &self,
         LstdSystem { a, b, .. }: LstdSystem<S, D>,
         n: S,
-    ) -> Result<SVector<S, D>, Error> {
+    ) -> Result<SVector<S, D>> {
         let scale = self.alpha / n;
         let mut weights = [S::ZERO; D];
         for _ in 0..self.iterations {
@@ -97,7 +97,7 @@ impl<R: Real> Lstd<R> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
-    pub fn new(settings: LstdSettings<R>) -> Result<Self, Error> {
+    pub fn new(settings: LstdSettings<R>) -> Result<Self> {
         let LstdSettings { gamma, lambda, ridge } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(ridge, "ridge", |x| x >= Scalar::ZERO, "0 or above")?;
@@ -108,7 +108,7 @@ impl<R: Real> Lstd<R> {
         &self,
         LstdSystem { a, b, squares }: LstdSystem<R, D>,
         n: R,
-    ) -> Result<SVector<R, D>, Error> {
+    ) -> Result<SVector<R, D>> {
         // 2 n, as the squares are those of both states.
         let count = n + n;
         let scale = squares.map(|x| if x > R::ZERO { (count / x).sqrt() } else { R::ZERO });
@@ -143,7 +143,7 @@ macro_rules! in_place_of_a_model {
             pub fn value_function<const D: usize, W: Memory<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,
-            ) -> Result<ValueFunction<S, D>, Error> {
+            ) -> Result<ValueFunction<S, D>> {
                 self.value_function_for(context, 0)
             }
 
@@ -157,7 +157,7 @@ macro_rules! in_place_of_a_model {
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,
                 cumulant: usize,
-            ) -> Result<ValueFunction<S, D>, Error> {
+            ) -> Result<ValueFunction<S, D>> {
                 if self.mask != *context.mask() {
                     let parameter = "the trace decay of algorithm and context";
                     return Err(Error::Mismatch { parameter });

@@ -1,6 +1,6 @@
 //! Algorithms that learn from each transition as it comes.
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::check_finite;
 use crate::scalar::Scalar;
 use crate::transition::{FeatureVector, Token, Transition};
@@ -30,7 +30,7 @@ pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     fn numbers<const D: usize>(&self, state: &mut Self::State<D>, visit: &mut impl FnMut(&mut S));
 
     /// Returns the weights, or [`Error::Singular`] if they are not defined at the moment.
-    fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D], Error>;
+    fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D]>;
 }
 
 /// An algorithm and the weights that it has learned from a stream, whose episodes' transitions follow each other. It takes
@@ -59,7 +59,7 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
         phi: &impl FeatureVector<S, D>,
         reward: S,
         phi_next: &impl FeatureVector<S, D>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let (phi, phi_next) = (*phi.as_array(), *phi_next.as_array());
         let token = Token { phi, phi_next, rewards: [reward] };
         if !token.is_accepted(S::ZERO) {
@@ -71,17 +71,13 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     }
 
     /// Does what [`Learner::observe`] does, with the same errors.
-    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<()> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
     }
 
     /// Does what [`Learner::observe`] does with the last transition of an episode: there is no next state, and its value
     /// counts as 0.
-    pub fn observe_terminal(
-        &mut self,
-        phi: &impl FeatureVector<S, D>,
-        reward: S,
-    ) -> Result<(), Error> {
+    pub fn observe_terminal(&mut self, phi: &impl FeatureVector<S, D>, reward: S) -> Result<()> {
         self.observe(phi, reward, &[S::ZERO; D])?;
         self.end_episode();
         Ok(())
@@ -119,13 +115,13 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
         &self.algorithm
     }
 
-    pub(super) fn value_function(&self, algorithm: &A) -> Result<ValueFunction<S, D>, Error> {
-        if self.algorithm != *algorithm {
-            return Err(Error::Mismatch { parameter: "the settings of algorithm and learner" });
-        }
-        if self.is_empty() {
-            return Err(Error::Empty { parameter: "learner" });
-        }
+    /// Returns the value function that it has come to.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the scalar;
+    /// [`Error::Singular`] if the transitions do not determine them (LSTD).
+    pub fn value_function(&self) -> Result<ValueFunction<S, D>> {
+        ensure(!self.is_empty(), Error::Empty { parameter: "learner" })?;
         let weights = SVector::from(self.algorithm.weights(&self.state)?);
         check_finite(&weights, A::WEIGHTS)?;
         Ok(ValueFunction { weights })
@@ -140,17 +136,17 @@ macro_rules! in_place_of_a_model {
                 Learner::new(*self)
             }
 
-            /// Returns the value function that a learner has come to.
-            ///
-            /// # Errors
-            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a learner with other settings;
-            /// [`Error::NonFinite`] if the weights left the range of the scalar; [`Error::Singular`] if the transitions
-            /// do not determine them (LSTD).
+            /// Returns [`Learner::value_function`], with its errors, and [`Error::Mismatch`] for a learner with other settings.
             pub fn value_function<const D: usize>(
                 &self,
                 learner: &Learner<D, Self, S>,
-            ) -> Result<ValueFunction<S, D>, Error> {
-                learner.value_function(self)
+            ) -> Result<ValueFunction<S, D>> {
+                if learner.algorithm() != self {
+                    return Err(Error::Mismatch {
+                        parameter: "the settings of algorithm and learner",
+                    });
+                }
+                learner.value_function()
             }
         }
     };

@@ -52,12 +52,12 @@ pub use learner::{Learner, OnlineAlgorithm};
 pub use online::{OnlineTd, OnlineTdSettings};
 pub use recursive_lstd::{RecursiveLstd, RecursiveLstdSettings};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::check_gamma;
 
 /// Returns gamma lambda, of a gamma in [0, 1) and a lambda in [0, 1].
-fn trace_decay<S: Scalar>(gamma: S, lambda: S) -> Result<S, Error> {
+fn trace_decay<S: Scalar>(gamma: S, lambda: S) -> Result<S> {
     let within = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
     Ok(check_gamma(gamma)? * check_lanes(lambda, "lambda", within, "[0, 1]")?)
 }

@@ -2,7 +2,7 @@
 
 use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::linalg::{arrays::add_scaled, dot_arrays};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
@@ -51,7 +51,7 @@ impl<S: Scalar> OnlineTd<S> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
-    pub fn new(settings: OnlineTdSettings<S>) -> Result<Self, Error> {
+    pub fn new(settings: OnlineTdSettings<S>) -> Result<Self> {
         let OnlineTdSettings { gamma, lambda, alpha } = settings;
         let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
         let decay = trace_decay(gamma, lambda)?;
@@ -62,7 +62,7 @@ impl<S: Scalar> OnlineTd<S> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
-    pub fn true_online(settings: OnlineTdSettings<S>) -> Result<Self, Error> {
+    pub fn true_online(settings: OnlineTdSettings<S>) -> Result<Self> {
         Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(settings)? })
     }
 }
@@ -120,7 +120,7 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
         visit(&mut state.old_value);
     }
 
-    fn weights<const D: usize>(&self, state: &OnlineTdState<S, D>) -> Result<[S; D], Error> {
+    fn weights<const D: usize>(&self, state: &OnlineTdState<S, D>) -> Result<[S; D]> {
         Ok(state.weights)
     }
 }

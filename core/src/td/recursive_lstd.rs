@@ -3,7 +3,7 @@
 use super::batch::SYSTEM;
 use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transition::Token;
@@ -57,7 +57,7 @@ impl<R: Real> RecursiveLstd<R> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
-    pub fn new(settings: RecursiveLstdSettings<R>) -> Result<Self, Error> {
+    pub fn new(settings: RecursiveLstdSettings<R>) -> Result<Self> {
         let RecursiveLstdSettings { gamma, lambda, retention, ridge } = settings;
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         Ok(RecursiveLstd {
@@ -215,7 +215,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
         (state.turn, state.singular) = (counts[0].to_f64() as u32, counts[1] > R::ZERO);
     }
 
-    fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D], Error> {
+    fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D]> {
         if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(state.weights) }
     }
 }

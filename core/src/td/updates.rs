@@ -7,7 +7,7 @@
 //!
 //! Each returns [`Error::Empty`] without transitions and [`Error::NonFinite`] if the new w is not finite.
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_scaled, check_finite, dot, mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::transition::Transition;
@@ -28,10 +28,8 @@ fn step<S: Scalar, const D: usize>(
     c: &SMatrix<S, D, D>,
     transitions: &[Transition<S, D>],
     mut term: impl FnMut(&Transition<S, D>) -> (S, SVector<S, D>),
-) -> Result<SVector<S, D>, Error> {
-    if transitions.is_empty() {
-        return Err(Error::Empty { parameter: "transitions" });
-    }
+) -> Result<SVector<S, D>> {
+    ensure(!transitions.is_empty(), Error::Empty { parameter: "transitions" })?;
     let mut sum = zeros();
     for transition in transitions {
         let (delta, e) = term(transition);
@@ -50,7 +48,7 @@ pub fn td0<S: Scalar, const D: usize>(
     c: &SMatrix<S, D, D>,
     transitions: &[Transition<S, D>],
     gamma: S,
-) -> Result<SVector<S, D>, Error> {
+) -> Result<SVector<S, D>> {
     step(w, c, transitions, |t| (td_error(w, t, gamma), t.phi))
 }
 
@@ -65,7 +63,7 @@ pub fn td_lambda<S: Scalar, const D: usize>(
     transitions: &[Transition<S, D>],
     gamma: S,
     lambda: S,
-) -> Result<SVector<S, D>, Error> {
+) -> Result<SVector<S, D>> {
     let mut trace = zeros::<S, D, 1>();
     step(w, c, transitions, |t| {
         let mut e = t.phi;
@@ -82,7 +80,7 @@ pub fn residual_gradient<S: Scalar, const D: usize>(
     c: &SMatrix<S, D, D>,
     transitions: &[Transition<S, D>],
     gamma: S,
-) -> Result<SVector<S, D>, Error> {
+) -> Result<SVector<S, D>> {
     step(w, c, transitions, |t| {
         let mut difference = t.phi;
         add_scaled(&mut difference, -gamma, &t.phi_next);
@@ -97,7 +95,7 @@ pub fn average_reward<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,
     transitions: &[Transition<S, D>],
-) -> Result<SVector<S, D>, Error> {
+) -> Result<SVector<S, D>> {
     let (mut rewards, mut count) = (S::ZERO, 0);
     step(w, c, transitions, |t| {
         rewards += t.reward;

@@ -18,7 +18,7 @@
 
 use super::{Adam, MultiTaskTd, Network, Parameters};
 use crate::bytes::Reader;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::tasks::TaskDistribution;
@@ -26,11 +26,8 @@ use crate::tasks::TaskDistribution;
 const MAGIC: [u8; 4] = *b"ICTR";
 const VERSION: u8 = 1;
 
-impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
-where
-    S: Scalar,
-    N: Network<S>,
-    E: TaskDistribution<S::Element, D>,
+impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usize, const T: usize>
+    MultiTaskTd<S, N, E, D, T>
 {
     /// Returns the length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {
@@ -69,7 +66,7 @@ where
     /// [`Error::OutOfRange`], naming the checkpoint, if a record has another shape, version or number
     /// type, if its task stream's state is all zeros, or if the lanes have done different numbers of tasks. Nothing
     /// has changed then.
-    pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
+    pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<()> {
         let header = self.header();
         let refused = |expected| Err(Error::OutOfRange { parameter: "checkpoint", expected });
         let mut tasks_done = None;

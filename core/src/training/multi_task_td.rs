@@ -2,7 +2,7 @@ use super::{
     Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Targets,
     TrainerSettings, TrajectoryBuffer, Windows, td_errors, td_update,
 };
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
@@ -57,18 +57,13 @@ where
     gamma: f64,
 }
 
-impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
-where
-    S: Scalar,
-    N: Network<S>,
-    E: TaskDistribution<S::Element, D>,
+impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usize, const T: usize>
+    MultiTaskTd<S, N, E, D, T>
 {
     /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference uses the
     /// network's Adam settings, or the default ones if the network learns by plain TD.
-    ///
-    /// # Errors
-    /// The errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
+    /// Returns the errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
     /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
     /// the errors of the distribution's settings.
     pub fn new(
@@ -77,22 +72,22 @@ where
         mut network: N,
         reference: BatchTdReference<S, D>,
         seeds: &[u64],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         settings.check(T)?;
         let capacity = network.context_capacity().unwrap_or(usize::MAX);
-        if settings.context_len > capacity {
-            return Err(Error::CapacityExceeded { parameter: "context_len", capacity });
-        }
-        let Some(last) = seeds.last().copied() else {
-            return Err(Error::Empty { parameter: "seeds" });
-        };
-        if seeds.len() > S::LANES {
-            return Err(Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES });
-        }
-        if network.dim() != distribution.dim() {
-            let expected = "as many features as the tasks have";
-            return Err(Error::OutOfRange { parameter: "dim", expected });
-        }
+        ensure(
+            settings.context_len <= capacity,
+            Error::CapacityExceeded { parameter: "context_len", capacity },
+        )?;
+        let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
+        ensure(
+            seeds.len() <= S::LANES,
+            Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES },
+        )?;
+        ensure(
+            network.dim() == distribution.dim(),
+            out_of_range("dim", "as many features as the tasks have"),
+        )?;
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;
@@ -126,7 +121,7 @@ where
     ///
     /// # Errors
     /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
-    pub fn train_task(&mut self) -> Result<(), Error> {
+    pub fn train_task(&mut self) -> Result<()> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
         let gamma = <S::Element as Scalar>::from_f64(self.gamma);
@@ -148,7 +143,7 @@ where
         Ok(())
     }
 
-    fn train_batch(&mut self) -> Result<(), Error> {
+    fn train_batch(&mut self) -> Result<()> {
         let TrainerSettings { context_len, batch_size, context_len_range, optimizer, loss, .. } =
             self.settings;
         let gamma = S::from_f64(self.gamma);
@@ -244,10 +239,7 @@ where
     ///
     /// # Errors
     /// [`Error::Empty`] before the first task, and for a lane that does not exist.
-    pub fn evaluation_trajectory(
-        &self,
-        lane: usize,
-    ) -> Result<TrajectoryBuffer<S::Element, D, T>, Error> {
+    pub fn evaluation_trajectory(&self, lane: usize) -> Result<TrajectoryBuffer<S::Element, D, T>> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.
         let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
@@ -290,40 +282,14 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         settings: &TrainerSettings,
         tasks: &[Option<E>],
         rngs: &mut [Rng],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let last = settings.trajectory_len().min(T.saturating_sub(1));
+        let none = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
-            return Err(NO_TASK);
+            return Err(none);
         };
         // Filled in place: it is large.
         let mut queries = S::per_lane(|_| Vec::<E::State, T>::new());
-        self.sample_states(settings, last, tasks, rngs, &mut queries)?;
-        if has_targets(settings) {
-            self.fill_targets(settings, &queries, tasks, rngs)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
-    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
-        let lengths = &self.lengths[..settings.batch_size.min(T)];
-        match settings.context_len_range {
-            _ if !has_targets(settings) => 0,
-            None => usize::from((settings.context_len + 1..last).contains(&k)),
-            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
-        }
-    }
-
-    /// Samples phi_0 to phi_last and the rewards on leaving all but the last, and adds to each lane's `queries` the states
-    /// whose targets the windows need.
-    fn sample_states<E: Task<S::Element, D>>(
-        &mut self,
-        settings: &TrainerSettings,
-        last: usize,
-        tasks: &[Option<E>],
-        rngs: &mut [Rng],
-        queries: &mut S::PerLane<Vec<E::State, T>>,
-    ) -> Result<(), Error> {
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,
@@ -333,7 +299,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             let queries_here = self.queries_of(settings, last, k);
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
             for (lane, ((task, rng), state)) in lanes {
-                let (Some(task), Some(state)) = (task, state) else { return Err(NO_TASK) };
+                let (Some(task), Some(state)) = (task, state) else { return Err(none) };
                 let phi = task.features(*state);
                 let row = &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim];
                 for (to, phi) in row.iter_mut().zip(phi.iter()) {
@@ -350,21 +316,13 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Writes the targets of the queries' states: true values, or sampled returns.
-    fn fill_targets<E: Task<S::Element, D>>(
-        &mut self,
-        settings: &TrainerSettings,
-        queries: &S::PerLane<Vec<E::State, T>>,
-        tasks: &[Option<E>],
-        rngs: &mut [Rng],
-    ) -> Result<(), Error> {
+        if !has_targets(settings) {
+            return Ok(());
+        }
         let gamma = S::Element::from_f64(settings.gamma);
         let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
         for (lane, ((task, rng), queries)) in lanes {
-            let Some(task) = task else { return Err(NO_TASK) };
+            let Some(task) = task else { return Err(none) };
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
             if let Loss::MonteCarlo { horizon } = settings.loss {
@@ -380,14 +338,22 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         }
         Ok(())
     }
+
+    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
+    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
+        let lengths = &self.lengths[..settings.batch_size.min(T)];
+        match settings.context_len_range {
+            _ if !has_targets(settings) => 0,
+            None => usize::from((settings.context_len + 1..last).contains(&k)),
+            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
+        }
+    }
 }
 
 /// Returns true for a loss with targets of its own, which do not come from the network.
 fn has_targets(settings: &TrainerSettings) -> bool {
     matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. })
 }
-
-const NO_TASK: Error = Error::Empty { parameter: "task" };
 
 /// Returns R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
 fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(

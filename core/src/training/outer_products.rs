@@ -18,7 +18,7 @@ pub(super) fn next_token<'a, S: Scalar>(
     lambda: Option<S>,
     [z, e]: [&'a mut [S]; 2],
 ) -> OuterProduct<'a, S> {
-    windows.write_token(i, z);
+    windows.write_token(windows.dim(), i, z);
     let Some(lambda) = lambda else { return [z, z] };
     if i == start {
         e.fill(S::ZERO);
@@ -43,17 +43,17 @@ pub(super) fn gained_and_lost<'a, S: Scalar>(
     z: &mut [S],
 ) -> [OuterProduct<'a, S>; 2] {
     let n = windows.context_len();
-    windows.write_token(t, x);
-    windows.write_token(t + n, y);
+    windows.write_token(windows.dim(), t, x);
+    windows.write_token(windows.dim(), t + n, y);
     let Some(lambda) = lambda else { return [[x, x], [y, y]] };
     trace_x.fill(S::ZERO);
     for j in (t..t + n).rev() {
-        windows.write_token(j, z);
+        windows.write_token(windows.dim(), j, z);
         add_to_trace(trace_x, lambda, z);
     }
     trace_y.fill(S::ZERO);
     for j in t + 1..=t + n {
-        windows.write_token(j, z);
+        windows.write_token(windows.dim(), j, z);
         add_to_trace(trace_y, lambda, z);
     }
     [[trace_x, x], [y, trace_y]]

@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 
@@ -55,7 +55,7 @@ impl Default for AdamSettings {
 
 impl AdamSettings {
     /// Checks the constants' ranges.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<()> {
         let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
         let fraction = |x: f64| (0.0..1.0).contains(&x);
         let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;
@@ -165,7 +165,7 @@ impl TrainerSettings {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
-    pub fn check(&self, capacity: usize) -> Result<(), Error> {
+    pub fn check(&self, capacity: usize) -> Result<()> {
         let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
         let [low, high] = self.gamma_range.unwrap_or_default();
         let (adam, learning_rate) = match self.optimizer {
@@ -194,9 +194,7 @@ impl TrainerSettings {
             (largest.saturating_add(3), "context_len_range + 3"),
             (sliding, "context_len + batch_size + 2"),
         ] {
-            if len > capacity {
-                return Err(Error::CapacityExceeded { parameter, capacity });
-            }
+            ensure(len <= capacity, Error::CapacityExceeded { parameter, capacity })?;
         }
         Ok(())
     }
@@ -205,7 +203,7 @@ impl TrainerSettings {
 /// Returns an error that names the first parameter whose check is false.
 pub(super) fn refuse_unless<const N: usize>(
     checks: [(bool, &'static str, &'static str); N],
-) -> Result<(), Error> {
+) -> Result<()> {
     match checks.into_iter().find(|(expected, ..)| !expected) {
         None => Ok(()),
         Some((_, parameter, expected)) => Err(Error::OutOfRange { parameter, expected }),

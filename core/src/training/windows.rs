@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -53,7 +53,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         rewards: &'a [S],
         context_len: usize,
         gamma: S,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let states = features.len().checked_div(dim).unwrap_or(0);
         let emptiness = [
             (context_len == 0, "context"),
@@ -63,17 +63,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
         if let Some((_, parameter)) = emptiness.into_iter().find(|(empty, _)| *empty) {
             return Err(Error::Empty { parameter });
         }
-        if (rewards.len() + 1) * dim != features.len() {
-            let expected = "one reward for each step of the trajectory";
-            return Err(Error::OutOfRange { parameter: "rewards", expected });
-        }
+        ensure(
+            (rewards.len() + 1) * dim == features.len(),
+            out_of_range("rewards", "one reward for each step of the trajectory"),
+        )?;
         let gamma = check_gamma(gamma)?;
         for (numbers, parameter) in [(features, "features"), (rewards, "rewards")] {
             // Summed up times 0, NaN and infinities give NaN: one comparison for all.
             let zero = numbers.iter().fold(S::ZERO, |zero, x| zero + *x * S::ZERO);
-            if !zero.is_finite() {
-                return Err(Error::NonFinite { parameter });
-            }
+            ensure(zero.is_finite(), Error::NonFinite { parameter })?;
         }
         Ok(Windows { features, rewards, context_len, lengths: &[], gamma, dim })
     }
@@ -85,14 +83,16 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// # Errors
     /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
     /// shorter than n_t + 3 states.
-    pub fn growing(&self, lengths: &'a [usize]) -> Result<Self, Error> {
-        if lengths.is_empty() || lengths.contains(&0) {
-            return Err(Error::Empty { parameter: "lengths" });
-        }
+    pub fn growing(&self, lengths: &'a [usize]) -> Result<Self> {
+        ensure(
+            !lengths.is_empty() && !lengths.contains(&0),
+            Error::Empty { parameter: "lengths" },
+        )?;
         let capacity = self.states() - 3;
-        if lengths.iter().any(|n| *n > capacity) {
-            return Err(Error::CapacityExceeded { parameter: "lengths", capacity });
-        }
+        ensure(
+            lengths.iter().all(|n| *n <= capacity),
+            Error::CapacityExceeded { parameter: "lengths", capacity },
+        )?;
         Ok(Windows { lengths, ..*self })
     }
 
@@ -177,16 +177,10 @@ impl<'a, S: Scalar> Windows<'a, S> {
         })
     }
 
-    /// Writes context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}), to the first
-    /// 2d + 1 numbers of z.
+    /// Writes context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}), with room for `capacity` >= d features,
+    /// to the front of z, which already contains the zeros.
     #[inline(always)]
-    pub(super) fn write_token(&self, j: usize, z: &mut [S]) {
-        self.write_token_among(self.dim, j, z);
-    }
-
-    /// Writes a token with room for `capacity` >= d features; z already contains the zeros.
-    #[inline(always)]
-    fn write_token_among(&self, capacity: usize, j: usize, z: &mut [S]) {
+    pub(super) fn write_token(&self, capacity: usize, j: usize, z: &mut [S]) {
         debug_assert!(self.dim <= capacity, "{} features of {capacity}", self.dim);
         debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
         let j = j.min(self.rewards.len() - 1);
@@ -209,9 +203,9 @@ impl<'a, S: Scalar> Windows<'a, S> {
         let z = &mut token.data.0[0];
         if capacity == self.dim {
             // The compiler then knows the number of features.
-            Windows { dim: capacity, ..*self }.write_token(j, z);
+            Windows { dim: capacity, ..*self }.write_token(capacity, j, z);
         } else {
-            self.write_token_among(capacity, j, z);
+            self.write_token(capacity, j, z);
         }
         token
     }
@@ -259,12 +253,13 @@ impl<'a, S: Scalar> Window<'a, S> {
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if the window has more than N transitions.
-    pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>, Error> {
+    pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>> {
         let columns: Vec<SVector<S, K>, N> =
             (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
-        if self.context_len > N {
-            return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
-        }
+        ensure(
+            self.context_len <= N,
+            Error::CapacityExceeded { parameter: "context", capacity: N },
+        )?;
         Prompt::from_columns(&columns, self.query_token())
     }
 }
@@ -302,16 +297,9 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// # Errors
     /// [`Error::CapacityExceeded`] if that is more than T; as [`Windows::new`].
     #[inline(always)]
-    pub fn windows(
-        &self,
-        context_len: usize,
-        windows: usize,
-        gamma: S,
-    ) -> Result<Windows<'_, S>, Error> {
+    pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);
-        if len > T {
-            return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
-        }
+        ensure(len <= T, Error::CapacityExceeded { parameter: "trajectory", capacity: T })?;
         let features = &self.features.as_flattened()[..len * self.dim];
         Windows::new(self.dim, features, &self.rewards[..len - 1], context_len, gamma)
     }

@@ -15,7 +15,7 @@ mod td_form;
 
 use td_form::{iterate, iterate_preconditioned};
 
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
@@ -47,11 +47,9 @@ impl<L> Transformer<L, 1> {
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// Returns a transformer of `depth` layers that share their parameters, with the errors of
     /// [`Transformer::sequential`].
-    pub fn autoregressive(layer: L, depth: usize) -> Result<Self, Error> {
+    pub fn autoregressive(layer: L, depth: usize) -> Result<Self> {
         let mut transformer = Self::sequential(&[layer])?;
-        if depth == 0 {
-            return Err(Error::Empty { parameter: "layers" });
-        }
+        ensure(depth != 0, Error::Empty { parameter: "layers" })?;
         transformer.depth = depth;
         Ok(transformer)
     }
@@ -60,13 +58,9 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
-    pub fn sequential(layers: &[L]) -> Result<Self, Error> {
-        if layers.is_empty() {
-            return Err(Error::Empty { parameter: "layers" });
-        }
-        if layers.len() > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
+    pub fn sequential(layers: &[L]) -> Result<Self> {
+        ensure(!layers.is_empty(), Error::Empty { parameter: "layers" })?;
+        ensure(layers.len() <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
         let mut stored = [L::ZERO; C];
         for (to, from) in stored.iter_mut().zip(layers) {
             *to = *from;
@@ -75,7 +69,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 
     /// Returns the first `stored` layers of an array: one, passed `depth` times, or `depth`, each passed once.
-    pub(crate) fn from_stored(layers: [L; C], stored: usize, depth: usize) -> Result<Self, Error> {
+    pub(crate) fn from_stored(layers: [L; C], stored: usize, depth: usize) -> Result<Self> {
         for layer in layers.iter().take(stored) {
             layer.check()?;
         }
@@ -145,7 +139,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     }
 
     /// Returns the same layers in `f64`, or [`Error::NonFinite`] if a number is not finite.
-    pub fn to_f64(&self) -> Result<Transformer<Layer<f64, K>, C>, Error>
+    pub fn to_f64(&self) -> Result<Transformer<Layer<f64, K>, C>>
     where
         S: Real,
     {
@@ -162,7 +156,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     pub fn value_function<const D: usize>(
         &self,
         statistic: &Statistic<S, K>,
-    ) -> Result<ValueFunction<S, D>, Error> {
+    ) -> Result<ValueFunction<S, D>> {
         self.judged_value_function::<D, false>(statistic)
     }
 
@@ -171,7 +165,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     pub(crate) fn judged_value_function<const D: usize, const JUDGED: bool>(
         &self,
         statistic: &Statistic<S, K>,
-    ) -> Result<ValueFunction<S, D>, Error> {
+    ) -> Result<ValueFunction<S, D>> {
         crate::transition::check_token_size::<D, K>();
         let (Statistic { g, inverse_len }, Layer { p, q }) = (statistic, &self.layers[0]);
         let step = *inverse_len * p.data.0[K - 1][K - 1];
@@ -206,7 +200,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
     pub fn value_function<const D: usize>(
         &self,
         heads: &[Statistic<S, K>; 2],
-    ) -> Result<ValueFunction<S, D>, Error> {
+    ) -> Result<ValueFunction<S, D>> {
         if self.form == LayerForm::Td {
             let [Statistic { g: g1, inverse_len }, Statistic { g: g2, .. }] = heads;
             let x = self.layers[0].q1.data.0[0][0];

@@ -12,7 +12,7 @@
 //! vector that batch TD iterates.
 
 use crate::entrywise::Entrywise;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::linalg::{dot_arrays, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::value_function::ValueFunction;
@@ -27,7 +27,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     x: S,
     step: S,
     depth: usize,
-) -> Result<ValueFunction<S, D>, Error> {
+) -> Result<ValueFunction<S, D>> {
     let (mut n, mut y, mut u) = ([[S::ZERO; D]; D], [S::ZERO; D], [S::ZERO; D]);
     let scale = step * x;
     for j in 0..D {
@@ -65,7 +65,7 @@ pub(super) fn iterate_preconditioned<S: Scalar, const D: usize, const K: usize>(
     q: &SMatrix<S, K, K>,
     step: S,
     depth: usize,
-) -> Result<ValueFunction<S, D>, Error> {
+) -> Result<ValueFunction<S, D>> {
     let (mut u, mut row) = ([S::ZERO; D], zeros::<S, K, 1>());
     for (row, column) in row.iter_mut().zip(&g.data.0) {
         *row = column[K - 1];

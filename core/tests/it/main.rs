@@ -8,7 +8,6 @@ mod metrics;
 mod model;
 mod networks;
 mod predictor;
-mod prompt;
 mod rng;
 mod scalar;
 mod signal;

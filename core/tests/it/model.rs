@@ -14,6 +14,10 @@ use ictd_core::{Error, StoredError, constructions};
 type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
 
+const fn of(alpha: f32, depth: u16, gamma: f32) -> ConstructionSettings {
+    ConstructionSettings { alpha, depth, gamma }
+}
+
 fn random<L: LayerParameters<Scalar: Real>>(rng: &mut Rng) -> L {
     let mut layer = L::ZERO;
     for x in layer.matrices_mut().flatten() {
@@ -91,14 +95,7 @@ fn the_bytes_are_the_documented_ones() {
         with_number(at, x)(&mut want);
     }
     want.extend(crc32(&want).to_le_bytes());
-    assert_eq!(
-        stored(
-            &OneHead::<1>::td0(ConstructionSettings { alpha: 0.5, depth: 258, gamma: 0.25 })
-                .unwrap(),
-            |_| {}
-        ),
-        want
-    );
+    assert_eq!(stored(&OneHead::<1>::td0(of(0.5, 258, 0.25)).unwrap(), |_| {}), want);
 
     let mut want = vec![b'I', b'C', b'T', b'D', 1, 4, 3, 1, 1, 0, 2, 1];
     want.resize(404, 0);
@@ -239,11 +236,7 @@ fn a_stored_model_names_its_mask() {
 
 #[test]
 fn a_model_with_a_trace_is_read_as_one_alone() {
-    let model = OneHead::<2, TdLambda>::td_lambda(
-        ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 },
-        0.75,
-    )
-    .unwrap();
+    let model = OneHead::<2, TdLambda>::td_lambda(of(0.5, 3, 0.9), 0.75).unwrap();
     let bytes = stored(&model, |_| {});
     assert_eq!(OneHead::<2, TdLambda>::from_bytes(&bytes).as_ref(), Ok(&model));
     let refused = OneHead::<2>::from_bytes(&bytes).unwrap_err();
@@ -260,14 +253,12 @@ fn a_model_with_a_trace_is_read_as_one_alone() {
 
 #[test]
 fn another_discount_needs_a_model_that_runs_td_for_every_one() {
-    let model =
-        OneHead::<2>::td0(ConstructionSettings { alpha: 0.25, depth: 4, gamma: 0.9 }).unwrap();
+    let model = OneHead::<2>::td0(of(0.25, 4, 0.9)).unwrap();
     let mut context = Context::<2, Td0, Growing, f32, 2>::new();
     context.observe(&[1.0, 0.5], [1.0, -2.0], &[0.0, 1.0]).unwrap();
     context.observe(&[0.0, 1.0], [0.5, 0.25], &[1.0, 0.5]).unwrap();
     for (cumulant, gamma) in [0, 1].into_iter().flat_map(|m| [0.0, 0.5, 0.9].map(|g| (m, g))) {
-        let alone =
-            OneHead::<2>::td0(ConstructionSettings { alpha: 0.25, depth: 4, gamma }).unwrap();
+        let alone = OneHead::<2>::td0(of(0.25, 4, gamma)).unwrap();
         let [got, want] =
             [&model, &alone].map(|m| m.value_function_for(&context, Gvf { cumulant, gamma }));
         assert_eq!(got, want);
@@ -297,35 +288,26 @@ fn layers_that_diverge_are_refused() {
             let (phi, phi_next) = (phi(), phi());
             context.observe(&phi, rng.uniform_in(-1.0, 1.0), &phi_next).unwrap();
         }
-        OneHead::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
-            .unwrap()
-            .value_function(&context)
+        OneHead::<2>::td0(of(0.2, 15, 0.9)).unwrap().value_function(&context)
     };
     assert!(observe(1.0).is_ok());
     assert_eq!(observe(7.0), Err(Error::Diverges));
-    let smaller =
-        OneHead::<2>::td0(ConstructionSettings { alpha: 0.2 / 49.0, depth: 15, gamma: 0.9 })
-            .unwrap();
+    let smaller = OneHead::<2>::td0(of(0.2 / 49.0, 15, 0.9)).unwrap();
     assert!(smaller.value_function(&context).is_ok());
 }
 
 #[test]
 fn constants_are_the_constructions() {
-    const TD: OneHead<4> =
-        match OneHead::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }) {
-            Ok(model) => model,
-            Err(_) => panic!("alpha, depth or gamma is out of range"),
-        };
+    const TD: OneHead<4> = match OneHead::<4>::td0(of(0.2, 15, 0.9)) {
+        Ok(model) => model,
+        Err(_) => panic!("alpha, depth or gamma is out of range"),
+    };
     fn same<L: LayerParameters>(transformer: &Transformer<L, 1>, layer: L, depth: usize) {
         assert_eq!(transformer, &Transformer::autoregressive(layer, depth).unwrap());
     }
     let c = constructions::scaled_identity::<f32, 4>(0.2);
     same::<Layer<f32, 9>>(TD.transformer(), constructions::td0(&c), 15);
-    let trace = OneHead::<4, TdLambda>::td_lambda(
-        ConstructionSettings { alpha: 0.2, depth: 2, gamma: 0.9 },
-        0.5,
-    )
-    .unwrap();
+    let trace = OneHead::<4, TdLambda>::td_lambda(of(0.2, 2, 0.9), 0.5).unwrap();
     same(trace.transformer(), constructions::td_lambda(&c), 2);
     assert_eq!(*trace.attention(), TdLambda::new(0.5).unwrap());
     for (alpha, depth, gamma) in [
@@ -336,13 +318,7 @@ fn constants_are_the_constructions() {
         (0.2, 0, 0.9),
         (0.2, 1, 1.0),
     ] {
-        assert!(OneHead::<4>::td0(ConstructionSettings { alpha, depth, gamma }).is_err());
+        assert!(OneHead::<4>::td0(of(alpha, depth, gamma)).is_err());
     }
-    assert!(
-        OneHead::<4, TdLambda>::td_lambda(
-            ConstructionSettings { alpha: 0.2, depth: 1, gamma: 0.9 },
-            1.5
-        )
-        .is_err()
-    );
+    assert!(OneHead::<4, TdLambda>::td_lambda(of(0.2, 1, 0.9), 1.5).is_err());
 }

@@ -166,7 +166,7 @@ fn learners_follow_their_equations_from_any_restored_state() {
                 *x = if (from..to).contains(&k) { by } else { *x };
                 k += 1;
             });
-            lstd.algorithm().value_function(&lstd)
+            lstd.value_function()
         };
         if t % 10 == 5 {
             change(9, 18, 0.0).unwrap();
@@ -193,9 +193,9 @@ fn learners_follow_their_equations_from_any_restored_state() {
         let close = |found: SVector<f64, 3>, want: SVector<f64, 3>| {
             assert!((found - want).amax() < 1e-9, "{t}: {found} {want}")
         };
-        close(plain.algorithm().value_function(&plain).unwrap().weights, w);
-        close(dutch.algorithm().value_function(&dutch).unwrap().weights, v);
-        close(lstd.algorithm().value_function(&lstd).unwrap().weights, solved);
+        close(plain.value_function().unwrap().weights, w);
+        close(dutch.value_function().unwrap().weights, v);
+        close(lstd.value_function().unwrap().weights, solved);
         if t % 7 == 6 {
             (e, z, old) = (SVector::zeros(), SVector::zeros(), 0.0);
             plain.end_episode();

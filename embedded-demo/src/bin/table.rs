@@ -218,7 +218,6 @@ mod table {
     fn learned<const D: usize, A: OnlineAlgorithm<f32>>(
         counter: &mut Counter,
         algorithm: A,
-        mut read: impl FnMut(&Learner<D, A>) -> Result<ValueFunction<f32, D>, Error>,
     ) -> Result<[Cost; 2], Error> {
         let mut rng = Rng::new(1);
         let mut learner = Learner::<D, A>::new(algorithm);
@@ -235,7 +234,7 @@ mod table {
             result?;
             observed = cost;
         }
-        let (weights, read) = cost(counter, || black_box(read(black_box(&learner))));
+        let (weights, read) = cost(counter, || black_box(black_box(&learner).value_function()));
         weights?;
         Ok([observed, read])
     }
@@ -257,11 +256,11 @@ mod table {
             );
         };
         let td = OnlineTd::new(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
-        let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
+        let costs = learned::<D, _>(counter, td)?;
         show("online TD", size_of::<Learner<D, OnlineTd>>(), costs);
         let td =
             OnlineTd::true_online(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
-        let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
+        let costs = learned::<D, _>(counter, td)?;
         show("true online TD", size_of::<Learner<D, OnlineTd>>(), costs);
         let lstd = RecursiveLstd::new(RecursiveLstdSettings {
             gamma: GAMMA,
@@ -269,7 +268,7 @@ mod table {
             retention: 0.99,
             ridge: 0.1,
         })?;
-        let costs = learned::<D, _>(counter, lstd, |learner| lstd.value_function(learner))?;
+        let costs = learned::<D, _>(counter, lstd)?;
         show("recursive LSTD", size_of::<Learner<D, RecursiveLstd>>(), costs);
         let td = BatchTd::new(BatchTdSettings {
             gamma: GAMMA,
@@ -290,26 +289,24 @@ mod table {
         Ok(())
     }
 
-    fn all() -> Option<Result<(), Error>> {
-        let mut counter = Counter::new()?;
-        let counter = &mut counter;
-        Some(
-            rows::<4, 9>(counter)
-                .and_then(|()| rows::<6, 13>(counter))
-                .and_then(|()| rows::<8, 17>(counter))
-                .and_then(|()| rows::<16, 33>(counter))
-                .and_then(|()| universal::<4, 9>(counter))
-                .and_then(|()| universal::<8, 17>(counter))
-                .and_then(|()| universal::<16, 33>(counter))
-                .and_then(|()| classical::<4>(counter))
-                .and_then(|()| classical::<8>(counter))
-                .and_then(|()| classical::<16>(counter)),
-        )
+    fn all(counter: &mut Counter) -> Result<(), Error> {
+        rows::<4, 9>(counter)?;
+        rows::<6, 13>(counter)?;
+        rows::<8, 17>(counter)?;
+        rows::<16, 33>(counter)?;
+        universal::<4, 9>(counter)?;
+        universal::<8, 17>(counter)?;
+        universal::<16, 33>(counter)?;
+        classical::<4>(counter)?;
+        classical::<8>(counter)?;
+        classical::<16>(counter)
     }
 
     #[cortex_m_rt::entry]
     fn main() -> ! {
-        let Some(Ok(())) = all() else { chip::exit(2) };
+        if !Counter::new().is_some_and(|mut counter| all(&mut counter).is_ok()) {
+            chip::exit(2);
+        }
         chip::finish(true, true)
     }
 }

@@ -6,12 +6,12 @@ use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
-use ictd_core::Error;
 use ictd_core::metrics::{EvaluationStates, ValueSample};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
 use ictd_core::transition::Transition;
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// A context in a fresh task, with the task's true values.
@@ -49,7 +49,7 @@ pub struct Verdict {
 
 /// Draws contexts in fresh tasks that no training uses; equal recipes and seeds give equal contexts. Returns
 /// [`Error::OutOfRange`] for tasks whose true values are unknown, and other errors of the core.
-pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>, Error> {
+pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>> {
     let tasks = RecipeTasks(recipe.clone());
     let rng = &mut Rng::stream(seed, RngStream::Evaluation);
     (0..count as u64)
@@ -71,7 +71,7 @@ fn context<const M: usize>(
     recipe: &Recipe,
     task: &Mrp<f32, OWN, M>,
     rng: &mut Rng,
-) -> Result<JudgedContext, Error> {
+) -> Result<JudgedContext> {
     let (m, d) = (task.states(), recipe.dim);
     let mut state = task.initial_state(rng);
     let wide =
@@ -102,7 +102,7 @@ pub fn judge(
     len: usize,
     answers: &Answers,
     gradients: Option<&Answers>,
-) -> Result<Verdict, Error> {
+) -> Result<Verdict> {
     if !(1..=LAYERS).contains(&recipe.layers) {
         return Err(Error::OutOfRange { parameter: "layers", expected: "1 to 4" });
     }
@@ -114,12 +114,7 @@ pub fn judge(
 
 impl JudgedContext {
     /// Returns an estimator's stream that has observed the first `len` transitions.
-    fn read_by(
-        &self,
-        estimator: &Estimator,
-        d: usize,
-        len: usize,
-    ) -> Result<Box<dyn Stream>, Error> {
+    fn read_by(&self, estimator: &Estimator, d: usize, len: usize) -> Result<Box<dyn Stream>> {
         let mut stream = estimator.stream(d, None)?;
         for (k, reward) in self.rewards.iter().take(len).enumerate() {
             let [phi, next] = [k, k + 1].map(|k| &self.features[k * d..][..d]);
@@ -134,7 +129,7 @@ pub fn judge_estimator(
     recipe: &Recipe,
     contexts: &[JudgedContext],
     estimator: &Estimator,
-) -> Result<Verdict, Error> {
+) -> Result<Verdict> {
     let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
     for context in contexts {
         let (stream, mut values) = (context.read_by(estimator, recipe.dim, len)?, Vec::new());
@@ -151,7 +146,7 @@ fn judge_with<const D: usize>(
     len: usize,
     answers: &Answers,
     gradients: Option<&Answers>,
-) -> Result<Verdict, Error> {
+) -> Result<Verdict> {
     let Recipe { dim: d, gamma, layers, .. } = *recipe;
     let transitions = |c: &JudgedContext| -> Vec<Transition<f64, D>> {
         let phi = |k: usize| padded(&c.features[k * d..][..d]);
@@ -176,15 +171,14 @@ fn judge_with<const D: usize>(
     let (asked, truth) =
         (targets(&mut answers.iter()), targets(&mut contexts.iter().map(|c| &c.values)));
     let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
-    let mut shares = Vec::new();
-    let steps = |algorithm| -> Result<Vec<_>, Error> {
+    let iterations = |algorithm| -> Result<Vec<_>, _> {
         read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma)).collect()
     };
+    let (mut shares, td0) = (Vec::new(), iterations(ALGORITHMS[0].1)?);
     for (name, algorithm) in ALGORITHMS {
-        let explained = explained(&steps(algorithm)?, &asked, layers, contexts.len().div_ceil(2));
-        shares.push((name, mean(explained)));
+        let in_half = contexts.len().div_ceil(2);
+        shares.push((name, mean(explained(&iterations(algorithm)?, &asked, layers, in_half))));
     }
-    let td0 = steps(ALGORITHMS[0].1)?;
     let (as_asked, as_true) = (fitted(&td0, &asked, layers), fitted(&td0, &truth, layers));
     let half = contexts.len() / 2;
     let lstd = Estimator { method: Method::Lstd { lambda: 0.0, ridge: 0.3 }, gamma, layers: 0 };

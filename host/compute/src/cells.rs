@@ -24,8 +24,6 @@ const FEW: usize = 24;
 const FAR: f64 = 3.0;
 
 /// Returns the finite number in a cell.
-///
-/// # Errors
 /// Returns the cell as messages show it, with the likely cause.
 pub fn number(cell: &[u8]) -> Result<f64, String> {
     plain(cell).ok_or_else(|| {

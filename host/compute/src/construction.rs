@@ -1,7 +1,7 @@
 //! The paper's constructions, by name.
 
 use crate::words;
-use ictd_core::Error;
+use ictd_core::Result;
 use ictd_core::td::updates;
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
@@ -37,7 +37,7 @@ impl Construction {
         transitions: &[Transition<f64, D>],
         gamma: f64,
         lambda: f64,
-    ) -> Result<SVector<f64, D>, Error> {
+    ) -> Result<SVector<f64, D>> {
         match self {
             Construction::Td0 => updates::td0(w, c, transitions, gamma),
             Construction::ResidualGradient => updates::residual_gradient(w, c, transitions, gamma),

@@ -13,9 +13,9 @@ pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
 
 use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;
-use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::mask::Mask as _;
+use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::panic::resume_unwind;
 
@@ -66,17 +66,13 @@ pub struct Estimator {
 /// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
     /// Observes a transition; without `phi_next` it ends the episode.
-    ///
-    /// # Errors
     /// Returns the core's error for a number that is too large or not finite.
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
+    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<()> {
         self.observe_weighted(phi, reward, phi_next, 1.0)
     }
 
     /// Observes a transition of a behaviour policy, with the importance ratio rho = pi(A|S) / b(A|S)
     /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
-    ///
-    /// # Errors
     /// Returns the core's error for a number that is too large or not finite; [`Error::OutOfRange`] for a `rho` that is
     /// negative or not finite, and for any but 1 if the method takes no weights ([`Estimator::takes_weights`]).
     fn observe_weighted(
@@ -85,7 +81,7 @@ pub trait Stream: Send + Sync {
         reward: f64,
         phi_next: Option<&[f64]>,
         rho: f64,
-    ) -> Result<(), Error>;
+    ) -> Result<()>;
 
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
@@ -102,25 +98,19 @@ pub trait Stream: Send + Sync {
     fn clear(&mut self);
 
     /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
-    ///
-    /// # Errors
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
-    fn weights(&self) -> Result<Option<Vec<f64>>, Error>;
+    fn weights(&self) -> Result<Option<Vec<f64>>>;
 
     /// Appends the values of states, given row by row.
-    ///
-    /// # Errors
     /// Returns the core's error in the cases that [`Stream::weights`] lists.
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error>;
+    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;
 
     /// Restores a saved state.
-    ///
-    /// # Errors
     /// Returns the core's error for bytes that are not such a state.
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+    fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Returns an independent copy.
     fn copy(&self) -> Box<dyn Stream>;
@@ -140,28 +130,22 @@ pub(crate) use with_room;
 
 impl Method {
     /// Returns the method as bytes.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for a model that cannot be stored.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+    /// Returns [`Error::Mismatch`] for a model that cannot be stored.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
     }
 
     /// Reads a method from the bytes of [`Method::to_bytes`].
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    /// Returns [`Error::Mismatch`] for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes).map_err(|_| Error::Mismatch { parameter: "method" })
     }
 }
 
 impl Estimator {
     /// Returns this estimator with another discount.
-    ///
-    /// # Errors
     /// Returns the core's error for a discount that the universal model does not accept.
-    pub fn with_gamma(&self, gamma: f64) -> Result<Self, Error> {
+    pub fn with_gamma(&self, gamma: f64) -> Result<Self> {
         let mut other = Estimator { gamma, ..self.clone() };
         if let Method::Universal(model) = &mut other.method {
             **model = model.with_gamma(gamma)?;
@@ -196,11 +180,9 @@ impl Estimator {
 
     /// Returns an empty stream for d features. It remembers everything or, if the method reads a context, multiplies the weight
     /// of the past by `retention` at each transition.
-    ///
-    /// # Errors
     /// Returns the core's error, which names the parameter, for a setting that the method does not accept and for d >
     /// [`MAX_FEATURES`].
-    pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+    pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         if d <= 32 {
             return self.stream_here(d, retention);
         }
@@ -214,7 +196,7 @@ impl Estimator {
         })
     }
 
-    fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+    fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         use reader::on_context;
         use without_context::on_transitions;
         const D: usize = MAX_FEATURES;

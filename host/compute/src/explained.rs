@@ -6,7 +6,7 @@
 //! that tasks can share is a multiple of I.)
 
 use crate::construction::Construction;
-use ictd_core::Error;
+use ictd_core::Result;
 use ictd_core::linalg::{add_outer, dot, identity, linear_system, mul_vector, zeros};
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
@@ -29,7 +29,7 @@ impl<const D: usize> AlgorithmStep<D> {
         (algorithm, lambda): (Construction, f64),
         context: &[Transition<f64, D>],
         gamma: f64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let c = identity::<f64, D>();
         let step = |w: &SVector<f64, D>| {
             algorithm.update(w, &c, context, gamma, lambda).map(|next| next - w)

@@ -4,7 +4,6 @@ use crate::capacity::{LAYERS, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
-use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
@@ -18,12 +17,13 @@ use ictd_core::training::{
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// A group of seeds of any network and number of lanes.
 pub trait SeedGroup {
     /// Draws the next task of each seed and trains on it.
-    fn train_task(&mut self) -> Result<(), Error>;
+    fn train_task(&mut self) -> Result<()>;
 
     /// Returns the number of tasks trained on.
     fn tasks_done(&self) -> u64;
@@ -37,7 +37,7 @@ pub trait SeedGroup {
 
     /// Restores saved states, one per seed, in order. Returns an error unless they belong to this network and to one number of
     /// tasks.
-    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error>;
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
 /// Returns the digest of parameters' bits.
@@ -79,10 +79,7 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
 
     /// Compares a lane's value function in a context with batch TD's; NaN for an RNN. Returns an error if the parameters
     /// diverged, or if the metric is not defined for the task.
-    fn comparison<const M: usize>(
-        &self,
-        _at: &Place<D, M>,
-    ) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(&self, _at: &Place<D, M>) -> Result<BatchTdComparison<f32>> {
         Ok(NOT_COMPARED)
     }
 }
@@ -96,7 +93,7 @@ where
     N: Measured<S, D, K> + 'static,
 {
     /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
-    pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn SeedGroup>, Error> {
+    pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
         let settings = recipe.trainer_settings();
         let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
         let trainer =
@@ -105,7 +102,7 @@ where
     }
 
     /// Returns the value function's distance from batch TD's, and its mean squared value error.
-    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64), Error> {
+    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64)> {
         match self.trainer.task(lane) {
             Some(AnyTask::Finite(task)) => self.evaluate_on(lane, alpha, task),
             Some(AnyTask::Own(task)) => self.evaluate_on(lane, alpha, task),
@@ -118,7 +115,7 @@ where
         lane: usize,
         alpha: f32,
         task: &Mrp<f32, D, M>,
-    ) -> Result<(BatchTdComparison<f32>, f64), Error> {
+    ) -> Result<(BatchTdComparison<f32>, f64)> {
         let (network, settings) = (self.trainer.network(), self.trainer.settings());
         let trajectory = self.trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
@@ -135,7 +132,7 @@ where
     S: Scalar<Element = f32> + 'static,
     N: Measured<S, D, K> + 'static,
 {
-    fn train_task(&mut self) -> Result<(), Error> {
+    fn train_task(&mut self) -> Result<()> {
         self.trainer.train_task()
     }
 
@@ -169,10 +166,8 @@ where
         record
     }
 
-    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error> {
-        let Some(last) = records.last() else {
-            return Err(Error::Empty { parameter: "checkpoint" });
-        };
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<()> {
+        let last = records.last().ok_or(Error::Empty { parameter: "checkpoint" })?;
         self.trainer.restore(|lane| records.get(lane).unwrap_or(last))
     }
 }
@@ -189,7 +184,7 @@ fn msve<S: Scalar<Element = f32>, const D: usize, const M: usize>(
     network: &mut impl Network<S>,
     Place { context, states, .. }: &Place<D, M>,
     task: &Mrp<f32, D, M>,
-) -> Result<f64, Error> {
+) -> Result<f64> {
     let v = task.true_value(context.gamma())?;
     let dim = context.dim();
     let features: Vec<f32> =
@@ -211,7 +206,7 @@ pub fn values<S: Scalar<Element = f32>>(
     rewards: &[f32],
     gamma: f32,
     queries: &[f32],
-) -> Result<Vec<f32>, Error> {
+) -> Result<Vec<f32>> {
     let (context_len, splat) = (rewards.len(), |x: &f32| S::splat(*x));
     // The query follows the context; a window needs one more state, which is not read.
     let rewards: Vec<S> = rewards.iter().chain(&[0.0, 0.0]).map(splat).collect();
@@ -247,10 +242,7 @@ where
         (0..self.shape().stored).map(of_layer).collect()
     }
 
-    fn comparison<const M: usize>(
-        &self,
-        at: &Place<D, M>,
-    ) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(&self, at: &Place<D, M>) -> Result<BatchTdComparison<f32>> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer::<K, LAYERS>(*lane)?;
         let mask = TdLambda::new(f64::from(self.shape().trace_decay))?;
@@ -275,10 +267,7 @@ where
         all.chunks_exact(2).map(|m| matrices_of_columns(K, &m[0], &m[1])).collect()
     }
 
-    fn comparison<const M: usize>(
-        &self,
-        at: &Place<D, M>,
-    ) -> Result<BatchTdComparison<f32>, Error> {
+    fn comparison<const M: usize>(&self, at: &Place<D, M>) -> Result<BatchTdComparison<f32>> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer(*lane)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;

@@ -1,8 +1,9 @@
 //! Theorem 2: updates from theta_* that are averaged over all signed permutations of the features stay in its invariant set;
 //! updates of samples, or averaged over fewer permutations, leave it.
 
-use crate::judge::{Judged, Measurement, number};
+use crate::judge::{Measurement, number};
 use crate::log::{Matrices, SeedRun};
+use ictd_core::Result;
 use ictd_core::invariant_set::{
     Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
 };
@@ -20,7 +21,7 @@ const ALPHA: f64 = 0.1;
 /// Updates one layer with d = 3 on contexts of 10 transitions; returns after each update the largest absolute entry off
 /// Theta_*'s form: `averaged` updates from theta_*, those of a `single` trajectory, those averaged over the permutations of
 /// features but not over their signs (`permuted`), and averaged updates from `elsewhere`.
-pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
+pub fn theorem_2(seed: u64, steps: usize) -> Result<Vec<Measurement>> {
     const D: usize = 3;
     const K: usize = 7;
     const LENGTH: usize = 13;
@@ -50,7 +51,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Measurement>> {
     let star = theta_star::<f64, D, K>(draw(1.0), draw(1.0), draw(1.0));
     let mut noise = || SMatrix::<f64, K, K>::from_fn(|_, _| draw(0.1));
     let elsewhere = Layer { p: star.p + noise(), q: star.q + noise() };
-    let one_layer = |layer: &Layer<f64, K>| -> Judged<OneLayer> {
+    let one_layer = |layer: &Layer<f64, K>| -> Result<OneLayer> {
         let mut theta = OneLayer::zeros(LinearShape::new(D, 1, 1), |len| vec![0.0; len])?;
         let numbers = theta.parameters_mut().numbers_mut();
         numbers.zip(layer.matrices().flatten()).for_each(|(to, from)| *to = *from);

@@ -5,8 +5,9 @@
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
 use crate::log::{LogPoint, Matrices, SeedRun};
-use crate::recipe::{AttentionKind, LayerSharing, LossKind, NetworkKind, Recipe};
+use crate::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
 use crate::tasks::RecipeTasks;
+use ictd_core::Result;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::invariant_set::commuting_part;
 use ictd_core::layer::{Layer, LayerParameters as _};
@@ -38,9 +39,6 @@ const OF_LOG: usize = 20;
 /// The number of contexts that measure linearity, and of random queries in each.
 const LINEAR: usize = 5;
 const RANDOM_QUERIES: usize = 48;
-
-/// A result of the core.
-pub type Judged<T> = Result<T, ictd_core::Error>;
 
 /// A measurement of a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +114,7 @@ impl EvaluationPlan {
 }
 
 /// Returns the measurements of a trained seed.
-pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Judged<Vec<Measurement>> + Send + Sync>;
+pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Result<Vec<Measurement>> + Send + Sync>;
 
 /// Draws the contexts for the seeds of a recipe, and returns their evaluator; `None` if there is nothing to measure, or if the
 /// network is not a transformer of up to 4 layers on 4 or 8 features.
@@ -124,7 +122,7 @@ pub fn judge(
     recipe: &Recipe,
     evaluation: EvaluationPlan,
     seed: u64,
-) -> Judged<Option<SeedEvaluator>> {
+) -> Result<Option<SeedEvaluator>> {
     Ok(Some(match (recipe.network, recipe.layers, recipe.dim) {
         _ if evaluation == EvaluationPlan::NOTHING => return Ok(None),
         (NetworkKind::Transformer, 1..=LAYERS, 4) => {
@@ -160,7 +158,7 @@ struct Evaluation<const D: usize, const K: usize> {
 }
 
 impl<const D: usize, const K: usize> Evaluation<D, K> {
-    fn new(recipe: &Recipe, evaluation: EvaluationPlan, seed: u64) -> Judged<Self> {
+    fn new(recipe: &Recipe, evaluation: EvaluationPlan, seed: u64) -> Result<Self> {
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let candidates = &ALGORITHMS[..evaluation.candidates.min(ALGORITHMS.len())];
         let mut iterations: Vec<Vec<_>> = candidates.iter().map(|_| Vec::new()).collect();
@@ -187,7 +185,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             let layers = at_end(run);
             // A seed that has diverged has no function.
             let end = match run.diverged() {
-                None => Some(self.functions(&layers, &self.contexts)?),
+                None => Some(self.functions(&layers)?),
                 Some(_) => None,
             };
             let mut numbers = self.explained(end.as_deref());
@@ -207,7 +205,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     }
 
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
-    fn context(recipe: &Recipe, rng: &mut Rng) -> Judged<Context<D, K>> {
+    fn context(recipe: &Recipe, rng: &mut Rng) -> Result<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
         let queries = match recipe.attention {
             AttentionKind::Softmax => SOFTMAX_QUERIES,
@@ -229,7 +227,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(Context { transitions, statistic, queries })
     }
 
-    fn transformer(&self, layers: &[Layer<f64, K>]) -> Judged<TrainedTransformer<K>> {
+    fn transformer(&self, layers: &[Layer<f64, K>]) -> Result<TrainedTransformer<K>> {
         match self.recipe.layer_sharing {
             LayerSharing::Autoregressive => {
                 let first = layers.first().copied().unwrap_or(Layer::ZERO);
@@ -244,7 +242,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         &self,
         transformer: &TrainedTransformer<K>,
         context: &Context<D, K>,
-    ) -> Judged<Function<D>> {
+    ) -> Result<Function<D>> {
         if self.recipe.attention == AttentionKind::Softmax {
             let values = self.literal(transformer, context, &context.queries)?;
             return Ok(Function { values, weights: None });
@@ -260,7 +258,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         transformer: &TrainedTransformer<K>,
         context: &Context<D, K>,
         queries: &[SVector<f64, D>],
-    ) -> Judged<Vec<f64>> {
+    ) -> Result<Vec<f64>> {
         let mut prompt = prompt::<D, K>(&self.recipe, &context.transitions)?;
         let mask = TdLambda::new(self.recipe.trace_decay)?;
         let value = |phi: &SVector<f64, D>| {
@@ -273,13 +271,9 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         queries.iter().map(value).collect()
     }
 
-    fn functions(
-        &self,
-        layers: &[Layer<f64, K>],
-        contexts: &[Context<D, K>],
-    ) -> Judged<Vec<Function<D>>> {
+    fn functions(&self, layers: &[Layer<f64, K>]) -> Result<Vec<Function<D>>> {
         let transformer = self.transformer(layers)?;
-        contexts.iter().map(|context| self.function(&transformer, context)).collect()
+        self.contexts.iter().map(|context| self.function(&transformer, context)).collect()
     }
 
     /// Returns VD and IWS of functions in some contexts, compared with batch TD's weights there.
@@ -300,7 +294,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     /// Returns the shares of |P|^2 and |Q|^2 in the form of the algorithm that mask and loss define; negative for the opposite
     /// sign. A single layer starts from w = 0, so only the part of Q that multiplies rewards is trained.
     fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
-        let residual = self.recipe.loss == LossKind::ResidualGradient;
+        let residual = self.recipe.loss == Loss::ResidualGradient;
         let of_q = match (residual, self.recipe.layers) {
             (false, 1) => Pattern::ONE_LAYER_TD,
             (false, _) => Pattern::TD,
@@ -311,7 +305,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         LayerBlocks::new(p, q).shares(&of_q)
     }
 
-    fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Judged<f64> {
+    fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Result<f64> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let mut largest = 0.0;
@@ -329,7 +323,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         &self,
         run: &SeedRun,
         end: Option<&[Function<D>]>,
-    ) -> Judged<Vec<Measurement>> {
+    ) -> Result<Vec<Measurement>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
         let mut numbers = vec![number("alpha_converged", alpha)];
@@ -356,7 +350,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                     let transformer = self.transformer(&layers(point))?;
                     let functions =
                         some.iter().map(|i| self.function(&transformer, &self.contexts[*i]));
-                    let functions = functions.collect::<Judged<Vec<_>>>()?;
+                    let functions = functions.collect::<Result<Vec<_>>>()?;
                     let places = some.iter().zip(&functions);
                     let [vd, iws] =
                         Self::distance(places.map(|(i, f)| (&self.contexts[*i], f, weights[*i])));
@@ -393,7 +387,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut numbers: Vec<_> =
             named.flat_map(|((name, _), share)| of_draws(&explained_by(name), share)).collect();
         let expected = match self.recipe.loss {
-            LossKind::ResidualGradient => (Construction::ResidualGradient, 0.0),
+            Loss::ResidualGradient => (Construction::ResidualGradient, 0.0),
             _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
         let own = ALGORITHMS.iter().position(|(_, candidate)| *candidate == expected);
@@ -416,7 +410,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         &self,
         layers: &[Layer<f64, K>],
         end: Option<&[Function<D>]>,
-    ) -> Judged<Vec<Measurement>> {
+    ) -> Result<Vec<Measurement>> {
         let forms = layers.iter().flat_map(|layer| self.form(layer));
         let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
@@ -428,7 +422,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
             };
             outside = [share(|layer| &layer.p), share(|layer| &layer.q)];
-            let kept = self.functions(&kept, &self.contexts)?;
+            let kept = self.functions(&kept)?;
             lost = Self::draws()
                 .map(|places| {
                     let values = |of: &'_ [Function<D>]| -> Vec<f64> {
@@ -452,7 +446,7 @@ type TrainedTransformer<const K: usize> = Transformer<Layer<f64, K>, LAYERS>;
 fn prompt<const D: usize, const K: usize>(
     recipe: &Recipe,
     context: &[Transition<f64, D>],
-) -> Judged<Prompt<f64, K, LENGTH>> {
+) -> Result<Prompt<f64, K, LENGTH>> {
     Prompt::discounted(context, recipe.gamma, &SVector::zeros())
 }
 
@@ -465,7 +459,7 @@ fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
 }
 
 /// Returns the share of sum v^2 that the best linear function leaves unexplained.
-pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Judged<f64> {
+pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Result<f64> {
     let w = best_weights(queries, values)?;
     let (mut left, mut all) = (0.0, 0.0);
     for (phi, v) in queries.iter().zip(values) {
@@ -479,7 +473,7 @@ pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64
 fn best_weights<const D: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],
-) -> Judged<SVector<f64, D>> {
+) -> Result<SVector<f64, D>> {
     const M: usize = RANDOM_QUERIES;
     let a = SMatrix::<f64, M, D>::from_fn(|i, j| queries.get(i).map_or(0.0, |phi| phi[j]));
     let b = SVector::<f64, M>::from_fn(|i, _| values.get(i).copied().unwrap_or(0.0));

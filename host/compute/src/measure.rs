@@ -4,7 +4,7 @@ use crate::estimator::with_room;
 use crate::log::Matrices;
 use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
 use crate::recipe::AttentionKind;
-use ictd_core::Error;
+use ictd_core::Result;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::prompt::Prompt;
@@ -50,17 +50,15 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 }
 
 /// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
-///
-/// # Errors
 /// Returns the core's error for tasks that cannot be drawn, and for iterates that overflow.
-pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>, Error> {
+pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>> {
     with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
 }
 
 fn compare<const D: usize, const K: usize>(
     settings: &Settings,
     seed: u64,
-) -> Result<BatchTdComparison<f64>, Error> {
+) -> Result<BatchTdComparison<f64>> {
     let parameters = settings.parameters;
     let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(settings.depth)?;
     let mut rng = Rng::new(seed);

@@ -1,11 +1,12 @@
 //! P and Q as stored in files, and the core's models built from them, padded with zeros to the models' capacity.
 
 use crate::recipe::{AttentionKind, LayerSharing};
+use ictd_core::Result;
+use ictd_core::UniversalModel;
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask as _, TwoTraces};
 use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
-use ictd_core::{Error, UniversalModel};
 use nalgebra::SMatrix;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
@@ -78,7 +79,7 @@ impl Parameters {
     pub fn transformer<S: Scalar, const K: usize, const C: usize>(
         &self,
         depth: usize,
-    ) -> Result<Transformer<Layer<S, K>, C>, Error> {
+    ) -> Result<Transformer<Layer<S, K>, C>> {
         let layers: Vec<_> = self.layers.iter().filter_map(LayerParameters::to_layer).collect();
         match (self.layer_sharing, layers.first()) {
             (LayerSharing::Autoregressive, Some(&layer)) => {
@@ -90,7 +91,7 @@ impl Parameters {
 }
 
 /// Reads a stored universal model; `gamma` overrides the file's. Returns the core's error for bytes that are not such a model.
-pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal, Error> {
+pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal> {
     let stored = UniversalModel::<f32>::from_bytes(bytes)?;
     let [low, high] = stored.mask().trace_decays().map(f64::from);
     let numbers = stored.parameters().map(f64::from);
@@ -115,7 +116,7 @@ pub(crate) mod as_bytes {
 }
 
 /// Returns the stored bytes of a universal model, in `f32`. Returns the core's error for parameters outside the range of `f32`.
-pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>, Error> {
+pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>> {
     let [low, high] = model.mask().trace_decays().map(|x| x as f32);
     let numbers = model.parameters().map(|x| x as f32);
     let model = UniversalModel::new(model.gamma() as f32, TwoTraces::new(low, high)?, numbers)?;

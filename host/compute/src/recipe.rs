@@ -7,10 +7,10 @@ use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
-pub use ictd_core::training::LayerInput as RnnInput;
-use ictd_core::training::{AdamSettings, Loss, Optimizer, TrainerSettings};
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
+pub use ictd_core::training::{LayerInput as RnnInput, Loss};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A setting that cannot be used.
@@ -24,7 +24,7 @@ pub struct InvalidSetting {
 }
 
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
-const HORIZON: u32 = 40;
+pub(crate) const HORIZON: u32 = 40;
 
 /// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
 /// the name and the range of each field; files hold a recipe by these names.
@@ -46,7 +46,7 @@ pub struct Recipe {
     pub batches: usize,
     pub batch_size: usize,
     pub optimizer: OptimizerKind,
-    pub loss: LossKind,
+    pub loss: Loss,
     pub learning_rate: f64,
     pub weight_decay: f64,
     pub gamma: f64,
@@ -75,7 +75,7 @@ impl Default for Recipe {
             batches: 5,
             batch_size: 64,
             optimizer: OptimizerKind::Adam,
-            loss: LossKind::TdError,
+            loss: Loss::TdError,
             learning_rate: 0.001,
             weight_decay: 0.000001,
             gamma: 0.9,
@@ -108,15 +108,6 @@ pub enum Fixed {
 pub enum OptimizerKind {
     Adam,
     Td,
-}
-
-/// The target that the values are trained towards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossKind {
-    TdError,
-    TrueValue,
-    MonteCarlo,
-    ResidualGradient,
 }
 
 /// The tasks of a recipe.
@@ -171,25 +162,11 @@ impl Serialize for Recipe {
 
 impl<'a> Deserialize<'a> for Recipe {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Settings;
-
-        impl<'a> Visitor<'a> for Settings {
-            type Value = Recipe;
-
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a table of settings")
-            }
-
-            fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Recipe, M::Error> {
-                let mut settings = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, SettingValue>()? {
-                    settings.push((name, value.to_string()));
-                }
-                let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-                Recipe::default().with_settings(settings).map_err(de::Error::custom)
-            }
-        }
-        deserializer.deserialize_map(Settings)
+        let settings = BTreeMap::<String, SettingValue>::deserialize(deserializer)?;
+        let settings: Vec<_> =
+            settings.into_iter().map(|(name, x)| (name, x.to_string())).collect();
+        let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        Recipe::default().with_settings(settings).map_err(D::Error::custom)
     }
 }
 
@@ -204,9 +181,7 @@ impl Recipe {
     }
 
     /// Sets the value, as typed, of a setting by its name.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
+    /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
         let Some(setting) = setting(name) else {
@@ -217,9 +192,7 @@ impl Recipe {
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for an unknown name, a setting that is given twice, or a value that the setting does not accept.
+    /// Returns [`InvalidSetting`] for an unknown name, a setting that is given twice, or a value that the setting does not accept.
     pub fn with_settings<'a>(
         mut self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -239,9 +212,7 @@ impl Recipe {
 
     /// Checks that every setting is in its range, that a compiled network has this shape, that the settings fit together,
     /// and that none would be ignored.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for the first setting that fails, with the expected value.
+    /// Returns [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         let mut parsed = self.clone();
         let text = |name: &str| {
@@ -318,7 +289,7 @@ impl Recipe {
                 return invalid(name, format!("{before}{value}: expected {range} here"));
             }
         }
-        if self.loss == LossKind::TrueValue && self.task.specs().iter().any(cart_pole) {
+        if self.loss == Loss::TrueValue && self.task.specs().iter().any(cart_pole) {
             return invalid("loss", "true-value: CartPole's true values are not known".into());
         }
         Ok(())
@@ -327,7 +298,7 @@ impl Recipe {
     /// Checks that a log has trajectories of the length that a batch needs, and that the loss needs no true values.
     fn check_log(&self, own: &OwnTasks) -> Result<(), InvalidSetting> {
         let OwnData::Log(log) = own.read()? else { return Ok(()) };
-        if matches!(self.loss, LossKind::TrueValue | LossKind::MonteCarlo) {
+        if matches!(self.loss, Loss::TrueValue | Loss::MonteCarlo { .. }) {
             let reason = "the values of logged transitions are not known; expected td-error or \
                           residual-gradient";
             return invalid("loss", format!("{}: {reason}", self.loss.word()));
@@ -347,9 +318,7 @@ impl Recipe {
     }
 
     /// Returns this recipe for tasks given as data, which decide the features and may decide the discount.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
+    /// Returns [`InvalidSetting`] if the tasks cannot be read, or if `dim` or `gamma` was set to another value than theirs.
     pub fn with_own_tasks(self, own: OwnTasks) -> Result<Self, InvalidSetting> {
         let (dim, gamma) = (own.read()?.dim(), own.read()?.gamma().unwrap_or(self.gamma));
         let given = Recipe::default();
@@ -371,12 +340,7 @@ impl Recipe {
             batches_per_task: self.batches,
             gamma: self.gamma,
             gamma_range: self.gamma_range.map(|span| span.0),
-            loss: match self.loss {
-                LossKind::TdError => Loss::TdError,
-                LossKind::TrueValue => Loss::TrueValue,
-                LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
-                LossKind::ResidualGradient => Loss::ResidualGradient,
-            },
+            loss: self.loss,
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { learning_rate: self.learning_rate },
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {

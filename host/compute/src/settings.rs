@@ -4,7 +4,9 @@
 use crate::capacity;
 use crate::options::{NumberRange, integer, real, span};
 use crate::own_tasks::OwnTasks;
-use crate::recipe::{Fixed, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture};
+use crate::recipe::{
+    Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture,
+};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
 use serde::{Deserialize, Serialize};
@@ -77,54 +79,35 @@ trait Field: Sized {
     fn value(&self) -> Option<SettingValue>;
 }
 
-/// Returns the error for a table row whose values do not fit its field; a test parses every row.
-fn misfit<T>() -> Result<T, String> {
-    Err("expected a setting whose values fit its field".into())
+/// Implements [`Field`] for a type of numbers: the values that it accepts with their parser, and how it is stored.
+macro_rules! numbers {
+    ($type:ty: $values:pat => $parse:expr, $stored:expr) => {
+        impl Field for $type {
+            fn parse(values: Values, text: &str) -> Result<Self, String> {
+                match values {
+                    $values => $parse(text),
+                    // A row of the table with values of another field; a test parses every row.
+                    _ => Err("expected a setting whose values fit its field".into()),
+                }
+            }
+
+            fn value(&self) -> Option<SettingValue> {
+                Some($stored(self))
+            }
+        }
+    };
 }
 
-impl Field for usize {
-    fn parse(values: Values, text: &str) -> Result<Self, String> {
-        let Integer(least, most) = values else { return misfit() };
-        integer(least..=most)(text)
-    }
-
-    fn value(&self) -> Option<SettingValue> {
-        Some(SettingValue::Integer(*self))
-    }
-}
-
-impl Field for f64 {
-    fn parse(values: Values, text: &str) -> Result<Self, String> {
-        let Real(range) = values else { return misfit() };
-        real(range)(text)
-    }
-
-    fn value(&self) -> Option<SettingValue> {
-        Some(SettingValue::Real(*self))
-    }
-}
-
-impl Field for NumberRange<usize> {
-    fn parse(values: Values, text: &str) -> Result<Self, String> {
-        let Integers(least, most) = values else { return misfit() };
-        span(integer(least..=most))(text)
-    }
-
-    fn value(&self) -> Option<SettingValue> {
-        Some(SettingValue::Text(self.to_string()))
-    }
-}
-
-impl Field for NumberRange<f64> {
-    fn parse(values: Values, text: &str) -> Result<Self, String> {
-        let Range(range) = values else { return misfit() };
-        span(real(range))(text)
-    }
-
-    fn value(&self) -> Option<SettingValue> {
-        Some(SettingValue::Text(self.to_string()))
-    }
-}
+numbers!(usize: Integer(low, high) => integer(low..=high), |n: &Self| SettingValue::Integer(*n));
+numbers!(f64: Real(range) => real(range), |x: &Self| SettingValue::Real(*x));
+numbers!(
+    NumberRange<usize>: Integers(low, high) => span(integer(low..=high)),
+    |range: &Self| SettingValue::Text(range.to_string())
+);
+numbers!(
+    NumberRange<f64>: Range(range) => span(real(range)),
+    |range: &Self| SettingValue::Text(range.to_string())
+);
 
 impl<T: Field> Field for Option<T> {
     fn parse(values: Values, text: &str) -> Result<Self, String> {
@@ -187,13 +170,13 @@ impl Word for TaskSpec {
 /// Implements [`Word`](crate::settings::Word) for an enum: each variant's word, then its aliases.
 #[macro_export]
 macro_rules! words {
-    ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
+    ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal $(| $alias:literal)*),* $(,)? }) => {
         impl $crate::settings::Word for $type {
             const WORDS: $crate::settings::WordList = &[$($word),*];
 
             fn from_word(word: &str) -> Option<Self> {
                 match word {
-                    $($word $(| $alias)* => Some(<$type>::$variant),)*
+                    $($word $(| $alias)* => Some($type::$variant $({ $($field)* })?),)*
                     _ => None,
                 }
             }
@@ -201,7 +184,7 @@ macro_rules! words {
             #[allow(unreachable_patterns, reason = "a type may have a variant without a word")]
             fn word(self) -> &'static str {
                 match self {
-                    $(<$type>::$variant => $word,)*
+                    $($type::$variant $({ $($field)* })? => $word,)*
                     _ => "",
                 }
             }
@@ -209,18 +192,14 @@ macro_rules! words {
     };
 }
 
-macro_rules! word_fields {
-    ($($type:ty)*) => {$(
-        impl Field for $type {
-            fn parse(_: Values, text: &str) -> Result<Self, String> {
-                <$type>::parse_word(text)
-            }
+impl<T: Word> Field for T {
+    fn parse(_: Values, text: &str) -> Result<Self, String> {
+        T::parse_word(text)
+    }
 
-            fn value(&self) -> Option<SettingValue> {
-                Some(SettingValue::Text(self.word().to_owned()))
-            }
-        }
-    )*};
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.word().to_owned()))
+    }
 }
 
 words!(NetworkKind { Transformer = "transformer", Rnn = "rnn" });
@@ -229,13 +208,12 @@ words!(LayerSharing { Autoregressive = "autoregressive" | "auto", Sequential = "
 words!(RnnInput { Current = "current", Delayed = "delayed" });
 words!(Fixed { Dynamics = "dynamics", Features = "features" });
 words!(OptimizerKind { Adam = "adam", Td = "td" });
-words!(LossKind {
+words!(Loss {
     TdError = "td-error" | "td",
     TrueValue = "true-value",
-    MonteCarlo = "monte-carlo",
+    MonteCarlo { horizon: HORIZON } = "monte-carlo",
     ResidualGradient = "residual-gradient",
 });
-word_fields!(NetworkKind AttentionKind LayerSharing RnnInput Fixed OptimizerKind LossKind);
 
 const POSITIVE: Reals = (Bound::Excluded(0.0), Bound::Included(1000.0));
 const NOT_NEGATIVE: Reals = (Bound::Included(0.0), Bound::Included(1000.0));
@@ -295,7 +273,7 @@ pub const SETTINGS: &[SettingSpec] = table! {
     batch_size "batch-size": Integer(1, capacity::WINDOWS), "Windows (TD errors) per batch";
     optimizer "optimizer": Values::Word(OptimizerKind::WORDS),
         "Adam on each batch, or Algorithm 1 exactly: plain TD after each window";
-    loss "loss": Values::Word(LossKind::WORDS),
+    loss "loss": Values::Word(Loss::WORDS),
         "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \
          or the squared TD error with its gradient also through the bootstrap target";
     learning_rate "learning-rate" | "lr": Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";

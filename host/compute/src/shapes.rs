@@ -5,11 +5,11 @@ use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTM
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
 use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
-use ictd_core::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{
     self, LayerInput, LinearNetwork, LinearShape, Network as _, Parameters as _, SoftmaxNetwork,
 };
+use ictd_core::{Error, Result};
 
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
@@ -21,7 +21,7 @@ pub fn rnn_values(
     rewards: &[f32],
     gamma: f32,
     queries: &[f32],
-) -> Result<Vec<f32>, Error> {
+) -> Result<Vec<f32>> {
     let mut network = Rnn::<Lanes8>::zeros(input);
     let numbers = network.parameters_mut().numbers_mut();
     numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
@@ -31,11 +31,7 @@ pub fn rnn_values(
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
 /// and other errors of the core.
-pub fn group(
-    level: SimdLevel,
-    recipe: &Recipe,
-    seeds: &[u64],
-) -> Result<Box<dyn SeedGroup>, Error> {
+pub fn group(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
     let expected = "a level that this machine has instructions for";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
     level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
@@ -49,7 +45,7 @@ struct GroupFactory<'a> {
 }
 
 impl WithScalar for GroupFactory<'_> {
-    type Output = Result<Box<dyn SeedGroup>, Error>;
+    type Output = Result<Box<dyn SeedGroup>>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
@@ -83,7 +79,7 @@ impl WithScalar for GroupFactory<'_> {
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     recipe: &Recipe,
     seeds: &[u64],
-) -> Result<Box<dyn SeedGroup>, Error> {
+) -> Result<Box<dyn SeedGroup>> {
     let stored = if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 };
     let shape = LinearShape::new(recipe.dim, stored, recipe.layers);
     let shape = LinearShape {

@@ -3,20 +3,20 @@
 use crate::construction::Construction;
 use crate::estimator::{Estimator, Method};
 use crate::parameters::universal_to_bytes;
-use ictd_core::Error;
 use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
 use ictd_core::constructions;
 use ictd_core::model::{
     AttentionKind, AttentionMechanism, ConstructionSettings, Header, Model, crc32,
 };
 use ictd_core::transformer::Transformer;
+use ictd_core::{Error, Result};
 
 /// The sizes in bytes of the header, and of the checksum at the end.
 const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
 /// Returns a transformer as a stored model, in `f32`. Returns the core's error, naming the parameter, if it cannot be stored.
-pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
+pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>> {
     let refuse = |parameter, expected| Err(Error::OutOfRange { parameter, expected });
     let (parameters, attention) = match &estimator.method {
         Method::Universal(model) => return universal_to_bytes(model),
@@ -65,7 +65,7 @@ pub fn constructed(
     d: usize,
     settings: ConstructionSettings,
     trace_decay: f32,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>> {
     let ConstructionSettings { alpha, depth, gamma } = settings;
     let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::scaled_identity::<f32, 1>(alpha));
     let of_one = match construction {
@@ -107,7 +107,7 @@ pub fn constructed(
 
 fn stored<const D: usize, const K: usize, A: AttentionMechanism<f32, K>>(
     model: &Model<f32, D, K, 1, A>,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>> {
     let mut bytes = vec![0; model.byte_len()];
     model.write(&mut bytes)?;
     Ok(bytes)

@@ -4,12 +4,12 @@ use crate::capacity::{OWN, STATES, TILES};
 use crate::logged::LoggedTask;
 use crate::own_tasks::OwnData;
 use crate::recipe::{Fixed, Recipe, TaskMixture};
-use ictd_core::Error;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
     CartPole, CartPoleDistribution, FiniteTaskDistribution, Mrp, Task, TaskDistribution, TaskKind,
 };
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// The distribution of a recipe's tasks.
@@ -40,7 +40,7 @@ impl RecipeTasks {
         number: u64,
         gamma: f32,
         rng: &mut Rng,
-    ) -> Result<AnyTask<D>, Error> {
+    ) -> Result<AnyTask<D>> {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
         let specs = match task {
             TaskMixture::Named(specs) => specs,
@@ -56,9 +56,8 @@ impl RecipeTasks {
                 }
             },
         };
-        let Some(spec) = specs.get((number % specs.len().max(1) as u64) as usize) else {
-            return Err(Error::Empty { parameter: "task" });
-        };
+        let spec = specs.get((number % specs.len().max(1) as u64) as usize);
+        let spec = spec.ok_or(Error::Empty { parameter: "task" })?;
         let kind = match spec.kind(actions) {
             TaskKind::Finite(kind) => kind,
             TaskKind::CartPole { tilings, tiles, authors_variant } => {
@@ -77,7 +76,7 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
         self.0.dim
     }
 
-    fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
+    fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>> {
         self.draw_number(0, gamma, rng)
     }
 
@@ -87,7 +86,7 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
         number: u64,
         gamma: f32,
         rng: &mut Rng,
-    ) -> Result<AnyTask<D>, Error> {
+    ) -> Result<AnyTask<D>> {
         let task = self.draw_number(number, gamma, rng)?;
         let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
         // Draw the seed's first task again.
@@ -100,72 +99,68 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
     }
 }
 
-impl<const D: usize> Task<f32, D> for AnyTask<D> {
-    type State = AnyState;
-
-    fn true_values(
-        &self,
-        gamma: f32,
-        states: &[AnyState],
-        values: &mut [f32],
-    ) -> Result<(), Error> {
-        match self {
-            AnyTask::Finite(task) => task.true_values(gamma, &indices(states), values),
-            AnyTask::Own(task) => task.true_values(gamma, &indices(states), values),
-            AnyTask::CartPole(task) => task.true_values(gamma, &[], values),
-            AnyTask::Logged(task) => Task::<f32, D>::true_values(task, gamma, &[], values),
+/// Evaluates an expression for a task whose states are indices, or another one for CartPole.
+macro_rules! of_task {
+    ($any:expr, $task:ident => $finite:expr, else $cart_pole:expr) => {
+        match $any {
+            AnyTask::Finite($task) => $finite,
+            AnyTask::Logged($task) => $finite,
+            AnyTask::Own(own) => {
+                let $task = &**own;
+                $finite
+            }
+            AnyTask::CartPole($task) => $cart_pole,
         }
-    }
+    };
+}
 
-    fn initial_state(&self, rng: &mut Rng) -> AnyState {
-        match self {
-            AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
-            AnyTask::Own(task) => AnyState::Finite(task.initial_state(rng)),
-            AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
-            AnyTask::Logged(task) => AnyState::Finite(Task::<f32, D>::initial_state(task, rng)),
-        }
-    }
-
+impl AnyState {
+    /// Returns the state's index; 0 for CartPole's, which no finite task has.
     #[inline(always)]
-    fn step(&self, state: AnyState, rng: &mut Rng) -> (f32, AnyState) {
-        match (self, state) {
-            (AnyTask::Finite(task), AnyState::Finite(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::Finite(next))
-            }
-            (AnyTask::Own(task), AnyState::Finite(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::Finite(next))
-            }
-            (AnyTask::CartPole(task), AnyState::CartPole(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::CartPole(next))
-            }
-            (AnyTask::Logged(task), AnyState::Finite(s)) => {
-                let (reward, next) = Task::<f32, D>::step(task, s, rng);
-                (reward, AnyState::Finite(next))
-            }
-            // A state of another kind of task: restart.
-            _ => (0.0, self.initial_state(rng)),
-        }
-    }
-
-    #[inline(always)]
-    fn features(&self, state: AnyState) -> SVector<f32, D> {
-        match (self, state) {
-            (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
-            (AnyTask::Own(task), AnyState::Finite(s)) => task.features(s),
-            (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
-            (AnyTask::Logged(task), AnyState::Finite(s)) => task.features(s),
-            _ => SVector::zeros(),
+    fn index(&self) -> usize {
+        match self {
+            AnyState::Finite(s) => *s,
+            AnyState::CartPole(_) => 0,
         }
     }
 }
 
-fn indices(states: &[AnyState]) -> Vec<usize> {
-    let index = |state: &AnyState| match state {
-        AnyState::Finite(s) => *s,
-        AnyState::CartPole(_) => 0,
-    };
-    states.iter().map(index).collect()
+impl<const D: usize> Task<f32, D> for AnyTask<D> {
+    type State = AnyState;
+
+    fn true_values(&self, gamma: f32, states: &[AnyState], values: &mut [f32]) -> Result<()> {
+        let indices: Vec<_> = states.iter().map(AnyState::index).collect();
+        of_task!(
+            self, task => Task::<f32, D>::true_values(task, gamma, &indices, values),
+            else task.true_values(gamma, &[], values)
+        )
+    }
+
+    fn initial_state(&self, rng: &mut Rng) -> AnyState {
+        of_task!(
+            self, task => AnyState::Finite(Task::<f32, D>::initial_state(task, rng)),
+            else AnyState::CartPole(task.initial_state(rng))
+        )
+    }
+
+    #[inline(always)]
+    fn step(&self, state: AnyState, rng: &mut Rng) -> (f32, AnyState) {
+        of_task!(self, task => {
+            let (reward, next) = Task::<f32, D>::step(task, state.index(), rng);
+            (reward, AnyState::Finite(next))
+        }, else {
+            // A state of another kind of task: restart.
+            let AnyState::CartPole(s) = state else { return (0.0, self.initial_state(rng)) };
+            let (reward, next) = task.step(s, rng);
+            (reward, AnyState::CartPole(next))
+        })
+    }
+
+    #[inline(always)]
+    fn features(&self, state: AnyState) -> SVector<f32, D> {
+        of_task!(self, task => Task::<f32, D>::features(task, state.index()), else {
+            let AnyState::CartPole(s) = state else { return SVector::zeros() };
+            task.features(s)
+        })
+    }
 }

@@ -6,12 +6,12 @@ use crate::estimator::Estimator;
 use crate::explained::AlgorithmStep;
 use crate::recipe::{RnnInput, TaskMixture};
 use crate::shapes::rnn_values;
-use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{
     FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _,
 };
 use ictd_core::transition::Transition;
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// The number of actions of an MDP, which the paper does not state.
@@ -59,7 +59,7 @@ impl ValuePredictor<'_> {
         sweep: &ContextSweep,
         trajectory: &[Transition<f64, D>],
         states: &[f64],
-    ) -> Result<Vec<f64>, Error> {
+    ) -> Result<Vec<f64>> {
         let ContextSweep { dim, gamma, .. } = *sweep;
         match self {
             ValuePredictor::Estimator(estimator) => {
@@ -88,14 +88,8 @@ impl ValuePredictor<'_> {
 }
 
 /// Returns the errors on the task of a seed.
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn, and for values that leave the range of `f64`.
-pub fn errors(
-    sweep: &ContextSweep,
-    predictor: &ValuePredictor,
-    seed: u64,
-) -> Result<ValueErrors, Error> {
+pub fn errors(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) -> Result<ValueErrors> {
     let mut rng = Rng::new(seed);
     if let Some(own) = sweep.task.own() {
         let arrays = own.mrps().map_err(|_| Error::Empty { parameter: "task" })?;
@@ -110,7 +104,7 @@ fn errors_on<const D: usize, const M: usize>(
     predictor: &ValuePredictor,
     task: &Mrp<f64, D, M>,
     rng: &mut Rng,
-) -> Result<ValueErrors, Error> {
+) -> Result<ValueErrors> {
     let (dim, gamma, states) = (sweep.dim, sweep.gamma, task.states());
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
     let features: Vec<f64> =
@@ -140,7 +134,7 @@ fn trajectory<const D: usize, const M: usize>(
 }
 
 /// Draws a task of the distribution.
-fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>, Error> {
+fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>> {
     let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
     let spec = sweep.task.specs().first();
@@ -159,14 +153,8 @@ fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>, Er
 pub const DIVERGED: f64 = 1e6;
 
 /// Returns the error on the task of a seed divided by that of predicting 0, after the longest context; at most [`DIVERGED`].
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn.
-pub fn over_zero(
-    sweep: &ContextSweep,
-    predictor: &ValuePredictor,
-    seed: u64,
-) -> Result<f64, Error> {
+pub fn over_zero(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) -> Result<f64> {
     match errors(sweep, predictor, seed) {
         Ok(ValueErrors { at, zero, .. }) => {
             Ok(at.last().map_or(f64::NAN, |error| (error / zero).min(DIVERGED)))
@@ -179,10 +167,8 @@ pub fn over_zero(
 /// Returns, for each context length in the task of a seed, the asymptotic factor between the steps of w of successive layers of
 /// Theorem 1 with C = alpha I: the spectral radius of I - alpha A on the subspace that b excites. The layers converge, to A w =
 /// b, if and only if it is below 1.
-///
-/// # Errors
 /// Returns the core's error for a task that cannot be drawn.
-pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>, Error> {
+pub fn step_growth(sweep: &ContextSweep, alpha: f64, seed: u64) -> Result<Vec<f64>> {
     /// The number of steps, and of the last steps whose mean growth is the largest eigenvalue's modulus.
     const STEPS: usize = 5000;
     const LAST: usize = 1 << ROOTS;

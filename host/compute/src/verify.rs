@@ -3,7 +3,6 @@
 use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
 use crate::words;
-use ictd_core::Error;
 use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
@@ -12,6 +11,7 @@ use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token, token};
+use ictd_core::{Error, Result};
 use ictd_core::{constructions, linalg};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
@@ -71,14 +71,13 @@ pub struct LayerValues {
 
 /// Returns, for each pair of a construction and an algorithm, the values after each layer for one random prompt, with random
 /// preconditioners for each pair. (They agree only if the construction implements that algorithm.)
-/// # Errors
-/// [`Error::CapacityExceeded`] for too many features, layers or transitions;
+/// Returns [`Error::CapacityExceeded`] for too many features, layers or transitions;
 /// [`Error::NonFinite`] if the iterates leave the range of `f64`.
 pub fn values(
     settings: &VerifySettings,
     pairs: &[(Construction, Construction)],
     seed: u64,
-) -> Result<Vec<Vec<LayerValues>>, Error> {
+) -> Result<Vec<Vec<LayerValues>>> {
     if settings.dim > FEW {
         return Err(Error::CapacityExceeded { parameter: "dim", capacity: FEW });
     }
@@ -142,7 +141,7 @@ impl<'a> RandomPrompt<'a> {
     }
 
     /// Returns w_1, w_2, ... of an algorithm from w_0 = 0.
-    fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>, Error> {
+    fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>> {
         let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *self.settings);
         let step = |c: &Matrix| {
             w = algorithm.update(&w, c, &self.transitions, gamma, trace_decay)?;
@@ -152,7 +151,7 @@ impl<'a> RandomPrompt<'a> {
     }
 
     /// Returns the literal and the streaming values of the transformer with a construction's parameters.
-    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs, Error> {
+    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs> {
         let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
@@ -177,7 +176,7 @@ impl<'a> RandomPrompt<'a> {
         attention: M,
         layers: &[M::Layer],
         gamma: f64,
-    ) -> Result<Literal<M::Layer, K>, Error> {
+    ) -> Result<Literal<M::Layer, K>> {
         let transformer = Transformer::sequential(layers)?;
         let columns: Vec<_> = self.transitions.iter().map(|t| token(t, gamma)).collect();
         let (query, mut values) = (query_token(&self.query), Vec::new());
@@ -190,13 +189,13 @@ impl<'a> RandomPrompt<'a> {
         &self,
         mask: impl Mask<f64>,
         gamma: f64,
-    ) -> Result<Statistic<f64, K>, Error> {
+    ) -> Result<Statistic<f64, K>> {
         let mut context = Context::<FEW, _, _, f64>::with_memory(mask, Growing);
         self.transitions.iter().try_for_each(|t| context.observe_transition(t))?;
         context.statistic(gamma, 0)
     }
 
-    fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs, Error> {
+    fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
         let (transformer, query, literal) = self.literal::<A, _>(AverageReward, &layers, 1.0)?;
         let heads = [self.statistic(MeanCentred, 1.0)?, self.statistic(Td0, 1.0)?];

@@ -2,6 +2,7 @@
 
 use ictd_core::Error;
 use ictd_core::digest::{Digest, combine, kernels};
+use ictd_core::scalar::Scalar;
 use std::collections::BTreeMap;
 
 /// The digests that every platform must give.
@@ -22,6 +23,14 @@ pub struct Row {
 /// # Errors
 /// Returns the core's error if a kernel fails, which no platform should see.
 pub fn rows() -> Result<Vec<Row>, Error> {
+    rows_of::<f32>()
+}
+
+/// Computes them on `f32` or lanes of it.
+///
+/// # Errors
+/// Returns the errors of [`rows`].
+pub fn rows_of<S: Scalar<Element = f32>>() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -35,7 +44,7 @@ pub fn rows() -> Result<Vec<Row>, Error> {
         Row { kernel, about, digest, expected, equal }
     };
     let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
-    for kernel in kernels::<f32>() {
+    for kernel in kernels::<S>() {
         let digest = kernel.digest()?;
         rows.push(row(kernel.name, kernel.about, digest));
         all = combine([all, digest]);

@@ -5,7 +5,7 @@ use crate::array::shaped;
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::capacity::OWN;
-use compute::recipe::{InvalidSetting, LossKind, Recipe};
+use compute::recipe::{InvalidSetting, Loss, Recipe};
 use compute::tasks::{AnyTask, RecipeTasks};
 use ictd::error::WithContext as _;
 use ictd_core::Error;
@@ -54,7 +54,7 @@ impl BatchStream {
         if recipe.gamma_range.is_some() {
             return invalid("gamma-range", of_one);
         }
-        if recipe.loss == LossKind::MonteCarlo {
+        if matches!(recipe.loss, Loss::MonteCarlo { .. }) {
             return invalid("loss", of_one);
         }
         let (tasks, rng) = (RecipeTasks(recipe), Rng::stream(seed, RngStream::Tasks));

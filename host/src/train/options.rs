@@ -6,8 +6,8 @@ use crate::run::info;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use compute::recipe::{
-    AttentionKind, LayerSharing, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput,
-    TaskMixture, TaskSpec,
+    AttentionKind, LayerSharing, Loss, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture,
+    TaskSpec,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeSet;

@@ -11,6 +11,8 @@ use ictd_core::digest::{Digest, DigestCase, combine, kernels};
 use ictd_core::error::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use level::{SimdLevel, WithScalar};
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 
 pub(crate) fn main() -> ExitCode {
@@ -34,12 +36,10 @@ pub(crate) fn main() -> ExitCode {
     };
     match result {
         Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(error)) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-        None => {
-            eprintln!("error: --lanes must be 1 or 8, or --level one of this machine");
+        failed => {
+            let reason = failed.and_then(Result::err).map(|error| error.to_string());
+            let usage = "--lanes must be 1 or 8, or --level one of this machine";
+            eprintln!("error: {}", reason.as_deref().unwrap_or(usage));
             ExitCode::from(2)
         }
     }
@@ -74,32 +74,19 @@ const STACK: usize = 64 << 20;
 /// Thread t takes the groups of lanes t, t + threads, ...; the digests are combined by seed.
 fn in_threads<S: Scalar>(kernel: &DigestCase<S>, threads: usize) -> Result<Digest, Error> {
     let groups = kernel.seeds / S::LANES as u64;
-    let mut parts: Vec<(u64, Vec<Digest>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads as u64)
-            .map(|t| {
-                let work = move || {
-                    (t..groups)
-                        .step_by(threads)
-                        .map(|group| {
-                            let first = group * S::LANES as u64;
-                            let digests = kernel.seed_digests(first)?;
-                            Ok((first, digests.as_ref().to_vec()))
-                        })
-                        .collect::<Result<Vec<_>, Error>>()
-                };
-                let thread = std::thread::Builder::new().stack_size(STACK);
-                thread.spawn_scoped(scope, work).expect("a thread can be made")
-            })
-            .collect();
-        let mut parts = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => parts.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok::<_, Error>(parts)
+    let of_group =
+        |group: u64| Ok((group, kernel.seed_digests(group * S::LANES as u64)?.as_ref().to_vec()));
+    let parts: BTreeMap<u64, Vec<Digest>> = std::thread::scope(|scope| {
+        let start = |t: u64| {
+            let work = move || (t..groups).step_by(threads).map(of_group).collect::<Vec<_>>();
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            thread.spawn_scoped(scope, work).expect("a thread can be made")
+        };
+        let workers: Vec<_> = (0..threads as u64).map(start).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined
+            .flat_map(|part| part.unwrap_or_else(|e| resume_unwind(e)))
+            .collect::<Result<_, Error>>()
     })?;
-    parts.sort_by_key(|(first, _)| *first);
-    Ok(combine(parts.into_iter().flat_map(|(_, digests)| digests)))
+    Ok(combine(parts.into_values().flatten()))
 }

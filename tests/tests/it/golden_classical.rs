@@ -9,14 +9,12 @@ use ictd_core::td::{
 };
 use ictd_core::{Error, ValueFunction};
 use nalgebra::SVector;
-use tests::{Case, OWN_FAMILY, Outputs, check_family, with_dimension};
+use tests::{Case, OWN_FAMILY, Outputs, golden};
 
 /// The cumulants.
 const C: usize = 2;
 
-fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
-    with_dimension!(R, case.count("d"), +1, classical(case))
-}
+golden!(golden_classical, OWN_FAMILY, Real, classical);
 
 struct Row<R: Real, const D: usize> {
     phi: SVector<R, D>,
@@ -41,49 +39,34 @@ fn rows<R: Real, const D: usize>(case: &Case) -> Vec<Row<R, D>> {
         .collect()
 }
 
-fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+fn classical<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     let number = |name: &str| R::from_f64(case.number(name));
     let (gamma, lambda) = (number("gamma"), number("lambda"));
     let rows = rows::<R, D>(case);
+    let (alpha, retention, ridge) =
+        (|| number("alpha"), || number("retention"), || number("ridge"));
     let both = |mask: &TdLambda<R>| {
-        let forgetting = Forgetting::new(number("retention")).unwrap();
+        let forgetting = Forgetting::new(retention()).unwrap();
         (observed(mask, Growing, &rows), observed(mask, forgetting, &rows))
     };
     match case.word("kind") {
-        "online_td" => {
-            let td =
-                OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha: number("alpha") }).unwrap();
-            learned(td, &rows, |learner| td.value_function(learner))
-        }
-        "true_online_td" => {
-            let td =
-                OnlineTd::true_online(OnlineTdSettings { gamma, lambda, alpha: number("alpha") })
-                    .unwrap();
-            learned(td, &rows, |learner| td.value_function(learner))
+        kind @ ("online_td" | "true_online_td") => {
+            let new = if kind == "online_td" { OnlineTd::new } else { OnlineTd::true_online };
+            learned(new(OnlineTdSettings { gamma, lambda, alpha: alpha() }).unwrap(), &rows)
         }
         "recursive_lstd" => {
-            let lstd = RecursiveLstd::new(RecursiveLstdSettings {
-                gamma,
-                lambda,
-                retention: number("retention"),
-                ridge: number("ridge"),
-            });
-            let lstd = lstd.unwrap();
-            learned(lstd, &rows, |learner| lstd.value_function(learner))
+            let (retention, ridge) = (retention(), ridge());
+            let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
+            learned(RecursiveLstd::new(settings).unwrap(), &rows)
         }
         "batch_td" => {
-            let td = BatchTd::new(BatchTdSettings {
-                gamma,
-                lambda,
-                alpha: number("alpha"),
-                iterations: case.count("iterations"),
-            })
-            .unwrap();
+            let (alpha, iterations) = (alpha(), case.count("iterations"));
+            let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations }).unwrap();
             let (grown, faded) = both(td.mask());
             windowed(|m| td.value_function_for(&grown, m), |m| td.value_function_for(&faded, m))
         }
         "lstd" => {
-            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge: number("ridge") }).unwrap();
+            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge: ridge() }).unwrap();
             let (grown, faded) = both(lstd.mask());
             windowed(|m| lstd.value_function_for(&grown, m), |m| lstd.value_function_for(&faded, m))
         }
@@ -131,7 +114,6 @@ fn observed<R: Real, W: Memory<R>, const D: usize>(
 fn learned<R: Real, A: OnlineAlgorithm<R>, const D: usize>(
     algorithm: A,
     rows: &[Row<R, D>],
-    of: impl Fn(&Learner<D, A, R>) -> Result<ValueFunction<R, D>, Error>,
 ) -> Outputs<R> {
     let learned = [0, 1].map(|m| {
         let mut learner = Learner::<D, A, R>::new(algorithm);
@@ -145,18 +127,13 @@ fn learned<R: Real, A: OnlineAlgorithm<R>, const D: usize>(
             if row.end {
                 learner.end_episode();
             }
-            path.extend(of(&learner).unwrap().weights.data.0[0]);
+            path.extend(learner.value_function().unwrap().weights.data.0[0]);
         }
         assert_eq!(learner.len(), rows.len() as u64);
         (learner, path)
     });
     let mut out = Outputs::new();
-    out.field("weights", "recursive", weights(|m| of(&learned[m].0)));
+    out.field("weights", "recursive", weights(|m| learned[m].0.value_function()));
     out.field("path", "recursive", learned[0].1.iter().copied());
     out
-}
-
-#[test]
-fn golden_classical() {
-    check_family(OWN_FAMILY, of_dimension, of_dimension, |_| None);
 }

@@ -12,23 +12,18 @@ use ictd_core::training::{
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;
-use tests::{Case, Outputs, check_family, has_lanes, with_dimension};
+use tests::{Case, Outputs, golden};
 
 /// The capacity for context columns.
 const N: usize = 128;
 /// The capacity for layers, stored or in the pass.
 const L: usize = 16;
 
-fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
-    with_dimension!(S, case.count("d"), +1, gradients(case, first_lane))
-}
+golden!(golden_gradients, "gradients", Scalar, gradients);
 
-fn gradients<S: Scalar, const D: usize, const K: usize>(
-    case: &Case,
-    first_lane: usize,
-) -> Outputs<S> {
-    let prompt = tests::prompt::<S, K, N>(case, first_lane);
-    let transformer = tests::transformer::<S, K, L>(case, first_lane);
+fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
+    let prompt = tests::prompt::<S, K, N>(case, lane);
+    let transformer = tests::transformer::<S, K, L>(case, lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
@@ -39,7 +34,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
             let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());
             let numbers: Vec<S> = transformer.numbers().copied().collect();
             let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
-            learn::<S, K>(network.unwrap(), case, first_lane, &mut out);
+            learn::<S, K>(network.unwrap(), case, lane, &mut out);
         }
         "softmax" => {
             literal(&transformer, &prompt, &SoftmaxAttention, case, &mut out);
@@ -48,7 +43,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
             out.field("y", "with gradient", [v]);
             out.field("dy_dquery", "by hand", z_bar.iter().take(D).copied());
             let network = SoftmaxNetwork::<S, K, L, L, N>::new(transformer).unwrap();
-            learn::<S, K>(network, case, first_lane, &mut out);
+            learn::<S, K>(network, case, lane, &mut out);
         }
         other => panic!("{}: activation {other}", case.label()),
     }
@@ -77,11 +72,11 @@ fn literal<S: Scalar, const K: usize>(
 fn learn<S: Scalar, const K: usize>(
     mut network: impl Network<S>,
     case: &Case,
-    first_lane: usize,
+    lane: usize,
     out: &mut Outputs<S>,
 ) {
     let d = case.count("d");
-    let [features, rewards] = tests::trajectory::<S>(&case.input("Z0"), d, first_lane);
+    let [features, rewards] = tests::trajectory::<S>(&case.input("Z0"), d, lane);
     let gamma = S::from_f64(0.9);
     let windows = Windows::new(d, &features, &rewards, case.count("n"), gamma).unwrap();
     let mut gradient = network.parameters().zeros_like();
@@ -93,11 +88,4 @@ fn learn<S: Scalar, const K: usize>(
         let rows = matrices.map(|m| tests::row_major(&SMatrix::<S, K, K>::from_column_slice(m)));
         out.field(field, "by hand", rows.flatten());
     }
-}
-
-#[test]
-fn golden_gradients() {
-    check_family("gradients", of_dimension, of_dimension, |case| {
-        has_lanes(case).then_some(of_dimension)
-    });
 }

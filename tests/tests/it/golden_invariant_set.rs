@@ -9,22 +9,14 @@ use ictd_core::training::{
     LinearNetwork, LinearParameters, LinearShape, Network, Parameters, Targets, Windows,
 };
 use nalgebra::SMatrix;
-use tests::{Case, Outputs, check_family};
+use tests::{Case, Outputs, golden};
 
 /// The capacity for a trajectory.
 const T: usize = 64;
 
-fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
-    match case.count("d") {
-        1 => invariant_set::<R, 1, 3>(case),
-        2 => invariant_set::<R, 2, 5>(case),
-        3 => invariant_set::<R, 3, 7>(case),
-        4 => invariant_set::<R, 4, 9>(case),
-        d => panic!("d = {d}: this test is compiled for d from 1 to 4"),
-    }
-}
+golden!(golden_invariant_set, "invariant_set", Real, invariant_set);
 
-fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     assert_eq!(case.count("group_order"), signed_permutations::<R, D>().count());
     let number = |name| R::from_f64(case.number(name));
     let (count, n, states) = (case.count("trajectories"), case.count("n"), case.count("n_states"));
@@ -98,9 +90,4 @@ fn matrices<R: Real, const K: usize>(out: &mut Outputs<R>, names: [&str; 2], lay
         let rows: SMatrix<R, K, K> = m.transpose();
         out.field(name, "averaged", rows.iter().copied());
     }
-}
-
-#[test]
-fn golden_invariant_set() {
-    check_family("invariant_set", of_dimension, of_dimension, |_| None);
 }

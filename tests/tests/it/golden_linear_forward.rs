@@ -4,19 +4,14 @@ use ictd_core::attention::Td0;
 use ictd_core::linalg;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, has_lanes, with_dimension};
+use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, golden};
 
-fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
-    with_dimension!(S, case.count("d"), +1, forward(case, first_lane))
-}
+golden!(golden_linear_forward, "linear_forward", Scalar, forward);
 
-fn forward<S: Scalar, const D: usize, const K: usize>(
-    case: &Case,
-    first_lane: usize,
-) -> Outputs<S> {
-    let prompt = tests::prompt::<S, K, MAX_CONTEXT>(case, first_lane);
+fn forward<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
+    let prompt = tests::prompt::<S, K, MAX_CONTEXT>(case, lane);
     let query = prompt.query();
-    let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, first_lane);
+    let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, lane);
     let mut out = Outputs::new();
 
     let mut z = prompt.clone();
@@ -45,11 +40,4 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     transformer.values_by_layer(&statistic, query, |v| y.push(v));
     out.field("y_layers", "streaming", y);
     out
-}
-
-#[test]
-fn golden_linear_forward() {
-    check_family("linear_forward", of_dimension, of_dimension, |case| {
-        has_lanes(case).then_some(of_dimension)
-    });
 }

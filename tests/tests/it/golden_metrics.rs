@@ -13,8 +13,8 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+use tests::golden;
 use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs};
-use tests::{check_family, with_dimension};
 
 /// The capacity for states.
 const M: usize = 64;
@@ -22,11 +22,9 @@ const M: usize = 64;
 /// The capacity for layers in a softmax transformer's pass.
 const DEPTH: usize = 16;
 
-fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
-    with_dimension!(R, case.count("d"), +1, metrics(case))
-}
+golden!(golden_metrics, "metrics", Real, metrics);
 
-fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     let context = tests::columns::<R, K>(&case.input("context"), 0);
     assert_eq!(context.len(), case.count("n"));
     let phi = tests::vectors::<R, D>(&case.input("Phi"), 0);
@@ -136,9 +134,4 @@ fn values<R: Real, const D: usize>(sample: &ValueSample<R, D, M>, states: usize)
 
 fn gradients<R: Real, const D: usize>(sample: &ValueSample<R, D, M>, states: usize) -> Vec<R> {
     sample.sensitivities[..states].iter().flat_map(|g| g.iter().copied()).collect()
-}
-
-#[test]
-fn golden_metrics() {
-    check_family("metrics", of_dimension, of_dimension, |_| None);
 }

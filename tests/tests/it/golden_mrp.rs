@@ -9,16 +9,14 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::{attention::Td0, constructions, linalg};
 use nalgebra::{SMatrix, SVector};
-use tests::{Case, Outputs, check_family, with_dimension};
+use tests::{Case, Outputs, golden};
 
 /// The capacity for states.
 const M: usize = 32;
 
-fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
-    with_dimension!(R, case.count("d"), +1, mrp(case))
-}
+golden!(golden_mrp, "mrp", Real, mrp);
 
-fn mrp<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+fn mrp<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     if case.has_input("states") { demo::<R, D, K>(case) } else { process::<R, D>(case) }
 }
 
@@ -156,9 +154,4 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         out.field("w_L", form, w.iter().flat_map(|w| w.iter().copied()));
     }
     out
-}
-
-#[test]
-fn golden_mrp() {
-    check_family("mrp", of_dimension, of_dimension, |_| None);
 }

@@ -13,10 +13,10 @@ use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, has_lanes, with_dimension};
 
-fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
+fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {
     match case.word("kind") {
-        "avg" => with_dimension!(S, case.count("d"), +2, average_reward(case, first_lane)),
-        _ => with_dimension!(S, case.count("d"), +1, discounted(case, first_lane)),
+        "avg" => with_dimension!(S, case.count("d"), +2, average_reward(case, lane)),
+        _ => with_dimension!(S, case.count("d"), +1, discounted(case, lane)),
     }
 }
 
@@ -34,9 +34,9 @@ struct Data<S: Scalar, const D: usize, const K: usize> {
 }
 
 impl<S: Scalar, const D: usize, const K: usize> Data<S, D, K> {
-    fn read(case: &Case, first_lane: usize) -> Self {
-        let prompt = tests::prompt(case, first_lane);
-        let c = tests::matrices(&case.input("C"), first_lane);
+    fn read(case: &Case, lane: usize) -> Self {
+        let prompt = tests::prompt(case, lane);
+        let c = tests::matrices(&case.input("C"), lane);
         assert_eq!(c.len(), case.count("L"), "{}: L", case.label());
         Data { columns: tests::columns_of(&prompt), prompt, c }
     }
@@ -118,11 +118,8 @@ fn report_maps<S: Scalar, const D: usize, const K: usize>(
     out.field("w", form, w);
 }
 
-fn discounted<S: Scalar, const D: usize, const K: usize>(
-    case: &Case,
-    first_lane: usize,
-) -> Outputs<S> {
-    let data = Data::<S, D, K>::read(case, first_lane);
+fn discounted<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
+    let data = Data::<S, D, K>::read(case, lane);
     let mut out = Outputs::new();
     let (one, lambda) = (
         S::ONE,
@@ -176,9 +173,9 @@ fn forms<S: Scalar, const D: usize, const K: usize, M>(
 
 fn average_reward<S: Scalar, const D: usize, const K: usize>(
     case: &Case,
-    first_lane: usize,
+    lane: usize,
 ) -> Outputs<S> {
-    let data = Data::<S, D, K>::read(case, first_lane);
+    let data = Data::<S, D, K>::read(case, lane);
     let mut out = Outputs::new();
     data.classical(td::updates::average_reward, &mut out);
 

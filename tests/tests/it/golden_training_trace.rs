@@ -16,21 +16,21 @@ const L: usize = 4;
 /// The capacity for context columns.
 const N: usize = 64;
 
-fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
+fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {
     // A whole trainer for each shape takes long to compile: the lanes' shapes are few.
     match case.count("d") {
-        2 => trace::<S, 2, 5>(case, first_lane),
-        4 => trace::<S, 4, 9>(case, first_lane),
+        2 => trace::<S, 2, 5>(case, lane),
+        4 => trace::<S, 4, 9>(case, lane),
         d if const { S::LANES > 1 } => panic!("d = {d}: in lanes only d = 2 and 4"),
-        1 => trace::<S, 1, 3>(case, first_lane),
-        3 => trace::<S, 3, 7>(case, first_lane),
-        5 => trace::<S, 5, 11>(case, first_lane),
+        1 => trace::<S, 1, 3>(case, lane),
+        3 => trace::<S, 3, 7>(case, lane),
+        5 => trace::<S, 5, 11>(case, lane),
         d => panic!("d = {d}: this test is compiled for d from 1 to 5"),
     }
 }
 
-fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usize) -> Outputs<S> {
-    let layers = tests::layers::<S, K>(&case.input("P0"), &case.input("Q0"), first_lane);
+fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
+    let layers = tests::layers::<S, K>(&case.input("P0"), &case.input("Q0"), lane);
     let stored = if case.word("mode") == "auto" { 1 } else { case.count("L") };
     assert_eq!(layers.len(), stored, "{}: stored layers", case.label());
     let depth = case.count("L");
@@ -39,7 +39,7 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usi
         layers => Transformer::sequential(layers),
     };
     let transformer: Transformer<Layer<S, K>, L> = transformer.unwrap();
-    let batches = Batches::<S, D>::read(case, first_lane);
+    let batches = Batches::<S, D>::read(case, lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
@@ -67,15 +67,15 @@ struct Batches<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Batches<S, D> {
-    fn read(case: &Case, first_lane: usize) -> Self {
+    fn read(case: &Case, lane: usize) -> Self {
         let (features, rewards) = (case.input("features"), case.input("rewards"));
         let (context_len, windows) = (case.count("n"), case.count("windows_per_batch"));
         let batches = case.count("batches");
         let states = context_len + 2 + windows;
         assert_eq!(features.shape, [batches, states, D], "{}: features", case.label());
         assert_eq!(rewards.shape, [batches, states - 1], "{}: rewards", case.label());
-        let numbers = tests::load::<S>(&features, first_lane);
-        let rewards = tests::load::<S>(&rewards, first_lane);
+        let numbers = tests::load::<S>(&features, lane);
+        let rewards = tests::load::<S>(&rewards, lane);
         Batches {
             features: numbers.chunks(states * D).map(<[_]>::to_vec).collect(),
             rewards: rewards.chunks(states - 1).map(<[_]>::to_vec).collect(),

@@ -2,7 +2,7 @@
 
 use super::DigestRun;
 use crate::context::{Context, Forgetting};
-use crate::error::Error;
+use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::signal::{FeatureScaler, SignalFeatures};
 use crate::td::{
@@ -12,7 +12,7 @@ use crate::td::{
 
 const D: usize = 3;
 
-pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let number = S::splat;
     let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
     let batch =
@@ -33,7 +33,7 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
             if t % 40 == 39 {
                 learner.end_episode();
             }
-            run.numbers(&learner.algorithm().value_function(learner)?.weights);
+            run.numbers(&learner.value_function()?.weights);
         }
         run.numbers(&batch.value_function(&context)?.weights);
         let (features, deviation) = signal.observe(draws.number())?;
@@ -63,7 +63,7 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
                 learner.observe(&phi, reward, &next)?;
                 context.observe(&phi, reward, &next)?;
             }
-            let values = [recursive.value_function(&learner)?, lstd.value_function(&context)?];
+            let values = [learner.value_function()?, lstd.value_function(&context)?];
             values.iter().flat_map(|v| &v.weights).for_each(|w| digest.number(*w));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{DigestRun, LaneRngs};
 use crate::attention::{Attention, SoftmaxAttention, Td0, TdLambda};
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::Layer;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -15,7 +15,7 @@ const K: usize = 2 * D + 1;
 const N: usize = 12;
 
 /// Computes Z_1 to Z_3 of dense layers on a dense prompt, in full and in the streaming form.
-pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let mut draws = run.draws();
     let layers = [draws.layer(), draws.layer(), draws.layer()];
     let transformer = Transformer::<_, 3>::sequential(&layers)?;
@@ -31,15 +31,13 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
     Ok(())
 }
 
-pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let mut draws = run.draws();
     let transformer = Transformer::<_, 2>::sequential(&[draws.layer(), draws.layer()])?;
     forward(&transformer, &dense_prompt(&mut draws)?, &SoftmaxAttention, run)
 }
 
-fn dense_prompt<S: Scalar<Element = f32>>(
-    draws: &mut LaneRngs<S>,
-) -> Result<Prompt<S, K, N>, Error> {
+fn dense_prompt<S: Scalar<Element = f32>>(draws: &mut LaneRngs<S>) -> Result<Prompt<S, K, N>> {
     let columns: [SVector<S, K>; N] = core::array::from_fn(|_| draws.matrix());
     Prompt::from_columns(&columns, draws.matrix())
 }
@@ -49,7 +47,7 @@ fn forward<S: Scalar<Element = f32>, const C: usize>(
     prompt: &Prompt<S, K, N>,
     attention: &impl Attention<S, K, Layer = Layer<S, K>>,
     run: &mut DigestRun<S>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut prompt = prompt.clone();
     transformer.forward(&mut prompt, attention, |z| {
         run.numbers(z.context().iter().flatten().chain(z.query()));

@@ -8,7 +8,7 @@ mod training;
 mod universal;
 
 use super::{Digest, DigestCase};
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::rng::Rng;
@@ -69,10 +69,7 @@ impl<S: Scalar<Element = f32>> DigestRun<S> {
     }
 
     /// Runs a program that does no arithmetic in lanes for one seed after the other.
-    fn each(
-        &mut self,
-        mut program: impl FnMut(&mut Rng, &mut Digest) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn each(&mut self, mut program: impl FnMut(&mut Rng, &mut Digest) -> Result<()>) -> Result<()> {
         let mut draws = self.draws();
         let lanes = draws.streams.as_mut().iter_mut().zip(self.digests.as_mut());
         lanes.into_iter().try_for_each(|(rng, digest)| program(rng, digest))

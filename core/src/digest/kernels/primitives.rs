@@ -4,7 +4,7 @@ use super::DigestRun;
 use super::append;
 use crate::attention::{Attention, SoftmaxAttention, Td0};
 use crate::digest::Digest;
-use crate::error::Error;
+use crate::error::Result;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
 use crate::rng::{Rng, RngStream};
@@ -17,9 +17,7 @@ use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SMatrix;
 
-pub(super) fn random_streams<S: Scalar<Element = f32>>(
-    run: &mut DigestRun<S>,
-) -> Result<(), Error> {
+pub(super) fn random_streams<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|seed_rng, digest| {
         let seed = seed_rng.next_u64();
         for stream in [RngStream::Tasks, RngStream::Parameters, RngStream::Evaluation] {
@@ -39,7 +37,7 @@ pub(super) fn random_streams<S: Scalar<Element = f32>>(
 }
 
 /// Computes the elementary functions over their ranges, and arithmetic on subnormal numbers.
-pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let mut draws = run.draws();
     for exponent in 0..12 {
         // Magnitudes 2^-7 to 2^4 reach all branches of tanh; exp2 has none but its lower end, at -125.
@@ -73,7 +71,7 @@ fn reals<R: Real>(rng: &mut Rng, digest: &mut Digest, scale: R) {
     digest.number(R::from_f64(x.to_f64() * 1e-310));
 }
 
-pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     fn layer<R: Real, const K: usize>(rng: &mut Rng) -> Layer<R, K> {
         let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
         Layer { p: matrix(), q: matrix() }
@@ -82,7 +80,7 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> 
         transformer: Transformer<Layer<R, K>, C>,
         attention: A,
         digest: &mut Digest,
-    ) -> Result<(), Error>
+    ) -> Result<()>
     where
         A: Attention<R, K, Layer = Layer<R, K>>,
     {
@@ -106,14 +104,14 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> 
     })
 }
 
-pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
         in_scalar::<f32>(rng, digest)?;
         in_scalar::<f64>(rng, digest)
     })
 }
 
-fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
+fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<()> {
     let gamma = R::from_f64(0.9);
     let mrps: [Mrp<R, 4, 10>; 4] = [
         boyan_chain(10, 4, rng)?,

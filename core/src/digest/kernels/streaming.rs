@@ -4,7 +4,7 @@ use super::DigestRun;
 use super::append;
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::digest::Digest;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -14,16 +14,13 @@ const K: usize = 2 * D + 1;
 
 /// Runs each window with each mask, over more transitions than a block of the growing sum or several windows
 /// contain.
-pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     windows(run, Td0)?;
     windows(run, TdLambda::new(S::splat(0.5))?)?;
     windows(run, MeanCentred)
 }
 
-fn windows<S: Scalar<Element = f32>>(
-    run: &mut DigestRun<S>,
-    mask: impl Mask<S>,
-) -> Result<(), Error> {
+fn windows<S: Scalar<Element = f32>>(run: &mut DigestRun<S>, mask: impl Mask<S>) -> Result<()> {
     stream(run, Context::<D, _, _, S>::with_memory(mask, Growing))?;
     stream(run, Context::<D, _, _, S>::with_memory(mask, Forgetting::new(S::splat(0.97))?))?;
     stream(run, Context::<D, _, _, S>::with_memory(mask, Sliding::<20>))
@@ -32,7 +29,7 @@ fn windows<S: Scalar<Element = f32>>(
 fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Memory<S>>(
     run: &mut DigestRun<S>,
     mut context: Context<D, M, W, S>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut draws = run.draws();
     for t in 0..600 {
         context.observe_transition(&draws.transition())?;
@@ -46,12 +43,12 @@ fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Memory<S>>(
 }
 
 /// Episodes and three cumulants, read for several discounts, and the context as it is stored.
-pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     fn stream<M: Mask<f32>, W: Memory<f32>>(
         mut context: Context<D, M, W, f32, 3>,
         mut number: impl FnMut() -> f32,
         digest: &mut Digest,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         for t in 0..300 {
             let (phi, rewards) = ([number(), number()], [number(), number(), number()]);
             match t % 25 {
@@ -79,7 +76,7 @@ pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Resu
 }
 
 /// Does what a device does: observe, compute the value function, ask it for values.
-pub(super) fn device<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn device<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     const D: usize = 4;
     let mut draws = run.draws();
     let shared = Transformer::<_, 1>::autoregressive(draws.layer(), 3)?;

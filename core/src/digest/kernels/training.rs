@@ -1,7 +1,7 @@
 //! Short training runs, and the bytes of their checkpoints.
 
 use super::DigestRun;
-use crate::error::Error;
+use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::tasks::{
     CartPoleDistribution, FiniteTaskDistribution, FiniteTaskKind, TaskDistribution,
@@ -39,7 +39,7 @@ fn train<S, N, E>(
     settings: TrainerSettings,
     distribution: E,
     network: N,
-) -> Result<(), Error>
+) -> Result<()>
 where
     S: Scalar<Element = f32>,
     N: Network<S>,
@@ -62,12 +62,12 @@ where
 
 type Linear<S> = LinearNetwork<S, [S; 2 * 2 * K * K], [S; 1536]>;
 
-fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S>, Error> {
+fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S>> {
     LinearNetwork::new(shape, [S::ZERO; 2 * 2 * K * K], [S::ZERO; 1536])
 }
 
 /// Trains linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
-pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
     let own = network::<S>(LinearShape::new(D, 2, 2))?;
     let optimizer = Optimizer::Td { learning_rate: 0.05 };
@@ -77,7 +77,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
 
 /// Trains linear attention under TD(lambda)'s mask, and on growing contexts, with a discount for each task, towards sampled
 /// returns.
-pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let with_trace = network::<S>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
     let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
@@ -86,12 +86,12 @@ pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
     train(run, settings, BOYAN, network::<S>(LinearShape::new(D, 2, 2))?)
 }
 
-pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let network = SoftmaxNetwork::<S, K, 1, 2, 6>::zeros(1, 2)?;
     train(run, settings(), BOYAN, network)
 }
 
-pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     const X: usize = 2 * D + 2;
     const H: usize = 3;
     const L: usize = 2;
@@ -100,7 +100,7 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()
 }
 
 /// Trains linear attention on CartPole: tilings with a random projection, then the authors' one grid.
-pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let network = network::<S>(LinearShape::new(D, 1, 2))?;
     let tilings =
         CartPoleDistribution::<162> { tilings: 2, tiles: 2, authors_variant: false, dim: D };

@@ -7,7 +7,7 @@ pub use physics::{ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT};
 pub use tile_coding::{MAX_TILINGS, TileCoding};
 
 use super::{Task, TaskDistribution, check_dim, uniform_vector};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -66,13 +66,11 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
     }
 
     /// Draws physics, a policy that pushes to the right with probability epsilon ~ U(0, 1), features and rewards.
-    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>, Error> {
+    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>> {
         check_dim::<D>(self.dim)?;
         let coding = TileCoding::new(self.tilings, self.tiles)?;
         let tiles = coding.total_tiles();
-        if tiles > M {
-            return Err(Error::CapacityExceeded { parameter: "tiles", capacity: M });
-        }
+        ensure(tiles <= M, Error::CapacityExceeded { parameter: "tiles", capacity: M })?;
         let pole_mass = if self.authors_variant { [0.05, 0.15] } else { [0.5, 1.5] };
         let physics = CartPolePhysics::sample(pole_mass, rng);
         let epsilon = rng.uniform();

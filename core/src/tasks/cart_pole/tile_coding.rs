@@ -1,7 +1,7 @@
 //! Tile coding (Sutton & Barto, section 9.5.4) of the four state variables.
 
 use super::physics::{ANGLE_LIMIT, CartPoleState, POSITION_LIMIT};
-use crate::error::Error;
+use crate::error::{Error, ensure, out_of_range};
 use crate::scalar::Real;
 
 /// The most tilings.
@@ -35,13 +35,11 @@ impl<R: Real> TileCoding<R> {
     /// [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8 and their product at
     /// most 32.
     pub fn new(tilings: u16, tiles: u16) -> Result<Self, Error> {
-        if !matches!(tilings, 1 | 2 | 4 | 8) {
-            return Err(Error::OutOfRange { parameter: "tilings", expected: "1, 2, 4 or 8" });
-        }
-        if !(1..=8).contains(&tiles) || tilings * tiles > MAX_UNITS as u16 {
-            let expected = "1 to 8, and at most 32 / tilings";
-            return Err(Error::OutOfRange { parameter: "tiles", expected });
-        }
+        ensure(matches!(tilings, 1 | 2 | 4 | 8), out_of_range("tilings", "1, 2, 4 or 8"))?;
+        ensure(
+            (1..=8).contains(&tiles) && tilings * tiles <= MAX_UNITS as u16,
+            out_of_range("tiles", "1 to 8, and at most 32 / tilings"),
+        )?;
         let units = (tilings * tiles) as f64;
         Ok(TileCoding {
             tilings,

@@ -3,15 +3,14 @@
 mod batch;
 mod pass;
 mod shape;
-mod window_statistic;
 mod workspace;
 
 use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use batch::batch_gradient;
 use core::fmt::Debug;
@@ -68,21 +67,9 @@ impl<S: Scalar, B: Storage<S>> Parameters<S> for LinearParameters<B> {
 
 impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
     /// Returns a network of zeros; `zeros` returns storage for the given number of entries.
-    ///
-    /// # Errors
-    /// The errors of [`LinearNetwork::new`].
-    pub fn zeros(
-        shape: LinearShape<S::Element>,
-        zeros: impl Fn(usize) -> B,
-    ) -> Result<Self, Error> {
+    /// Returns the errors of [`LinearNetwork::new`].
+    pub fn zeros(shape: LinearShape<S::Element>, zeros: impl Fn(usize) -> B) -> Result<Self> {
         LinearNetwork::new(shape, zeros(shape.parameter_len()), zeros(shape.work_len()))
-    }
-}
-
-impl<R: Real> LinearShape<R> {
-    /// Returns the length of a network's workspace.
-    pub fn work_len(&self) -> usize {
-        workspace::len(self)
     }
 }
 
@@ -92,13 +79,13 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     ///
     /// # Errors
     /// [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` if either slice is too short.
-    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
+    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self> {
         shape.check()?;
         let len = shape.parameter_len();
-        if numbers.as_ref().len() < len || work.as_ref().len() < shape.work_len() {
-            let expected = "as many numbers as the shape asks for";
-            return Err(Error::OutOfRange { parameter: "room", expected });
-        }
+        ensure(
+            numbers.as_ref().len() >= len && work.as_ref().len() >= shape.work_len(),
+            out_of_range("room", "as many numbers as the shape asks for"),
+        )?;
         Ok(LinearNetwork { shape, parameters: LinearParameters { numbers, len }, work })
     }
 
@@ -123,15 +110,11 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     pub fn transformer<const K: usize, const C: usize>(
         &self,
         lane: usize,
-    ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+    ) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let LinearShape { dim: d, stored, depth, .. } = self.shape;
         let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
-        if stored > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
-        if k > K {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity });
-        }
+        ensure(stored <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
+        ensure(k <= K, Error::CapacityExceeded { parameter: "dim", capacity })?;
         // phi, phi' and r of the small token among those of the large one.
         let place = |i: usize| match i {
             _ if i < d => i,

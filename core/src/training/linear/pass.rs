@@ -14,8 +14,7 @@
 //! ```
 
 use super::shape::LinearShape;
-use super::window_statistic::{VECTORS, window_statistic};
-use super::workspace::{Workspace, last_row, layer, layer_mut, split};
+use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
     transpose_mul_vector,
@@ -48,7 +47,10 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let Workspace { layers, steps, columns, matrices, vectors, .. } = work;
         let k = shape.token_len();
         let (g, z) = (&mut steps[..k * k], &mut columns[..k]);
-        let inverse_len = window_statistic(shape, window, g, z, &mut vectors[..VECTORS * k]);
+        statistic(shape, window, 0, g, vectors);
+        z.fill(S::ZERO);
+        window.write_query(z);
+        let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
         let (matrices, vectors) = (split(matrices, k * k), split(vectors, k));
         WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors }
     }

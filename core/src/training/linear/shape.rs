@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::error::Result;
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::training::settings::refuse_unless;
@@ -34,7 +34,7 @@ impl<R: Real> LinearShape<R> {
     }
 
     /// Returns an error that names the first field out of range.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<()> {
         let LinearShape { dim, stored, depth, trace_decay, gain } = *self;
         TdLambda::new(trace_decay)?;
         check_lanes(gain, "gain", |gain| gain > 0.0, "above 0")?;

@@ -1,7 +1,10 @@
-//! The memory of a pass or a batch: slices of one buffer that the network owns.
+//! The memory of a pass or a batch: slices of one buffer that the network owns; and the statistic that both begin with.
 
 use super::shape::LinearShape;
-use crate::scalar::{Real, Scalar};
+use crate::linalg::any_size::add_outers;
+use crate::scalar::{Real, Scalar, kernel};
+use crate::training::Windows;
+use crate::training::outer_products::next_token;
 
 /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
 #[inline(always)]
@@ -15,11 +18,32 @@ const MATRICES: usize = 5;
 /// Vectors in addition to the column of each layer in the pass.
 const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
 
-/// Returns the length of a workspace.
-pub(super) fn len<R: Real>(shape: &LinearShape<R>) -> usize {
-    let (k, stored, depth) = (shape.token_len(), shape.stored, shape.depth);
-    let matrices = stored * 4 + depth * step_matrices(shape) + MATRICES;
-    matrices * k * k + (depth + VECTORS) * k
+impl<R: Real> LinearShape<R> {
+    /// Returns the length of a network's workspace.
+    pub fn work_len(&self) -> usize {
+        let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
+        let matrices = stored * 4 + depth * step_matrices(self) + MATRICES;
+        matrices * k * k + (depth + VECTORS) * k
+    }
+}
+
+kernel! {
+    /// Writes G of the context that begins at transition `start`. `vectors` is room for two.
+    pub(super) fn statistic as StatisticOfWindow<'a, S: Scalar>(
+        shape: &'a LinearShape<S::Element>,
+        windows: &'a Windows<'a, S>,
+        start: usize,
+        g: &'a mut [S],
+        vectors: &'a mut [S],
+    ) {
+        let (k, trace) = (shape.token_len(), shape.trace());
+        let [z, e] = split(vectors, k);
+        g.fill(S::ZERO);
+        for i in start..start + windows.context_len() {
+            let [z, right] = next_token(windows, start, i, trace, [&mut *z, &mut *e]);
+            add_outers(k, g, [(z, right)]);
+        }
+    }
 }
 
 /// The memory of a network.

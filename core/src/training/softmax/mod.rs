@@ -7,7 +7,7 @@ mod tape;
 
 use super::network::{BatchLoss, deviation};
 use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::layer::{Layer, LayerParameters as _};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
@@ -33,13 +33,14 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if it is deeper than L.
-    pub fn new(transformer: Transformer<Layer<S, K>, C>) -> Result<Self, Error> {
+    pub fn new(transformer: Transformer<Layer<S, K>, C>) -> Result<Self> {
         const {
             assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
         }
-        if transformer.depth() > L {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
-        }
+        ensure(
+            transformer.depth() <= L,
+            Error::CapacityExceeded { parameter: "layers", capacity: L },
+        )?;
         Ok(SoftmaxNetwork { transformer })
     }
 
@@ -47,7 +48,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     ///
     /// # Errors
     /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
-    pub fn zeros(stored: usize, depth: usize) -> Result<Self, Error> {
+    pub fn zeros(stored: usize, depth: usize) -> Result<Self> {
         if stored == 1 {
             return Self::new(Transformer::autoregressive(Layer::ZERO, depth)?);
         }
@@ -60,7 +61,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     ///
     /// # Errors
     /// [`Error::NonFinite`] if its parameters blew up.
-    pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+    pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let mut layers = [Layer::ZERO; C];
         for (to, layer) in layers.iter_mut().zip(self.transformer.layers()) {
             *to = layer.lane(lane);

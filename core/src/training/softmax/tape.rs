@@ -30,7 +30,7 @@
 
 use super::layers::{LastLayer, LayerTape, backward_layer, forward_layer, last_layer};
 use super::scores::PromptColumns;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::linalg::arrays::{add_scaled, scale, vector};
 use crate::prompt::Prompt;
@@ -135,7 +135,7 @@ pub fn value_and_query_gradient<
 >(
     transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
-) -> Result<(S, SVector<S, K>), Error> {
+) -> Result<(S, SVector<S, K>)> {
     prompt.inverse_len()?;
     let mut tape = Tape::<S, K, L, N>::new();
     let refused = Error::CapacityExceeded { parameter: "layers", capacity: L };

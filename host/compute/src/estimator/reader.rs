@@ -2,24 +2,22 @@
 
 use super::{Estimator, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
-use ictd_core::Error;
 use ictd_core::constructions;
 use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
-use ictd_core::td::{
-    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd, RecursiveLstd,
-};
+use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 use std::sync::Arc;
 
 pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LAYERS>;
 
 /// A value as a function of a query's features.
-pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64, Error>>;
+pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
 /// A value function of D features.
 pub(super) enum AnyValueFunction<const D: usize> {
@@ -28,13 +26,40 @@ pub(super) enum AnyValueFunction<const D: usize> {
     Other(OfQuery<D>),
 }
 
-/// An object whose state can be stored.
-pub(super) trait Saved {
+/// A receiver of transitions with D features, whose state can be stored.
+pub(super) trait TransitionSink<const D: usize>: Clone + Send + Sync + 'static {
+    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
+    fn end_episode(&mut self);
+    fn len(&self) -> u64;
+    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error>;
+    fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f64> {
+impl<const D: usize, M: Mask<f64>, W: Memory<f64>> TransitionSink<D> for Context<D, M, W, f64>
+where
+    Self: Send + Sync + 'static,
+{
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
+        if rho == 1.0 {
+            return self.observe_transition(t);
+        }
+        self.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
+    }
+
+    fn end_episode(&mut self) {
+        self.end_episode();
+    }
+
+    fn len(&self) -> u64 {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
     fn save(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.byte_len()];
         // The buffer has room for all of it.
@@ -43,20 +68,39 @@ impl<const D: usize, M: Mask<f64>, W: Memory<f64>> Saved for Context<D, M, W, f6
         bytes
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         *self = Self::from_bytes(bytes)?;
         Ok(())
     }
 }
 
-impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
+impl<const D: usize, A: OnlineAlgorithm<f64>> TransitionSink<D> for Learner<D, A, f64>
+where
+    Self: Send + Sync + 'static,
+{
+    fn observe(&mut self, t: &Transition<f64, D>, _: f64) -> Result<()> {
+        self.observe_transition(t)
+    }
+
+    fn end_episode(&mut self) {
+        self.end_episode();
+    }
+
+    fn len(&self) -> u64 {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
     fn save(&self) -> Vec<u8> {
         let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
-        learner.restore(self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
+        Learner::restore(&mut learner, self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
         bytes
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.len() != self.save().len() {
             return Err(Error::Mismatch { parameter: "learner" });
         }
@@ -69,19 +113,8 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> Saved for Learner<D, A, f64> {
     }
 }
 
-/// A receiver of transitions with D features.
-pub(super) trait TransitionSink<const D: usize>:
-    Saved + Clone + Send + Sync + 'static
-{
-    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error>;
-    fn end_episode(&mut self);
-    fn len(&self) -> u64;
-    fn clear(&mut self);
-}
-
 /// Reads the current value function of an observer.
-type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync>;
+type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
 
 /// A stream of d features.
 #[derive(Clone)]
@@ -96,7 +129,7 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     estimator: &Estimator,
     d: usize,
     observer: O,
-    read: impl Fn(&O) -> Result<AnyValueFunction<D>, Error> + Send + Sync + 'static,
+    read: impl Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync + 'static,
 ) -> Box<dyn Stream> {
     let takes_weights = estimator.takes_weights();
     Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
@@ -116,7 +149,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         reward: f64,
         phi_next: Option<&[f64]>,
         rho: f64,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let refuse = |expected| Err(Error::OutOfRange { parameter: "rho", expected });
         if !rho.is_finite() || rho < 0.0 {
             return refuse("a finite number, at least 0");
@@ -143,7 +176,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.clear();
     }
 
-    fn weights(&self) -> Result<Option<Vec<f64>>, Error> {
+    fn weights(&self) -> Result<Option<Vec<f64>>> {
         let weights = match (self.read)(&self.observer)? {
             AnyValueFunction::Linear(v) => v.weights,
             AnyValueFunction::Bounded(v) => v.value_function.weights,
@@ -152,7 +185,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
 
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error> {
+    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
         match (self.read)(&self.observer)? {
             AnyValueFunction::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
@@ -170,7 +203,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.save()
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.observer.restore(bytes)
     }
 
@@ -179,67 +212,17 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     }
 }
 
-/// Implements [`TransitionSink`] for a context or a learner, whose methods have the same names.
-macro_rules! observer {
-    ([$($parameter:tt)*] $Of:ty, $weighted:expr) => {
-        impl<const D: usize, $($parameter)*> TransitionSink<D> for $Of
-        where
-            $Of: Send + Sync,
-        {
-            fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
-                if rho == 1.0 { self.observe_transition(t) } else { $weighted(self, t, rho) }
-            }
-
-            fn end_episode(&mut self) {
-                <$Of>::end_episode(self);
-            }
-
-            fn len(&self) -> u64 {
-                <$Of>::len(self)
-            }
-
-            fn clear(&mut self) {
-                <$Of>::clear(self);
-            }
-        }
-    };
-}
-observer!([W: Memory<f64> + 'static] Context<D, TdLambda<f64>, W, f64>, weighted);
-observer!([W: Memory<f64> + 'static] Context<D, TwoTraces<f64>, W, f64>, weighted);
-observer!([] Learner<D, OnlineTd<f64>, f64>, unweighted);
-observer!([] Learner<D, RecursiveLstd<f64>, f64>, unweighted);
-
-fn weighted<const D: usize, M: Mask<f64>, W: Memory<f64>>(
-    context: &mut Context<D, M, W, f64>,
-    t: &Transition<f64, D>,
-    rho: f64,
-) -> Result<(), Error> {
-    context.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
-}
-
-/// Observes a transition; a learner's weights are all 1.
-fn unweighted<const D: usize, A: OnlineAlgorithm<f64>>(
-    learner: &mut Learner<D, A, f64>,
-    t: &Transition<f64, D>,
-    _rho: f64,
-) -> Result<(), Error> {
-    learner.observe_transition(t)
-}
-
 // Not inlined, as each needs megabytes of stack for 32 features.
 #[inline(never)]
 pub(super) fn trained<const K: usize>(
     parameters: &Parameters,
     layers: usize,
-) -> Result<Box<Dense<K>>, Error> {
+) -> Result<Box<Dense<K>>> {
     Ok(Box::new(parameters.transformer(layers)?))
 }
 
 #[inline(never)]
-fn constructed<const D: usize, const K: usize>(
-    alpha: f64,
-    layers: usize,
-) -> Result<Box<Dense<K>>, Error> {
+fn constructed<const D: usize, const K: usize>(alpha: f64, layers: usize) -> Result<Box<Dense<K>>> {
     let layer = constructions::td0::<_, D, K>(&constructions::scaled_identity(alpha));
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
@@ -249,7 +232,7 @@ pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,
     window: W,
-) -> Result<Box<dyn Stream>, Error>
+) -> Result<Box<dyn Stream>>
 where
     W: Memory<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,

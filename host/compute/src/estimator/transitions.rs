@@ -1,7 +1,7 @@
 //! A complete set of transitions, and the values that an estimator computes from it.
 
 use super::Stream;
-use ictd_core::Error;
+use ictd_core::Result;
 
 /// How an episode continues after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +69,8 @@ impl Transitions {
     }
 
     /// Feeds all transitions to a stream.
-    ///
-    /// # Errors
     /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
-    pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
+    pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<()> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (i, (((from, next), reward), mark)) in
             rows.zip(&self.reward).zip(&self.marks).enumerate()
@@ -89,15 +87,13 @@ impl Transitions {
 }
 
 /// Returns the values of the rows and of queries, (m, d), from a stream that has observed the transitions.
-///
-/// # Errors
 /// Returns the core's error in the cases that [`Stream::weights`] lists.
 pub fn values_of(
     stream: &dyn Stream,
     data: &Transitions,
     queries: &[f64],
     gamma: f64,
-) -> Result<EstimatedValues, Error> {
+) -> Result<EstimatedValues> {
     let at = |states: &[f64]| {
         let mut values = Vec::with_capacity(states.len() / data.d);
         stream.values(states, &mut values).map(|()| values)

@@ -1,14 +1,14 @@
 //! Methods without a context: they read each transition as it comes, or keep all of them.
 
-use super::reader::{AnyValueFunction, Dense, Saved, TransitionSink, reading, trained};
+use super::reader::{AnyValueFunction, Dense, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
-use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::linalg::linear_system;
+use ictd_core::linalg::{check_finite, linear_system};
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::{SMatrix, SVector};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,43 +24,8 @@ struct TransitionLog<const D: usize> {
     ends: Vec<usize>,
 }
 
-impl<const D: usize> Saved for TransitionLog<D> {
-    fn save(&self) -> Vec<u8> {
-        let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
-        for (t, rho) in self.transitions.iter().zip(&self.rho) {
-            let numbers = t.phi.iter().chain(&t.phi_next).chain([&t.reward, rho]);
-            numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
-        }
-        self.ends.iter().for_each(|end| bytes.extend((*end as u64).to_le_bytes()));
-        bytes
-    }
-
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
-        let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
-        let Some((numbers, n)) = numbers.filter(|_| rest.is_empty()) else {
-            return Err(Error::Mismatch { parameter: "transitions" });
-        };
-        let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
-        self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
-        self.transitions = numbers
-            .chunks_exact(2 * D + 2)
-            .map(|t| Transition {
-                phi: SVector::from_fn(|i, _| number(&t[i])),
-                phi_next: SVector::from_fn(|i, _| number(&t[D + i])),
-                reward: number(&t[2 * D]),
-            })
-            .collect();
-        let ends =
-            words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
-        self.ends = ends.collect();
-        Ok(())
-    }
-}
-
 impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<(), Error> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
         self.transitions.push(*t);
         self.rho.push(rho);
         Ok(())
@@ -78,6 +43,38 @@ impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
         self.transitions.clear();
         self.rho.clear();
         self.ends.clear();
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
+        for (t, rho) in self.transitions.iter().zip(&self.rho) {
+            let numbers = t.phi.iter().chain(&t.phi_next).chain([&t.reward, rho]);
+            numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
+        }
+        self.ends.iter().for_each(|end| bytes.extend((*end as u64).to_le_bytes()));
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
+        let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
+        let refused = Error::Mismatch { parameter: "transitions" };
+        let (numbers, n) = numbers.filter(|_| rest.is_empty()).ok_or(refused)?;
+        let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
+        self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
+        self.transitions = numbers
+            .chunks_exact(2 * D + 2)
+            .map(|t| Transition {
+                phi: SVector::from_fn(|i, _| number(&t[i])),
+                phi_next: SVector::from_fn(|i, _| number(&t[D + i])),
+                reward: number(&t[2 * D]),
+            })
+            .collect();
+        let ends =
+            words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
+        self.ends = ends.collect();
+        Ok(())
     }
 }
 
@@ -104,7 +101,7 @@ fn softmax<const D: usize, const K: usize>(
     transformer: &Arc<Dense<K>>,
     transitions: &[Transition<f64, D>],
     gamma: f64,
-) -> Result<AnyValueFunction<D>, Error> {
+) -> Result<AnyValueFunction<D>> {
     const {
         assert!(K == 2 * D + 1, "tokens have K = 2 * D + 1");
     }
@@ -143,7 +140,7 @@ fn fixed_point<const D: usize>(
     kept: &TransitionLog<D>,
     gamma: f64,
     trace_decay: f64,
-) -> Result<SVector<f64, D>, Error> {
+) -> Result<SVector<f64, D>> {
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     let mut squares = SVector::<f64, D>::zeros();
     for episode in kept.episodes(trace_decay) {
@@ -162,19 +159,16 @@ fn fixed_point<const D: usize>(
     Ok(scale.component_mul(&weights))
 }
 
-fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>, Error> {
-    if weights.iter().all(|x| x.is_finite()) {
-        Ok(AnyValueFunction::Linear(ValueFunction { weights }))
-    } else {
-        Err(Error::NonFinite { parameter: "weights" })
-    }
+fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>> {
+    check_finite(&weights, "weights")?;
+    Ok(AnyValueFunction::Linear(ValueFunction { weights }))
 }
 
 /// Returns the stream of a method that needs no context.
 pub(super) fn on_transitions<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,
-) -> Result<Box<dyn Stream>, Error> {
+) -> Result<Box<dyn Stream>> {
     let Estimator { ref method, gamma, layers } = *estimator;
     let (transitions, rho, ends) = (Vec::new(), Vec::new(), Vec::new());
     let kept = TransitionLog::<D> { d, transitions, rho, ends };
@@ -183,7 +177,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.value_function()?))
             }))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
@@ -191,7 +185,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
                 RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
                     .context::<D>();
             Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.algorithm().value_function(l)?))
+                Ok(AnyValueFunction::Linear(l.value_function()?))
             }))
         }
         &Method::Iterated { alpha, trace_decay } => Ok(reading(estimator, d, kept, move |kept| {

@@ -32,7 +32,7 @@ mod layer_pass;
 mod slide;
 
 use super::shape::LinearShape;
-use super::workspace::{Workspace, last_row, layer, layer_mut, split, step_matrices};
+use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic, step_matrices};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
     transpose_mul_vector,
@@ -76,7 +76,7 @@ kernel! {
         last_row(k, p_b, p);
         transpose_mul_vector(k, p_p, Addend::Zero, p_a, p);
         let mut pass = LastTwo::within(k, of_pass);
-        slide::start(shape, windows, steps.at(0).g, of_slide);
+        statistic(shape, windows, windows.count(), steps.at(0).g, of_slide);
         if first_slides {
             steps.at(0).form(k, first, scratch[0]);
         }

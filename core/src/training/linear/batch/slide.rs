@@ -19,7 +19,7 @@ use crate::scalar::Scalar;
 use crate::training::Windows;
 use crate::training::linear::shape::LinearShape;
 use crate::training::linear::workspace::split;
-use crate::training::outer_products::{gained_and_lost, next_token};
+use crate::training::outer_products::gained_and_lost;
 
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 14;
@@ -32,23 +32,6 @@ pub(super) struct FormedFirstLayer<'a, S> {
     pub(super) adjoints: [&'a mut [S]; 2],
     /// C_{t+1}.
     pub(super) c: &'a [S],
-}
-
-/// Writes G of window W.
-#[inline(always)]
-pub(super) fn start<S: Scalar>(
-    shape: &LinearShape<S::Element>,
-    windows: &Windows<S>,
-    g: &mut [S],
-    vectors: &mut [S],
-) {
-    let (k, start) = (shape.token_len(), windows.count());
-    let [z, e] = split(vectors, k);
-    g.fill(S::ZERO);
-    for i in start..start + windows.context_len() {
-        let [z, right] = next_token(windows, start, i, shape.trace(), [&mut *z, &mut *e]);
-        add_outers(k, g, [(z, right)]);
-    }
 }
 
 /// Goes from window t + 1 to window t: changes G and, of a first layer (P, Q) that is formed, A and the sums of the
