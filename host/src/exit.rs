@@ -21,7 +21,6 @@ use std::time::Duration;
 static JSON: AtomicBool = AtomicBool::new(false);
 /// A lock that is held while the answer is printed; true afterwards, so that only one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);
-/// The message and the place of the first panic.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
 /// The time in which a command must stop by itself; most stop after the current task. Files on the disk are complete at any
@@ -56,7 +55,6 @@ pub fn answer_text(text: &str) -> u8 {
     if is_json() { answer(&object(), 0) } else { answer(text, 0) }
 }
 
-/// Prints why the command failed, and returns the exit code.
 pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);

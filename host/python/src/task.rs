@@ -61,9 +61,6 @@ impl Task {
 }
 
 /// Returns the tasks of an `.npz` file with this content.
-///
-/// # Errors
-/// `ValueError` for an array that does not define tasks.
 pub(crate) fn own(file: &[u8]) -> PyResult<OwnTasks> {
     let open = Npz::new(Path::new("tasks"), Cursor::new(file));
     open.and_then(|mut npz| read(&mut npz)).map_err(python)

@@ -72,9 +72,6 @@ fn invalid(e: InvalidSetting) -> PyErr {
 }
 
 /// Returns the recipe with these settings, for the caller's tasks or those of a file that the settings name.
-///
-/// # Errors
-/// `ValueError` naming the setting.
 pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;

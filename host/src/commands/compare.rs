@@ -26,7 +26,6 @@ const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
 /// The largest depth of folders within each other.
 const DEEPEST: usize = 16;
 
-/// The largest number of files that the terminal shows.
 const SHOWN: usize = 20;
 
 /// Compare two runs or two files: whether they are bit-equal, and where they first differ
@@ -201,18 +200,16 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Returns the files that differ, as a table.
 fn text(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return String::new();
     }
-    let mut table = vec![["file", "first difference"].map(str::to_owned)];
     let row =
         |(file, place): &Difference| [file.clone(), place.clone().unwrap_or("other bytes".into())];
-    table.extend(differences.iter().take(SHOWN).map(row));
+    let rows = differences.iter().take(SHOWN).map(row);
     let more = match differences.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("and {more} more files\n"),
     };
-    report::table(&table) + &more + "\n"
+    report::table(&["file", "first difference"], rows) + &more + "\n"
 }

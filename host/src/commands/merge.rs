@@ -68,9 +68,8 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
         joined.write(session)?;
     }
     let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
-    let mut report = Report::new("merge");
-    report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
-    report.results.insert("seeds".into(), json!(taken));
+    let results = json!({ "runs": found.keys().collect::<Vec<_>>(), "seeds": taken });
+    let mut report = Report::of("merge", &results);
     let (runs, out) = (found.len(), session.out.display());
     report.text = format!("{taken} seeds of {runs} runs were added to {out}\n");
     report.left_out(left_out);
@@ -101,7 +100,6 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     Ok(runs)
 }
 
-/// Adds a run to the runs of its recipe.
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
     // The run's config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;

@@ -24,7 +24,6 @@ pub struct Plot {
     pub pdf: bool,
 }
 
-/// Draws the run's figures, or those of the runs inside.
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     let mut left_out = Vec::new();

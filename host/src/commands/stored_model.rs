@@ -94,7 +94,6 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
     stored::constructed(construction, options.dim, settings, trace_decay).context("the model")
 }
 
-/// Shows the content of a stored model.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes =
         files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;

@@ -42,6 +42,15 @@ pub enum Runner {
 }
 
 impl Experiment {
+    /// Returns the description of a command that needs arguments.
+    pub const fn by_command(
+        id: &'static str,
+        figure: &'static str,
+        figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
+    ) -> Self {
+        Experiment { id, figure, figures, run: Runner::ByCommand }
+    }
+
     /// Returns the part of a scale that affects the experiment: seeds if it is data, and tasks if it trains.
     pub fn effective(&self, scale: &TrainingBudget) -> TrainingBudget {
         let Runner::Spec(spec) = &self.run else { return TrainingBudget::default() };
@@ -97,9 +106,6 @@ impl Experiment {
 }
 
 /// Rejects options that would affect none of the experiments.
-///
-/// # Errors
-/// [`Error::Option`].
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     let given = |of: &TrainingBudget| [of.seeds.is_some(), of.tasks.is_some()];
     let taken: Vec<_> = chosen.iter().map(|entry| given(&entry.effective(scale))).collect();
@@ -113,9 +119,6 @@ pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(
 }
 
 /// Rejects a user's file inside the folder that a run replaces.
-///
-/// # Errors
-/// [`Error::File`] for such a file.
 pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
     if files::is_inside(input, &session.out.join(entry.id)) {
         let reason = "it lies in the folder that this command writes; expected another --out";

@@ -8,7 +8,7 @@ use super::judging::{ClaimSpec, all_positive, between, claim, differences, every
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY, table};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
-use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, PanelSpec, medians};
 use super::statistics::{bootstrap, median, median_interval};
 use super::table::{EvaluationPlan, ExperimentInputs, ExperimentSpec, Finished, run};
 use crate::error::{Error, WithContext};
@@ -60,9 +60,9 @@ pub const LOSSES: Experiment = table(
 const TD: &str = "linear-l3";
 const MONTE_CARLO: &str = "monte-carlo-l3";
 const OF_CONTEXT: &[CurveSpec] = &[
-    series("TD", TD, TRAINED, SeedAggregate::Quartiles),
-    series("Monte Carlo", MONTE_CARLO, TRAINED, SeedAggregate::Quartiles),
-    series("predicting 0", TD, super::demo::ZERO, SeedAggregate::Quartiles).dashed(),
+    medians("TD", TD, TRAINED),
+    medians("Monte Carlo", MONTE_CARLO, TRAINED),
+    medians("predicting 0", TD, super::demo::ZERO).dashed(),
 ];
 const OF_LOSS: &[ClaimSpec] = &[
     P_OTHERS.stated(MINIMISER),
@@ -156,17 +156,17 @@ pub const DEPTH: Experiment = table(
                     title: "Theorem 1, Figure 1's tasks",
                     x: || Axis::log("layers"),
                     y: || Axis::log("error / predicting 0"),
-                    curves: &[series("", FIGURE_1, ERROR, SeedAggregate::Quartiles)],
+                    curves: &[medians("", FIGURE_1, ERROR)],
                 },
                 PanelSpec {
                     title: "Boyan's chains",
                     x: || Axis::log("layers"),
                     y: || Axis::log("error / predicting 0"),
                     curves: &[
-                        series("Theorem 1", BOYAN, ERROR, SeedAggregate::Quartiles).dashed(),
-                        series("trained, L = 2", "linear-l2", ERROR, SeedAggregate::Quartiles),
-                        series("trained, L = 3", TD, ERROR, SeedAggregate::Quartiles),
-                        series("trained, L = 4", "linear-l4", ERROR, SeedAggregate::Quartiles),
+                        medians("Theorem 1", BOYAN, ERROR).dashed(),
+                        medians("trained, L = 2", "linear-l2", ERROR),
+                        medians("trained, L = 3", TD, ERROR),
+                        medians("trained, L = 4", "linear-l4", ERROR),
                     ],
                 },
             ],
@@ -180,7 +180,6 @@ pub const DEPTH: Experiment = table(
 const FIGURE_1: &str = "figure-1 tasks";
 const BOYAN: &str = "boyan tasks";
 const ERROR: &str = "error";
-/// The numbers of layers.
 const LAYERS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100];
 /// The context lengths at which convergence of the layers is tested.
 const LENGTHS: [usize; 3] = [1, 5, 39];

@@ -25,7 +25,6 @@ pub struct ClaimSpec {
     also_shown: &'static [&'static str],
 }
 
-/// How a claim is tested.
 #[derive(Clone, Copy)]
 enum Judge {
     /// Most seeds meet a threshold in one metric, or in two.
@@ -147,25 +146,26 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    /// Returns true for a number that meets the threshold; NaN never does.
-    fn met(self, x: &f64) -> bool {
+    /// Returns the comparison with the limit, which NaN never meets, its sign, and the limit.
+    fn parts(self) -> (fn(&f64, &f64) -> bool, &'static str, f64) {
         match self {
-            Threshold::AtLeast(limit) => *x >= limit,
-            Threshold::AtMost(limit) => *x <= limit,
-            Threshold::Above(limit) => *x > limit,
-            Threshold::Below(limit) => *x < limit,
+            Threshold::AtLeast(limit) => (f64::ge, ">=", limit),
+            Threshold::AtMost(limit) => (f64::le, "<=", limit),
+            Threshold::Above(limit) => (f64::gt, ">", limit),
+            Threshold::Below(limit) => (f64::lt, "<", limit),
         }
+    }
+
+    fn met(self, x: &f64) -> bool {
+        let (compare, _, limit) = self.parts();
+        compare(x, &limit)
     }
 }
 
 impl std::fmt::Display for Threshold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Threshold::AtLeast(limit) => write!(f, ">= {limit}"),
-            Threshold::AtMost(limit) => write!(f, "<= {limit}"),
-            Threshold::Above(limit) => write!(f, "> {limit}"),
-            Threshold::Below(limit) => write!(f, "< {limit}"),
-        }
+        let (_, sign, limit) = self.parts();
+        write!(f, "{sign} {limit}")
     }
 }
 
@@ -195,7 +195,6 @@ pub(super) fn most(
     (format!("{metric} {}, needs {needs}{also} in {counted}", spread(&means)), verdict)
 }
 
-/// Returns each seed's mean over draws.
 fn means(rows: &InDraws) -> Vec<f64> {
     rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
 }

@@ -155,7 +155,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     numbers
 }
 
-/// Returns P and Q by blocks.
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
     let of =
         |m: &[f32]| Blocks::from_entries(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
@@ -164,7 +163,6 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
 
 type Metric = Box<dyn Fn(&LogPoint) -> f64>;
 
-/// Returns every metric of a run.
 fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     let stored = run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len());
     let mut all: Vec<(String, Metric)> = Vec::new();

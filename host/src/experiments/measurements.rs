@@ -9,9 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file of the numbers.
 pub const FILE: &str = "records.csv";
-/// The file of the matrices.
 pub const MATRICES: &str = "matrices.csv";
 
 /// The largest number of runs, or of a run's metrics, in a record.
@@ -58,7 +56,6 @@ pub struct SeedMeasurement {
     pub seed: Option<u64>,
     /// The place: a number of tasks, layers or steps.
     pub x: f64,
-    /// The measured number.
     pub value: f64,
 }
 
@@ -99,9 +96,6 @@ impl MeasurementTable {
     }
 
     /// Reads the measurements of a finished run.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a record is missing or damaged.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for row in records.csv::<MeasurementRow>(FILE)? {
@@ -119,9 +113,6 @@ impl MeasurementTable {
     }
 
     /// Writes the measurements.
-    ///
-    /// # Errors
-    /// Returns the errors of [`RunFiles::put_table`].
     pub fn write(&self, records: &mut RunFiles) -> Result<(), Error> {
         let rows = self.numbers.iter().flat_map(|(run, metrics)| {
             metrics.iter().flat_map(move |(metric, measurements)| {
@@ -133,11 +124,7 @@ impl MeasurementTable {
         if self.matrices.is_empty() {
             return Ok(());
         }
-        let rows: Vec<_> = (self.matrices.iter())
-            .map(|e| (&e.run, &e.matrix, e.layer, e.row, e.column, e.tasks, e.value))
-            .collect();
-        let head = ["run", "matrix", "layer", "row", "column", "tasks", "value"];
-        records.put_table(MATRICES, &head, &rows)
+        records.put_csv(MATRICES, &self.matrices)
     }
 
     /// Returns the measurements of one run.

@@ -34,11 +34,8 @@ use table::{ExperimentOptions, ExperimentSpec, Setting};
 
 /// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {
-    /// The experiments, in the paper's order.
     pub experiments: &'static [Experiment],
-    /// Other commands.
     pub others: &'static [Experiment],
-    /// The command line.
     pub command: clap::Command,
 }
 
@@ -80,7 +77,6 @@ pub struct ExperimentCommand {
 }
 
 impl ExperimentCommand {
-    /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let found = tables().find(|(entry, _)| entry.id == self.id);
         let run = |(entry, table): (&Experiment, &ExperimentSpec)| {

@@ -1,7 +1,7 @@
 //! The panels about learning, drawn from the record that [`put_curves`](super::learning::put_curves) fills.
 
 use super::measurements::{MATRICES, RunMeasurements};
-use super::statistics::mean_and_stderr;
+use super::statistics::{mean_and_stderr, quartiles};
 use crate::error::Error;
 use crate::train::capacity::LAYERS;
 use crate::train::log::{
@@ -20,7 +20,6 @@ pub fn layers(of: RunMeasurements) -> usize {
     (0..LAYERS).take_while(has).count()
 }
 
-/// Returns the name of a layer's metric in the record.
 fn of_layer(metric: &Metric<Element>, l: usize) -> String {
     format!("{}_{l}", metric.name)
 }
@@ -44,6 +43,12 @@ pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
         stderr.push(error);
     }
     Curve::with_stderr(label, x, y, &stderr)
+}
+
+/// Returns the median over seeds at each place, between quartiles.
+pub fn median_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
+    let point = |at| (at, quartiles(of.values_at(metric, at)));
+    Curve::with_quartiles(label, of.places(metric).into_iter().map(point))
 }
 
 /// Returns a metric on a separate axis.
@@ -96,9 +101,6 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
 }
 
 /// Returns the numbers of tasks at which P and Q of a run are known.
-///
-/// # Errors
-/// [`Error::File`] for more of them than a run writes.
 pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {

@@ -13,7 +13,6 @@ use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
-/// Returns a quotation from a section.
 const fn section_5(quote: &'static str) -> Source {
     Source::paper("Section 5", quote)
 }

@@ -44,7 +44,6 @@ pub struct ExperimentSpec {
     pub about: &'static str,
     /// Options in addition to the scale.
     pub settings: &'static [Setting],
-    /// The training runs.
     pub runs: &'static [TrainingRun],
     /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
@@ -103,11 +102,8 @@ pub const fn run(
 
 /// A finished run of an experiment.
 pub struct Finished {
-    /// The run's name.
     pub name: &'static str,
-    /// The recipe of its training.
     pub recipe: Recipe,
-    /// The trained seeds.
     pub seeds: Vec<SeedRun>,
 }
 
@@ -115,11 +111,9 @@ pub struct Finished {
 pub struct ExperimentInputs<'a> {
     /// Threads, the first seed, and progress.
     pub session: &'a Session,
-    /// The number of seeds.
     pub seeds: usize,
     /// The experiment's settings, in order.
     pub settings: &'a [usize],
-    /// The finished runs, in order.
     pub runs: &'a [Finished],
 }
 
@@ -140,7 +134,6 @@ pub struct Measured {
     pub results: Value,
     /// The results as text; claims and the place of the files are appended.
     pub text: String,
-    /// The tested claims.
     pub claims: Vec<Claim>,
 }
 

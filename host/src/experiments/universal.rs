@@ -5,7 +5,7 @@ use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
-use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
 use super::table::{ExperimentInputs, ExperimentSpec, Setting, run};
 use crate::error::{Error, WithContext};
@@ -174,13 +174,13 @@ const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
 
 const fn curves(cell: &'static str) -> [CurveSpec; 7] {
     [
-        series("universal", cell, "universal", SeedAggregate::Mean),
-        series("LSTD, hindsight", cell, "lstd_hindsight", SeedAggregate::Mean).dashed(),
-        series("LSTD(0.92), one ridge", cell, "lstd_one", SeedAggregate::Mean).dashed(),
-        series("LSTD(0), one ridge", cell, "lstd_0_one", SeedAggregate::Mean).dashed(),
-        series("TD, hindsight", cell, "td_hindsight", SeedAggregate::Mean).dashed(),
-        series("TD, one setting", cell, "td_one", SeedAggregate::Mean).dashed(),
-        series("the paper's model", cell, "paper", SeedAggregate::Mean),
+        means("universal", cell, "universal"),
+        means("LSTD, hindsight", cell, "lstd_hindsight").dashed(),
+        means("LSTD(0.92), one ridge", cell, "lstd_one").dashed(),
+        means("LSTD(0), one ridge", cell, "lstd_0_one").dashed(),
+        means("TD, hindsight", cell, "td_hindsight").dashed(),
+        means("TD, one setting", cell, "td_one").dashed(),
+        means("the paper's model", cell, "paper"),
     ]
 }
 

@@ -53,7 +53,6 @@ impl Array {
         }
     }
 
-    /// Returns the dtype's name and its type string.
     fn dtype(&self) -> (&'static str, &'static str) {
         match self.data {
             Data::F32(_) => ("float32", "<f4"),
@@ -166,7 +165,6 @@ pub(super) fn tuple(shape: &[usize]) -> String {
     }
 }
 
-/// Returns the header's text and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (length, rest) = match *rest {

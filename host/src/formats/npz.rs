@@ -55,7 +55,6 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Npz { file: file.to_owned(), archive, numbers_left })
     }
 
-    /// Returns the file, as the caller named it.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -66,10 +65,6 @@ impl<R: Read + Seek> Npz<R> {
         self.archive.file_names_raw().map(name).collect()
     }
 
-    /// Rejects an array whose name is not known.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`], with the nearest name.
     pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), Error> {
         let Some(unknown) = self.names().into_iter().find(|name| !known.contains(&&**name)) else {
             return Ok(());

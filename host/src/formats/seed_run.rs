@@ -28,21 +28,18 @@ pub const DATA_FILE: &str = "data.npz";
 /// The name of the settings' file in a seed's folder.
 pub const PARAMS_FILE: &str = "params.json";
 
-/// The log of one seed's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedLog {
     /// K = 2d + 1.
     pub token_size: usize,
     /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
-    /// The log points, in order.
     pub points: Vec<NpzLogPoint>,
 }
 
 /// One log point, without its metrics: the parameters after a number of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NpzLogPoint {
-    /// Tasks (MRPs) trained on so far.
     pub tasks: u64,
     /// The learning rate of the batch-TD reference transformer.
     pub alpha: f64,

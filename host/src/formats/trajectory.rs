@@ -49,7 +49,6 @@ pub struct Trajectory {
 }
 
 impl Features {
-    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.numbers.len() / self.dimension
     }
@@ -212,7 +211,6 @@ fn assemble(
     Ok(Trajectory { transitions: t, query })
 }
 
-/// Returns the rows that an optional array of marks names.
 fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
     let Some(array) = array else { return Ok(vec![false; rows]) };
     let numbers = column(name, &array, rows..=rows, |x| [0.0, 1.0].contains(&x), "0 or 1")?;

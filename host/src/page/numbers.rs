@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 /// The largest number of characters of a name: each row repeats those above it.
 const LONGEST: usize = 200;
 
-/// Returns the tables of the results.
 pub fn tables(results: &Map<String, Value>) -> String {
     let (mut tables, mut single) = (String::new(), Vec::new());
     for (key, value) in results {
@@ -44,7 +43,6 @@ fn flatten(name: String, value: &Value, depth: usize, rows: &mut Vec<Vec<String>
     rows.push(vec![name, text]);
 }
 
-/// Returns the table of each metric over seeds.
 fn of_seeds(key: &str, seeds: &Value) -> String {
     let seeds = seeds.as_array().into_iter().flatten();
     let all: Vec<_> = seeds.filter_map(Value::as_object).map(numbers).collect();
@@ -105,7 +103,6 @@ fn short(x: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Returns the words for a name in the results.
 fn label(key: &str) -> String {
     match key {
         "p_bottom_right" => "P[−1, −1]".into(),

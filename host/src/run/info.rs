@@ -42,7 +42,6 @@ pub fn outcome<T>(result: &Result<T, Error>) -> String {
     }
 }
 
-/// A process that works on a run.
 pub struct RunManifest {
     command: String,
     threads: usize,
@@ -132,7 +131,6 @@ pub fn time_of_day(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
 
-/// Returns the digest of a file's content.
 pub fn digest(content: &[u8]) -> String {
     let mut digest = Digest::EMPTY;
     digest.bytes(content);

@@ -42,7 +42,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The number of bytes that are written at once.
     const BUFFER: usize = 1 << 16;
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -59,7 +58,6 @@ impl Stream {
 }
 
 impl RunFiles {
-    /// Returns no records.
     pub fn new() -> Self {
         Self::default()
     }
@@ -122,7 +120,6 @@ impl RunFiles {
         }
     }
 
-    /// Returns the content of a file.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
@@ -133,7 +130,6 @@ impl RunFiles {
         }
     }
 
-    /// Returns true if the file exists.
     pub fn has(&self, name: &str) -> bool {
         let on_disk = || files::kind(&self.directory.join(name)) == Kind::File;
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()

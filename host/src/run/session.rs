@@ -15,10 +15,8 @@ const STACK: usize = 64 << 20;
 /// The memory that work may take in addition to its input: contexts, and the pixels of a figure.
 const WORK: u64 = 64 << 20;
 
-/// The allowed numbers of threads.
 const THREADS: RangeInclusive<usize> = 1..=1024;
 
-/// The options of every command.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct SessionOptions {
@@ -38,13 +36,11 @@ pub struct SessionOptions {
     pub json: bool,
 }
 
-/// The options of every command, in use.
 pub struct Session {
     /// The first seed; everything random follows from it.
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
-    /// Whether progress bars are hidden.
     pub quiet: bool,
     threads: usize,
     /// The threads that have been started: no more than there was work for.
@@ -52,7 +48,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the session of these options.
     pub fn new(options: &SessionOptions) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Session {
@@ -64,7 +59,6 @@ impl Session {
         }
     }
 
-    /// Returns the number of threads that may be started.
     pub fn threads(&self) -> usize {
         self.threads
     }

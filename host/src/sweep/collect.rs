@@ -15,9 +15,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The table over all log points.
 const POINTS: &str = "sweep.csv";
-/// The table over all runs.
 pub(crate) const SUMMARY: &str = "summary.csv";
 
 /// The columns of [`SUMMARY`] after the axes and the metric.
@@ -25,13 +23,9 @@ pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "m
 
 #[derive(Debug, Serialize)]
 pub struct Collected {
-    /// The number of runs of the plan.
     pub runs: usize,
-    /// The number of seeds of all runs.
     pub seeds: usize,
-    /// The number of finished seeds.
     pub finished: usize,
-    /// The number of diverged seeds.
     pub diverged: usize,
     /// The seeds of each run that have not finished, in the syntax of `--seeds`.
     pub missing: BTreeMap<String, String>,
@@ -98,9 +92,6 @@ pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
 }
 
 /// Records the tables of the runs below `out`, with as many seeds in memory as there are threads.
-///
-/// # Errors
-/// [`Error::File`] for a damaged checkpoint, or one of another run; [`Error::Write`]; [`Error::Interrupted`].
 pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result<Collected, Error> {
     let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
     let metrics = metrics(layers);

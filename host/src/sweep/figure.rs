@@ -13,7 +13,6 @@ use std::path::Path;
 
 /// The largest number of curves: the number of colours.
 const CURVES: usize = 7;
-/// The largest number of runs that the terminal shows.
 const ROWS: usize = 40;
 /// An axis without 0 is logarithmic if its ends have at least this ratio.
 const DECADE: f64 = 10.0;
@@ -91,14 +90,13 @@ pub fn table(summary: &[u8], metric: &str) -> Result<String, Error> {
     })?;
     let more = rows.len().saturating_sub(ROWS);
     head.extend([format!("{metric}: lower quartile"), "median".into(), "upper".into()]);
-    let line = |(values, quartiles): &Row| {
-        let numbers = quartiles.map(|x| report::number(x, 4));
-        values.iter().cloned().chain(numbers).collect::<Vec<_>>()
-    };
-    let lines: Vec<_> = std::iter::once(head).chain(rows.iter().take(ROWS).map(line)).collect();
+    let lines = rows.into_iter().take(ROWS).map(|(mut cells, quartiles)| {
+        cells.extend(quartiles.map(|x| report::number(x, 4)));
+        cells
+    });
     let more =
         if more > 0 { format!("and {more} more runs in {SUMMARY}\n") } else { String::new() };
-    Ok(report::table(&lines) + &more)
+    Ok(report::table(&head, lines) + &more)
 }
 
 /// Returns the axes of a summary, and the rows of a metric.

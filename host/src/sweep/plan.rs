@@ -27,9 +27,7 @@ pub struct Plan {
 
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// The folder of the run's recipe.
     pub folder: String,
-    /// The value of each of the plan's axes.
     pub values: Vec<String>,
     pub recipe: Recipe,
 }
@@ -110,7 +108,6 @@ impl Plan {
     }
 }
 
-/// Returns the beginning of a text.
 fn brief(text: &str) -> String {
     let short: String = text.chars().take(100).collect();
     if short.len() < text.len() { short + "..." } else { short }
@@ -148,7 +145,6 @@ fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     Ok(table)
 }
 
-/// Returns the value of a setting as text, as typed.
 fn setting_text(key: &str, value: &Value) -> Result<String, String> {
     let Some(setting) = setting(key) else {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();

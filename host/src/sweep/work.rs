@@ -37,9 +37,6 @@ pub struct Found {
 /// Seeds that another process of this machine trains come last: this process waits for it, so that they finish whether it does
 /// or not (an engine may retry a shard while a child of the killed worker still lives). Seeds locked on another machine are
 /// skipped, since their state is unknown here.
-///
-/// # Errors
-/// [`Error::Paused`] after Ctrl-C; [`Error::Write`] for what cannot be written; [`Error::Core`].
 pub fn train<'a>(
     plan: &'a Plan,
     groups: &[Group<'a>],

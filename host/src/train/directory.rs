@@ -119,7 +119,6 @@ impl TrainDirectory {
         is_there.then(|| read_run(&self.path)).transpose()
     }
 
-    /// Writes which seeds the run has.
     fn write_config(
         &self,
         _claimed: &RunDirectory,
@@ -144,7 +143,6 @@ impl TrainDirectory {
         &self.name
     }
 
-    /// Returns the folder of a seed.
     pub fn seed_path(&self, seed: u64) -> PathBuf {
         self.path.join(format!("seed_{seed}"))
     }
@@ -182,7 +180,6 @@ impl TrainDirectory {
         found.tasks_done >= self.recipe.tasks as u64
     }
 
-    /// Writes a seed's checkpoint.
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
@@ -295,11 +292,9 @@ pub struct Summary<'a> {
     claimed: RunDirectory,
     /// The seeds that have finished, in ascending order.
     pub runs: Vec<SeedRun>,
-    /// The first seed of the run.
     pub seed: u64,
     /// The run's recipe, with all its seeds.
     pub options: Train,
-    /// The run's `config.toml`.
     pub config: String,
 }
 

@@ -12,7 +12,6 @@ use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
 pub struct Trained {
-    /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
     /// Wall-clock seconds of this process, without those of earlier ones.
     pub seconds: f64,
@@ -79,10 +78,6 @@ const SEEDS_AT_ONCE: usize = 512;
 
 /// Trains every seed, starting at `seed` unless the options list them. Skips seeds that have finished in the directory, resumes
 /// those that have begun, and writes each seed's files there as it finishes.
-///
-/// # Errors
-/// Returns the errors of [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::File`] if another process trains one of the
-/// seeds; and the errors of the files and of the core.
 pub fn train(
     options: &Train,
     seed: u64,
@@ -121,7 +116,6 @@ pub fn train(
     })
 }
 
-/// Claims seeds and trains them from their checkpoints, if any.
 fn train_claimed(
     files: &Files,
     options: &Train,

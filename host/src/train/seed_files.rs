@@ -10,10 +10,8 @@ use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The file of a transformer's parameters.
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
-/// Returns the records of a finished seed.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::new();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));

@@ -16,7 +16,6 @@ const HORIZONS: f64 = 24.0;
 const NEARLY: f64 = 1.03;
 /// The largest number of places without an improvement over the mean that are named.
 const PLACES: usize = 4;
-/// The largest number of panels.
 const PANELS: usize = 12;
 
 /// One row of `shown.csv`: what the figure shows.
@@ -77,7 +76,6 @@ pub(super) struct Found<'a> {
     names: Vec<&'a str>,
     /// The normalised errors: a row for each task, a column for each candidate.
     errors: Vec<Vec<Option<f64>>>,
-    /// The scores of the tasks whose returns change.
     scores: Vec<&'a ForecastScore>,
     /// The geometric means of the candidates' errors over these tasks.
     means: Vec<Option<f64>>,
@@ -212,8 +210,7 @@ impl<'a> Found<'a> {
             name => name.to_owned(),
         }));
         head.extend(["in its band", "surprises", "in 1,000 rows"].map(str::to_owned));
-        let mut lines = vec![head];
-        for (task, errors) in self.tasks.iter().zip(&self.errors) {
+        let lines = self.tasks.iter().zip(&self.errors).map(|(task, errors)| {
             let judged = &task.judged;
             let best = |name: &&str| {
                 self.best(name, errors).map_or(String::new(), |(candidate, error)| {
@@ -227,9 +224,9 @@ impl<'a> Found<'a> {
                 vec![task.name.clone(), task.gamma.to_string(), judged.judged.to_string()];
             line.extend(self.names.iter().map(best));
             line.extend([shown(coverage(judged)), judged.alarms.to_string(), number(share, 2)]);
-            lines.push(line);
-        }
-        table(&lines)
+            line
+        });
+        table(&head, lines)
     }
 
     /// Returns a recommendation: the candidate with the smallest mean error, or one without settings whose error is nearly as
@@ -310,7 +307,6 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A recommendation.
 struct Advice<'a> {
     candidate: &'a Candidate,
     /// The 90 % interval of the candidate's mean error over that of the mean.
@@ -340,7 +336,6 @@ impl Advice<'_> {
     }
 }
 
-/// Returns the ends of an interval as text.
 fn ends([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low, 2), number(high, 2))
 }
