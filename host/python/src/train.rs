@@ -9,7 +9,7 @@ use compute::{Checkpoint, InvalidSetting, LogPoint, Observer, Recipe, SeedRun, S
 use ictd::Error;
 use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
-use ictd::run::session::{Session, SessionOptions};
+use ictd::run::session::Session;
 use ictd::train::Train;
 use ictd::train::directory::TrainDirectory;
 use ictd::train::options::Seeds;
@@ -127,12 +127,13 @@ fn train_in(
     let seeds = Seeds::List(seeds.into_iter().collect());
     let options = Train { seeds, ..Train::from(recipe.clone()) };
     options.check(0).map_err(python)?;
-    let session = Session::new(&SessionOptions {
+    let session = Session {
         seed: 0,
         out: out.to_owned(),
         threads: Some(threads),
         json: true,
-    });
+        pool: Default::default(),
+    };
     let directory = TrainDirectory::create(out, &options, 0).map_err(python)?;
     let (mut claims, mut begun) = (Vec::new(), Vec::new());
     for seed in options.seed_set(0) {

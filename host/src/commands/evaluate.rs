@@ -37,6 +37,9 @@ const SHOWN: usize = 6;
 /// The advice that is added to the core's reason if the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
 
+const DIVERGENCE: &str = "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
+                          take --model universal, which has no scale.\n";
+
 /// Predict the values of states from your own transitions, in context
 ///
 /// The transitions of --data are the transformer's context; no parameter is trained. Without
@@ -267,17 +270,12 @@ impl Evaluate {
         let lambda = report::shortest(trace_decay);
         let mut text = report::table(&head, rows)
             + &format!("{n} transitions in {episodes} episodes, trace decay {lambda}\n");
-        if lstd.is_none() {
-            text.push_str("LSTD: the transitions do not determine all weights.\n");
-        }
-        if iterated.is_none() {
-            text.push_str("The algorithm's iterates overflow: lower --alpha.\n");
-        }
-        if diverges {
-            text.push_str(
-                "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
-                 take --model universal, which has no scale.\n",
-            );
+        for (is_so, line) in [
+            (lstd.is_none(), "LSTD: the transitions do not determine all weights.\n"),
+            (iterated.is_none(), "The algorithm's iterates overflow: lower --alpha.\n"),
+            (diverges, DIVERGENCE),
+        ] {
+            text.push_str(if is_so { line } else { "" });
         }
         Ok(Measured { results, text, claims: Vec::new() })
     }

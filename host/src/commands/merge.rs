@@ -151,18 +151,14 @@ impl MergedRun {
                     return Err(Error::Interrupted);
                 }
                 let Some(found) = self.places[number].load(seed)? else { continue };
-                let Some((other, before)) = &furthest else {
-                    furthest = Some((number, found));
-                    continue;
-                };
-                if !agree(before, &found) {
-                    let path = |number: usize| self.places[number].seed_path(seed);
-                    let (other, path) = (path(*other), path(number));
+                let before = furthest.as_ref();
+                if let Some((other, _)) = before.filter(|(_, before)| !agree(before, &found)) {
+                    let [other, path] = [*other, number].map(|at| self.places[at].seed_path(seed));
                     let other = other.display();
                     let reason = format!("other numbers than in {other}; expected equal ones");
                     return Err(Error::file(&path, reason));
                 }
-                if before.tasks_done < found.tasks_done {
+                if before.is_none_or(|(_, before)| before.tasks_done < found.tasks_done) {
                     furthest = Some((number, found));
                 }
             }

@@ -175,7 +175,7 @@ impl Predict {
             true => 0,
             false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
         };
-        let bar = progress::bar("bytes", bytes, session.quiet);
+        let bar = progress::bar("bytes", bytes, session.json);
         let mut rows_read = 0;
         loop {
             if progress::interrupted() {

@@ -66,7 +66,7 @@ impl Search {
         while let Some((index, stage)) = search.stage() {
             let loss = draw(session, target, stage.share, index)?;
             let label = format!("stage {} of {}", index + 1, STAGES.len());
-            let bar = progress::bar(&label, stage.evaluations as u64, session.quiet);
+            let bar = progress::bar(&label, stage.evaluations as u64, session.json);
             while search.stage().is_some_and(|(at, _)| at == index) {
                 bar.set_position(search.evaluations() as u64);
                 if let Some(loss) = search.loss() {

@@ -64,7 +64,7 @@ impl Experiment {
             Runner::Fixed(run) => run(session),
             Runner::Spec(table) => {
                 let scale = self.effective(scale);
-                let options = ExperimentOptions { scale, settings: table.defaults() };
+                let options = ExperimentOptions { scale, fresh_tasks: table.fresh_tasks };
                 self.run_table(table, &options, session)
             }
             Runner::ByCommand => Err(Error::Usage(format!(

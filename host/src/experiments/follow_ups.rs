@@ -14,9 +14,9 @@ use super::table::{EvaluationPlan, ExperimentInputs, ExperimentSpec, Finished, r
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::report::{Source, Verdict};
+use crate::train::directory::final_parameters;
 use compute::estimator::{Estimator, Method};
 use compute::judge::{DRAWS, by_draw};
-use compute::parameters::{LayerParameters, Parameters as ModelParameters};
 use compute::recipe::AttentionKind;
 use compute::value_error::{ValuePredictor, over_zero, step_growth};
 use figures::Axis;
@@ -101,19 +101,8 @@ fn model(
     seed: &crate::train::log::SeedRun,
     layers: usize,
 ) -> ValuePredictor<'static> {
-    let stored = seed.last().map_or(&[][..], |last| &last.layers).iter();
-    let parameters = ModelParameters {
-        token_size: seed.token_size,
-        layers: stored.map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect(),
-        layer_sharing: run.recipe.layer_sharing,
-        depth: Some(layers),
-        attention: Some(AttentionKind::Linear),
-        gamma: Some(run.recipe.gamma),
-        context_length: Some(run.recipe.context_length),
-        trace_decay: run.recipe.trace_decay,
-    };
-    let method =
-        Method::Trained { parameters: Box::new(parameters), attention: AttentionKind::Linear };
+    let parameters = Box::new(final_parameters(&run.recipe, seed));
+    let method = Method::Trained { parameters, attention: AttentionKind::Linear };
     ValuePredictor::Estimator(Estimator { method, gamma: run.recipe.gamma, layers })
 }
 

@@ -36,14 +36,12 @@ pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-
 /// An experiment that is data.
 pub struct ExperimentSpec {
     /// The help text of its command, in addition to the figure.
     pub about: &'static str,
-    /// Options in addition to the scale.
-    pub settings: &'static [Setting],
+    /// The default of `--fresh-tasks`, which the command then has.
+    pub fresh_tasks: Option<usize>,
     pub runs: &'static [TrainingRun],
     /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
@@ -55,18 +53,6 @@ pub struct ExperimentSpec {
     pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
-}
-
-/// A whole number that an experiment's command takes as an option.
-pub struct Setting {
-    /// The option's name, without `--`.
-    pub name: &'static str,
-    /// The default, as typed.
-    pub default: &'static str,
-    /// The accepted range, ends included.
-    pub expected: [usize; 2],
-    /// The option's line of help.
-    pub about: &'static str,
 }
 
 /// A run of an experiment. Runs with equal names are one run, and have the same options.
@@ -107,13 +93,12 @@ pub struct Finished {
     pub seeds: Vec<SeedRun>,
 }
 
-/// The session, settings and runs that an experiment computes with.
+/// The session, options and runs that an experiment computes with.
 pub struct ExperimentInputs<'a> {
     /// Threads, the first seed, and progress.
     pub session: &'a Session,
     pub seeds: usize,
-    /// The experiment's settings, in order.
-    pub settings: &'a [usize],
+    pub fresh_tasks: Option<usize>,
     pub runs: &'a [Finished],
 }
 
@@ -123,9 +108,8 @@ pub struct ExperimentOptions {
     /// The scale of training.
     #[serde(flatten)]
     pub scale: TrainingBudget,
-    /// The settings by name.
-    #[serde(flatten)]
-    pub settings: BTreeMap<&'static str, usize>,
+    #[serde(rename = "fresh-tasks", skip_serializing_if = "Option::is_none")]
+    pub fresh_tasks: Option<usize>,
 }
 
 /// The findings of a run.
@@ -141,7 +125,7 @@ impl ExperimentSpec {
     /// An empty specification.
     pub const EMPTY: Self = ExperimentSpec {
         about: "",
-        settings: &[],
+        fresh_tasks: None,
         runs: &[],
         evaluation: EvaluationPlan::NOTHING,
         own: |_, _| Ok(()),
@@ -149,12 +133,6 @@ impl ExperimentSpec {
         figures: &[],
         emergence: None,
     };
-
-    /// Returns the settings' defaults.
-    pub fn defaults(&self) -> BTreeMap<&'static str, usize> {
-        let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.expected[0]);
-        self.settings.iter().map(|setting| (setting.name, default(setting))).collect()
-    }
 
     /// Trains, measures and tests the claims. Returns the errors of training and of files.
     pub fn measure(
@@ -178,10 +156,8 @@ impl ExperimentSpec {
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);
         }
-        let settings: Vec<usize> =
-            self.settings.iter().map(|setting| options.settings[setting.name]).collect();
-        let seeds = options.scale.seeds();
-        let work = ExperimentInputs { session, seeds, settings: &settings, runs: &runs };
+        let (seeds, fresh_tasks) = (options.scale.seeds(), options.fresh_tasks);
+        let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
         (self.own)(&work, &mut long)?;
         let of_training = |shown: &FigureSpec| {
             matches!(

@@ -238,10 +238,10 @@ impl RunDirectory {
         info.files(records.files());
         let mut streamed = Vec::new();
         for Stream { name, file, digest, .. } in std::mem::take(&mut records.streamed) {
-            info.digest(&name, digest);
+            info.files.insert(name.clone(), digest.to_string().into());
             streamed.push((name, file));
         }
-        info.verdicts(claims);
+        info.verdicts = claims.to_vec();
         records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
         let old = info::files(&self.path, "")?;
         self.refuse_foreign(records.files().map(|(name, _)| name), &old)?;

@@ -113,7 +113,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
         missing: BTreeMap::new(),
         diverged_seeds: BTreeMap::new(),
     };
-    let bar = progress::bar("collect", all as u64, session.quiet);
+    let bar = progress::bar("collect", all as u64, session.json);
     for run in &plan.runs {
         let place = records::place(&session.out, &run.folder)?;
         let directory = TrainDirectory::at(place, &run.recipe)?;

@@ -309,7 +309,9 @@ impl Summary<'_> {
         let path = self.directory.path();
         let Some(mut info) = info else { return self.claimed.write(records.files()) };
         let complete = |info: &mut RunManifest| {
-            self.runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
+            let digests =
+                self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
+            info.seeds.extend(digests);
             info.files([(CONFIG, self.config.as_bytes())]);
             info.files(records.files());
             for run in &self.runs {

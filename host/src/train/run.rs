@@ -89,7 +89,7 @@ pub fn train(
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
     let tasks = (seeds.len() * options.recipe.tasks) as u64;
-    let bar = progress::bar(label, tasks, session.quiet);
+    let bar = progress::bar(label, tasks, session.json);
     let every = Duration::from_secs_f64(options.watch.checkpoint_every);
     let files = Files { directory, bar: &bar, every };
     let (mut runs, mut info) = (Vec::new(), None);
@@ -139,7 +139,7 @@ fn train_claimed(
         if goes_on && options.watch.resume.is_none() {
             let path = directory.path().display();
             let text = format!("{path}: an unfinished run with the same options goes on");
-            progress::note(&text, session.quiet);
+            progress::note(&text, session.json);
         }
         if done < seeds.len() as u64 * last {
             let _claimed = directory.claim()?;

@@ -32,26 +32,24 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error>
     if recipe.network == NetworkKind::Transformer {
         records.put(DATA_FILE, to_npz(run).map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
-        if let Some(parameters) = final_parameters(recipe, run) {
-            records.put(PARAMETERS, safetensors::to_bytes(&parameters));
-        }
+        records.put(PARAMETERS, safetensors::to_bytes(&final_parameters(recipe, run)));
     }
     Ok(records)
 }
 
-/// Returns the final transformer of a seed; `None` for an empty log.
-pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
+/// Returns the final transformer of a seed; without layers for an empty log.
+pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Parameters {
     let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
-    Some(Parameters {
+    Parameters {
         token_size: run.token_size,
-        layers: run.last()?.layers.iter().map(layer).collect(),
+        layers: run.last().into_iter().flat_map(|last| last.layers.iter().map(layer)).collect(),
         layer_sharing: recipe.layer_sharing,
         depth: Some(recipe.layers),
         attention: Some(recipe.attention),
         gamma: Some(recipe.gamma),
         context_length: Some(recipe.context_length),
         trace_decay: recipe.trace_decay,
-    })
+    }
 }
 
 /// Returns the content of `params.json`, with the names of the authors' code in their order.
