@@ -51,8 +51,8 @@ pub fn answer(text: &str, code: u8) -> u8 {
 
 /// Prints text of this program's own, as a JSON object with `--json`, and returns the exit code.
 pub fn answer_text(text: &str) -> u8 {
-    let object = || serde_json::json!({ "text": text.trim_end() }).to_string();
-    if is_json() { answer(&object(), 0) } else { answer(text, 0) }
+    let object = serde_json::json!({ "text": text.trim_end() }).to_string();
+    answer(if is_json() { &object } else { text }, 0)
 }
 
 pub fn fail(error: &Error) -> u8 {

@@ -14,7 +14,7 @@ use crate::run::records::{self, RunFiles};
 use crate::run::report::{self, Claim, Report, Source, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
-use figures::{Curve, Figure, Panel};
+use figures::{Curve, Curves, Figure, Panel};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -95,32 +95,30 @@ fn overlaid(
         return Err(Error::file(b, reason));
     };
     let drawn = |run: &Path| entry.drawn(&RunFiles::open(run)?);
-    let (mut figures, others) = (drawn(a)?, drawn(b)?);
-    let labelled = |run: &str, curve: Curve, dashed| Curve {
+    let (figures, others) = (drawn(a)?, drawn(b)?);
+    let labelled = |run: &str, curve: &Curve, dashed| Curve {
         label: format!("{run}: {}", curve.label).trim_end_matches(": ").to_owned(),
         dashed,
-        ..curve
+        ..curve.clone()
     };
-    figures.retain_mut(|(name, figure)| {
-        figure.subtitle = "A, and B dashed".into();
-        let other = others.iter().find(|(other, _)| other == name);
-        let panels: Vec<_> = other.into_iter().flat_map(|(_, other)| &other.panels).collect();
-        // Panels of the same title.
-        figure.panels.retain_mut(|panel| {
-            let Panel::Curves(of_a) = panel else { return false };
-            let of_b = panels.iter().find_map(|panel| match panel {
-                Panel::Curves(of_b) if of_b.title == of_a.title => Some(of_b.curves.clone()),
-                _ => None,
-            });
-            let curves = std::mem::take(&mut of_a.curves).into_iter();
-            of_a.curves = curves.map(|curve| labelled("A", curve, false)).collect();
-            let of_b = of_b.into_iter().flatten().map(|curve| labelled("B", curve, true));
-            let count = of_a.curves.len();
-            of_a.curves.extend(of_b);
-            of_a.curves.len() > count
-        });
-        !figure.panels.is_empty()
-    });
+    let curves = |panel: &Panel| match panel {
+        Panel::Curves(curves) => Some(curves.clone()),
+        Panel::Heatmap(_) => None,
+    };
+    let both = |(name, figure): (String, Figure)| {
+        let (_, other) = others.iter().find(|(other, _)| *other == name)?;
+        let others: Vec<_> = other.panels.iter().filter_map(curves).collect();
+        let both = |of_a: Curves| {
+            let of_b = others.iter().find(|of_b| of_b.title == of_a.title)?;
+            let a = of_a.curves.iter().map(|curve| labelled("A", curve, false));
+            let b = of_b.curves.iter().map(|curve| labelled("B", curve, true));
+            Some(Panel::Curves(Curves { curves: a.chain(b).collect(), ..of_a }))
+        };
+        let panels: Vec<_> = figure.panels.iter().filter_map(curves).filter_map(both).collect();
+        let subtitle = "A, and B dashed".into();
+        (!panels.is_empty()).then_some((name, Figure { subtitle, panels, ..figure }))
+    };
+    let figures: Vec<_> = figures.into_iter().filter_map(both).collect();
     if figures.is_empty() {
         return Err(Error::file(a, "no figure with curves that B has, too"));
     }

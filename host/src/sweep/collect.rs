@@ -21,7 +21,7 @@ pub(crate) const SUMMARY: &str = "summary.csv";
 /// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Collected {
     pub runs: usize,
     pub seeds: usize,
@@ -97,22 +97,12 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
     let metrics = metrics(layers);
     let names = || metrics.iter().map(String::as_str);
     let mut points = records.stream(POINTS)?;
-    points.write(&to_csv(
-        POINTS,
-        false,
-        [columns(plan, ["seed", "tasks"].into_iter().chain(names()))],
-    )?)?;
-    let mut summary =
-        to_csv(POINTS, false, [columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
+    let head = columns(plan, ["seed", "tasks"].into_iter().chain(names()));
+    points.write(&to_csv(POINTS, false, [head])?)?;
+    let head = columns(plan, ["metric"].into_iter().chain(STATISTICS));
+    let mut summary = to_csv(POINTS, false, [head])?;
     let all = plan.runs.len() * plan.seeds.len();
-    let mut collected = Collected {
-        runs: plan.runs.len(),
-        seeds: all,
-        finished: 0,
-        diverged: 0,
-        missing: BTreeMap::new(),
-        diverged_seeds: BTreeMap::new(),
-    };
+    let mut collected = Collected { runs: plan.runs.len(), seeds: all, ..Collected::default() };
     let bar = progress::bar("collect", all as u64, session.json);
     for run in &plan.runs {
         let place = records::place(&session.out, &run.folder)?;
