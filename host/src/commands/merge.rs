@@ -47,8 +47,7 @@ struct MergedRun {
     taken: Vec<(u64, usize)>,
 }
 
-/// Joins the runs. Returns [`Error::File`] for a folder without a run, a damaged file, copies that disagree, and if another
-/// process trains one of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
+/// Joins the runs.
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();

@@ -58,7 +58,7 @@ impl Experiment {
         TrainingBudget { tasks, ..scale.clone() }
     }
 
-    /// Runs the experiment. Returns the errors of [`run`], and [`Error::Usage`] for one that only its command runs.
+    /// Runs the experiment.
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),
@@ -74,7 +74,7 @@ impl Experiment {
         }
     }
 
-    /// Runs a specification with options. Returns the errors of [`ExperimentSpec::measure`] and of its files.
+    /// Runs a specification with options.
     pub fn run_table(
         &self,
         table: &ExperimentSpec,
@@ -84,7 +84,7 @@ impl Experiment {
         run(self, options, session, |records| table.measure(options, session, records))
     }
 
-    /// Draws the figures from the run's records. Returns [`Error::File`] if a record is missing or damaged.
+    /// Draws the figures from the run's records.
     pub fn drawn(&self, records: &RunFiles) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
         if let Runner::Spec(table) = &self.run {
@@ -94,7 +94,7 @@ impl Experiment {
         Ok(figures)
     }
 
-    /// Draws P and Q during training, frame by frame; empty for other experiments. Returns the errors of [`Experiment::drawn`].
+    /// Draws P and Q during training, frame by frame; empty for other experiments.
     pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {

@@ -123,8 +123,7 @@ fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: 
     Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar })
 }
 
-/// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training. Returns the errors of
-/// [`times`].
+/// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training.
 pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     let last = times(of)?.last().copied().unwrap_or(0);
     Ok([
@@ -135,7 +134,7 @@ pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     ])
 }
 
-/// Returns P_0 and Q_0 of a run during training, one figure per time. Returns the errors of [`times`].
+/// Returns P_0 and Q_0 of a run during training, one figure per time.
 pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),

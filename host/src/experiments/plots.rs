@@ -67,7 +67,7 @@ impl CurveSpec {
     }
 }
 
-/// Draws the figures of an experiment with these runs (name, title). Returns [`Error::File`] if a record is missing or damaged.
+/// Draws the figures of an experiment with these runs (name, title).
 pub fn figures(
     shown: &[FigureSpec],
     runs: &[(&str, &str)],

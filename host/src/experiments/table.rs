@@ -134,7 +134,7 @@ impl ExperimentSpec {
         emergence: None,
     };
 
-    /// Trains, measures and tests the claims. Returns the errors of training and of files.
+    /// Trains, measures and tests the claims.
     pub fn measure(
         &self,
         options: &ExperimentOptions,

@@ -46,8 +46,7 @@ fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     Ok((path, text))
 }
 
-/// Returns the first seed in the `config.toml` of a run, and the options of a command. Returns [`Error::File`] if the file
-/// cannot be read, is of another command, or has invalid options.
+/// Returns the first seed in the `config.toml` of a run, and the options of a command.
 pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,

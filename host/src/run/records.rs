@@ -136,8 +136,6 @@ impl RunFiles {
     }
 
     /// Returns the rows of a CSV file, at least one: no run writes a table without rows, and a figure of one would be empty.
-    /// Returns [`Error::File`], naming the line and column that cannot be read, for a file without rows, and for other columns
-    /// than [`RunFiles::put_csv`] writes.
     pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
@@ -196,9 +194,7 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Makes the directory and locks it for this process, so that a run does not compute in vain: other processes cannot lock
-    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]). Returns [`Error::Write`] if the
-    /// directory cannot be made or written to, and [`Error::File`] if it holds files that this program did not write, or if
-    /// another process works on it.
+    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]).
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
         let refuse = |e| Error::write(&path, e);
         let lock = loop {

@@ -58,8 +58,7 @@ impl TrainDirectory {
         Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
     }
 
-    /// Returns a run's directory at any path, prepared for the seeds of some options. Returns [`Error::File`], also if it is of
-    /// another recipe or if another process holds it; [`Error::Write`].
+    /// Returns a run's directory at any path, prepared for the seeds of some options.
     pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
@@ -147,9 +146,7 @@ impl TrainDirectory {
         self.path.join(format!("seed_{seed}"))
     }
 
-    /// Locks a seed for this process, and removes the incomplete files of a killed one. Returns [`Error::File`] if another
-    /// process trains the seed, or if one of another machine did and has not recorded its end; other [`Error::File`],
-    /// [`Error::Write`].
+    /// Locks a seed for this process, and removes the incomplete files of a killed one.
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = self.seed_path(seed);
         files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?;
@@ -186,8 +183,7 @@ impl TrainDirectory {
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// Copies the checkpoints of a shorter run of the same recipe that are later than those here. Returns [`Error::File`] for a
-    /// damaged checkpoint, or while another process trains a seed; [`Error::Write`].
+    /// Copies the checkpoints of a shorter run of the same recipe that are later than those here.
     pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
         for seed in shorter.seeds()? {
             let (Some(mut found), _claim) = (shorter.load(seed)?, self.claim_seed(seed)?) else {
@@ -224,8 +220,7 @@ impl TrainDirectory {
         write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
     }
 
-    /// Returns the summary of all finished seeds, from any process. Returns [`Error::File`], also if another process holds the
-    /// directory; [`Error::Write`].
+    /// Returns the summary of all finished seeds, from any process.
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds =
