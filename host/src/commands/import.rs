@@ -140,9 +140,8 @@ impl Import {
         let mut long = MeasurementTable::default();
         put_curves(RUN, &[run], &mut long);
         long.write(records)?;
-        let rows: Vec<_> =
-            seeds.iter().zip(&comparisons).map(|(&seed, c)| (seed, c.vd, c.iws, c.ss)).collect();
-        records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], &rows)?;
+        let rows = seeds.iter().zip(&comparisons).map(|(seed, c)| (seed, c.vd, c.iws, c.ss));
+        records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], rows)?;
 
         let mut results = Map::new();
         let number = |x: f64| if x.is_finite() { report::number(x, 4) } else { "—".to_owned() };

@@ -182,8 +182,7 @@ impl Predict {
                 return Err(Error::Interrupted);
             }
             rows_read += rows.len() as u64;
-            let is_end = rows.is_empty();
-            if is_end {
+            if rows.is_empty() {
                 for series in &mut all {
                     series.take(&rows, self, session, &mut stream)?;
                 }

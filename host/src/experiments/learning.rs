@@ -208,9 +208,8 @@ pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
     let Some(last) = run.first().and_then(SeedRun::last) else { return Vec::new() };
     let (k, mut found) = (run[0].token_size, Vec::new());
     let d = k.saturating_sub(1) / 2;
-    let of_p: fn(&Matrices) -> &[f32] = |m| &m.p;
+    let matrices: [(&str, Of); 2] = [("p", |m| &m.p), ("q", |m| &m.q)];
     for l in 0..last.layers.len() {
-        let matrices: [(&str, Of); 2] = [("p", of_p), ("q", |m| &m.q)];
         for (name, of) in matrices {
             let is_expected = |at: usize| match name {
                 "p" => at + 1 == k * k,

@@ -120,7 +120,7 @@ impl MeasurementTable {
             })
         });
         let head = ["run", "seed", "metric", "x", "value"];
-        records.put_table(FILE, &head, &rows.collect::<Vec<_>>())?;
+        records.put_table(FILE, &head, rows)?;
         if self.matrices.is_empty() {
             return Ok(());
         }

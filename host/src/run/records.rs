@@ -97,7 +97,11 @@ impl RunFiles {
     }
 
     /// Adds a CSV file with a head and one line per row.
-    pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
+    pub fn put_csv<T: Serialize>(
+        &mut self,
+        name: &str,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Result<(), Error> {
         self.put(name, to_csv(name, true, rows)?);
         Ok(())
     }
@@ -108,7 +112,7 @@ impl RunFiles {
         &mut self,
         name: &str,
         head: &[&str],
-        rows: &[T],
+        rows: impl IntoIterator<Item = T>,
     ) -> Result<(), Error> {
         self.put(name, [to_csv(name, false, [head])?, to_csv(name, false, rows)?].concat());
         Ok(())

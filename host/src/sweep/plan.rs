@@ -68,7 +68,7 @@ impl Plan {
         }
         let count = grid.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
         let expected = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
-        let count = count.filter(expected).ok_or_else(|| {
+        count.filter(expected).ok_or_else(|| {
             format!("expected 1 to {RUNS} runs, and at most {SEEDS} seeds of all runs")
         })?;
         let with = |recipe: &Recipe, settings: &[(String, String)]| {
@@ -76,17 +76,16 @@ impl Plan {
             recipe.clone().with_settings(settings).map_err(|e| e.to_string())
         };
         let base = with(&Recipe::default(), &settings)?;
-        let (mut runs, mut folders) = (Vec::with_capacity(count), BTreeMap::new());
-        for number in 0..count {
-            let mut rest = number;
-            let mut point: Vec<_> = (grid.iter().rev())
-                .map(|(key, values)| {
-                    let value = values[rest % values.len()].clone();
-                    rest /= values.len();
-                    (key.clone(), value)
-                })
-                .collect();
-            point.reverse();
+        let mut points = vec![Vec::new()];
+        for (key, values) in &grid {
+            let with = |point: &Vec<_>, value: &String| {
+                [&point[..], &[(key.clone(), value.clone())]].concat()
+            };
+            let longer = |point| values.iter().map(move |value| with(point, value));
+            points = points.iter().flat_map(longer).collect();
+        }
+        let (mut runs, mut folders) = (Vec::new(), BTreeMap::new());
+        for point in points {
             let said: Vec<_> =
                 point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             let title = if said.is_empty() { "the run".into() } else { said.join(", ") };

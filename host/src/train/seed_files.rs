@@ -15,18 +15,17 @@ pub(super) const PARAMETERS: &str = "parameters.safetensors";
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::new();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
-    let rows: Vec<_> = run.points.iter().map(row).collect();
     let head = [&["tasks"][..], &METRICS.map(|m| m.name)].concat();
-    records.put_table("metrics.csv", &head, &rows)?;
+    records.put_table("metrics.csv", &head, run.points.iter().map(row))?;
     let rows = run.points.iter().flat_map(|p| {
         p.layers.iter().enumerate().map(|(layer, m)| {
             (p.tasks, layer, m.element.sign, ELEMENTS.map(|e| (e.of)(&m.element)))
         })
     });
-    let rows: Vec<_> = rows.collect();
-    if !rows.is_empty() {
+    let mut rows = rows.peekable();
+    if rows.peek().is_some() {
         let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
-        records.put_table("elements.csv", &head, &rows)?;
+        records.put_table("elements.csv", &head, rows)?;
     }
     let refuse = |name: &'static str| move |e| Error::file(Path::new(name), e);
     if recipe.network == NetworkKind::Transformer {

@@ -35,8 +35,8 @@ struct ShownRow {
 
 /// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
-    let of_task = |task: &SignalForecast| -> Vec<_> {
-        let rows = task.shown.iter().filter_map(|shown| {
+    let rows = tasks.iter().flat_map(|task| {
+        task.shown.iter().filter_map(|shown| {
             let (rest, &[predictor, predictor_low, predictor_high, surprise]) =
                 shown.predictions.split_last_chunk()?;
             Some(ShownRow {
@@ -51,10 +51,9 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
                 predictor_high,
                 surprise,
             })
-        });
-        rows.collect()
-    };
-    records.put_csv("shown.csv", &tasks.iter().flat_map(of_task).collect::<Vec<_>>())
+        })
+    });
+    records.put_csv("shown.csv", rows)
 }
 
 /// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
