@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// True if stdout is for one JSON object.
 static JSON: AtomicBool = AtomicBool::new(false);
 /// A lock that is held while the answer is printed; true afterwards, so that only one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);

@@ -143,10 +143,10 @@ fn train_in(
     let ended = begun.iter().filter(|found| directory.has_ended(found));
     ended.into_iter().try_for_each(|ended| directory.finish(&ended.run)).map_err(python)?;
     let manifest = RunManifest::new("train", &session);
-    if !info::is_finished(directory.path()) {
+    if !info::is_finished(&directory.path) {
         let begin = || -> Result<(), Error> {
             let _claimed = directory.claim()?;
-            manifest.write(directory.path(), None).map(drop)
+            manifest.write(&directory.path, None).map(drop)
         };
         begin().map_err(python)?;
     }
@@ -169,7 +169,7 @@ fn train_watched(
 ) -> PyResult<Vec<SeedRun>> {
     let cancelled = AtomicBool::new(false);
     let mut trainer = Trainer::new(recipe, seeds).map_err(invalid)?;
-    trainer.name = watch.directory.map_or(String::new(), |directory| directory.name().to_owned());
+    trainer.name = watch.directory.map_or(String::new(), |directory| directory.name.clone());
     (trainer.threads, trainer.cancelled) = (threads, Some(&cancelled));
     let trainer = trainer.resume(begun);
     let (trained, signal) = py.detach(|| {

@@ -80,7 +80,6 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Draws the curves of two runs of one command over each other.
 fn overlaid(
     a: &Path,
     b: &Path,
@@ -155,7 +154,6 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     Ok((all.len(), differences))
 }
 
-/// Returns true if a file is the same in two runs; follows no links.
 fn is_equal(a: &Path, b: &Path, name: &Path) -> Result<bool, Error> {
     let [path_a, path_b] = [a, b].map(|run| run.join(name));
     let open = |path: &Path| {

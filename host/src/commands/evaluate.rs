@@ -135,7 +135,6 @@ impl Evaluate {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Evaluates the model in contexts of a file's tasks.
     fn judge(
         &self,
         file: &Path,

@@ -46,15 +46,14 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.text = answers(session, &report)?;
     report.brief = true;
     // The main job has no options.
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     records.put("config.toml", config::to_text("main", session.seed, &json!({}))?);
     records.put("results.json", format!("{:#}\n", written.to_value()));
     report.files.splice(0..0, directory.finish(records, info, &report.claims)?);
-    page::add(&mut report, directory.path(), catalogue, session)?;
+    page::add(&mut report, &directory.path, catalogue, session)?;
     Ok(report)
 }
 
-/// Returns the answers to the paper's three questions, from the records.
 fn answers(session: &Session, report: &Report) -> Result<String, Error> {
     let read = |id: &str| MeasurementTable::read(&RunFiles::open(&session.out.join(id))?);
     let (figure_2, one_layer) = (read(FIGURE_2.id)?, read(ONE_LAYER.id)?);

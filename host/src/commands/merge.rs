@@ -103,7 +103,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
     // The run's config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
-    options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
+    options.check(first).map_err(|e| Error::file(&place.path.join(CONFIG), e))?;
     let seeds = options.seed_set(first);
     let recipe = options.recipe;
     let joined = match found.entry(folder_of(&recipe)?) {
@@ -112,7 +112,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
             let seeds = match whole.config()? {
                 Some((_, there)) if there.recipe != recipe => {
-                    let (config, from) = (whole.path().join(CONFIG), place.path().display());
+                    let (config, from) = (whole.path.join(CONFIG), place.path.display());
                     let reason =
                         format!("another recipe than that of {from}, whose folder this is");
                     return Err(Error::file(&config, reason));
@@ -129,7 +129,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
         }
     };
     joined.seeds.extend(seeds);
-    joined.places.push(TrainDirectory::at(place.path().to_owned(), &recipe)?);
+    joined.places.push(TrainDirectory::at(place.path.clone(), &recipe)?);
     Ok(())
 }
 
@@ -138,7 +138,7 @@ impl MergedRun {
     fn choose(&mut self) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
         for (number, place) in self.places.iter().enumerate() {
-            let there = files::is_folder(place.path()).then(|| place.seeds()).transpose()?;
+            let there = files::is_folder(&place.path).then(|| place.seeds()).transpose()?;
             there.into_iter().flatten().for_each(|seed| all.entry(seed).or_default().push(number));
         }
         let without = self.seeds.iter().copied().filter(|seed| !all.contains_key(seed)).collect();
@@ -173,7 +173,7 @@ impl MergedRun {
             Some(place) if finished == 0 => {
                 let reason =
                     "says what was found, and no seed has finished; expected it with its seeds";
-                Err(Error::file(&place.path().join(RESULTS), reason))
+                Err(Error::file(&place.path.join(RESULTS), reason))
             }
             _ => Ok(without),
         }
@@ -187,7 +187,7 @@ impl MergedRun {
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);
-        let is_said_here = is_said(whole) && info::is_finished(whole.path());
+        let is_said_here = is_said(whole) && info::is_finished(&whole.path);
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
         let is_known =
             whole.config()?.is_some_and(|(first, there)| there.seed_set(first) == self.seeds);
@@ -195,11 +195,11 @@ impl MergedRun {
             return Ok(());
         }
         let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
-        let out = TrainDirectory::open(whole.path().to_owned(), &options, first)?;
+        let out = TrainDirectory::open(whole.path.clone(), &options, first)?;
         let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
-            begun.write(out.path(), None)?;
+            begun.write(&out.path, None)?;
         }
         for (seed, number) in &self.taken {
             if progress::interrupted() {
@@ -207,7 +207,7 @@ impl MergedRun {
             }
             let _claim = out.claim_seed(*seed)?;
             if let Some(found) = self.places[*number].load(*seed)? {
-                let found = Checkpoint { config: out.name().to_owned(), ..found };
+                let found = Checkpoint { config: out.name.clone(), ..found };
                 out.save(&found)?;
                 if self.is_finished(&found) {
                     out.finish(&found.run)?;
@@ -223,7 +223,7 @@ impl MergedRun {
 
 /// Returns true if a run has the files about all of its seeds.
 fn is_said(place: &TrainDirectory) -> bool {
-    files::kind(&place.path().join(RESULTS)) == Kind::File
+    files::kind(&place.path.join(RESULTS)) == Kind::File
 }
 
 /// Returns true if two states of a seed may be of one run: equal, or one later than the other with the same log up to then.

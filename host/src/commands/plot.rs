@@ -65,7 +65,6 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
     Ok(report)
 }
 
-/// Returns a figure as a PDF document, with its text as text.
 #[cfg(feature = "pdf")]
 fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
     use svg2pdf::{ConversionOptions, PageOptions, to_pdf, usvg};

@@ -273,7 +273,6 @@ impl Series {
         Ok(())
     }
 
-    /// Returns a sentence about unusual times of the rows, if there are any.
     fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
         let Some(name) = &columns.time else { return String::new() };
         let clock = &self.clock;

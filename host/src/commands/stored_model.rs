@@ -14,7 +14,6 @@ use ictd_core::model::{AttentionKind, Header};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The default trace decay of `td-lambda`.
 const LAMBDA: f64 = 0.5;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`

@@ -72,10 +72,10 @@ pub fn summarise(
     let diverged = diverged(&summary.runs);
     // Equal recipes and seeds give equal bytes on any machine, after any interruption, in whatever order the seeds were
     // trained.
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
-        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(directory.path(), e))?;
+        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&directory.path, e))?;
         records.put(tasks::FILE_NAME, bytes);
     }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
@@ -124,7 +124,6 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     Ok(vec![(RUN.into(), figure)])
 }
 
-/// Returns the figure's title: the network, its sizes, the task and the number of seeds.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
     let network = match recipe.network {

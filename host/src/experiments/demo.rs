@@ -169,7 +169,6 @@ impl Demo {
     }
 }
 
-/// The layers of Figure 1's transformer.
 const LAYERS: usize = 15;
 
 /// Names in the record: the run of `demo`, an error on a task, and a seed's mean over tasks.

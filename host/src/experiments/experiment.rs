@@ -4,8 +4,8 @@
 
 use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
+use super::table::ExperimentSpec;
 pub use super::table::Measured;
-use super::table::{ExperimentOptions, ExperimentSpec};
 use super::{panels, plots};
 use crate::error::Error;
 use crate::files;
@@ -63,9 +63,9 @@ impl Experiment {
         match &self.run {
             Runner::Fixed(run) => run(session),
             Runner::Spec(table) => {
-                let scale = self.effective(scale);
-                let options = ExperimentOptions { scale, fresh_tasks: table.fresh_tasks };
-                self.run_table(table, &options, session)
+                let fresh_tasks = table.fresh_tasks;
+                let scale = TrainingBudget { fresh_tasks, ..self.effective(scale) };
+                self.run_table(table, &scale, session)
             }
             Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
@@ -74,14 +74,14 @@ impl Experiment {
         }
     }
 
-    /// Runs a specification with options.
+    /// Runs a specification at a scale.
     pub fn run_table(
         &self,
         table: &ExperimentSpec,
-        options: &ExperimentOptions,
+        scale: &TrainingBudget,
         session: &Session,
     ) -> Result<Report, Error> {
-        run(self, options, session, |records| table.measure(options, session, records))
+        run(self, scale, session, |records| table.measure(scale, session, records))
     }
 
     /// Draws the figures from the run's records.

@@ -266,7 +266,6 @@ const GOES_ON: &[ClaimSpec] = &[
 ];
 const CHAIN_OF_THOUGHT: &str = "arXiv 2605.07123, abstract";
 
-/// Returns the errors of Theorem 1's layers on Figure 1's tasks.
 fn constructed(of: RunMeasurements, layers: usize) -> Vec<f64> {
     of.other_run(FIGURE_1).values_at(ERROR, layers as f64)
 }

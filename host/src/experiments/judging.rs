@@ -251,7 +251,6 @@ pub fn change(of: RunMeasurements, metric: &str, from: f64) -> (String, Interval
     (format!("tenth {tenth} {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
 }
 
-/// Returns a measurement of all seeds together, with its interval.
 fn of_all_seeds(of: RunMeasurements, metric: &str) -> Interval {
     let number = |end: &str| of.values(&format!("{metric}{end}")).first().copied();
     let [estimate, low, high] = ["", " low", " high"].map(|end| number(end).unwrap_or(f64::NAN));

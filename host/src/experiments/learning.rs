@@ -28,6 +28,10 @@ pub struct TrainingBudget {
     /// Number of tasks to train each seed on [default: the paper's]
     #[arg(long, value_parser = options::integer(1..=100_000_000))]
     pub tasks: Option<usize>,
+    /// Fresh tasks, in an experiment that has this option.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fresh_tasks: Option<usize>,
 }
 
 impl TrainingBudget {
@@ -51,7 +55,7 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let place = records::place(&session.out, "runs")?;
     let directory = TrainDirectory::create(&place, options, session.seed)?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary(options)?.write(trained.info, &RunFiles::new())?;
+    directory.summary(options)?.write(trained.info, &RunFiles::default())?;
     Ok(trained.runs)
 }
 
@@ -80,7 +84,7 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
             let k = run[0].token_size;
             let seeds = aligned(run, point.tasks, l, of);
             for (i, value) in mean_of(seeds.iter(), k * k).into_iter().enumerate() {
-                table.put_entry(MatrixEntry {
+                table.matrices.push(MatrixEntry {
                     run: name.to_owned(),
                     matrix: matrix.to_owned(),
                     layer: l,

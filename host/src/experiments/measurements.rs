@@ -63,7 +63,7 @@ pub struct SeedMeasurement {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasurementTable {
     numbers: BTreeMap<String, BTreeMap<String, Vec<SeedMeasurement>>>,
-    matrices: Vec<MatrixEntry>,
+    pub matrices: Vec<MatrixEntry>,
     /// The first requested metric without a finite number.
     missing: RefCell<Option<String>>,
 }
@@ -88,11 +88,6 @@ impl MeasurementTable {
         for Measurement { metric, at, value } in numbers {
             self.put(run, seed, &metric, at, value);
         }
-    }
-
-    /// Adds the entry of a matrix.
-    pub fn put_entry(&mut self, entry: MatrixEntry) {
-        self.matrices.push(entry);
     }
 
     /// Reads the measurements of a finished run.

@@ -30,7 +30,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use experiment::Runner;
 use learning::TrainingBudget;
-use table::{ExperimentOptions, ExperimentSpec};
+use table::ExperimentSpec;
 
 /// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {
@@ -73,15 +73,15 @@ pub const ALL: &[Experiment] = &[
 #[derive(Clone, Debug)]
 pub struct ExperimentCommand {
     id: String,
-    options: ExperimentOptions,
+    scale: TrainingBudget,
 }
 
 impl ExperimentCommand {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let found = tables().find(|(entry, _)| entry.id == self.id);
         let run = |(entry, table): (&Experiment, &ExperimentSpec)| {
-            experiment::refuse_unused(&self.options.scale, &[entry])?;
-            entry.run_table(table, &self.options, session)
+            experiment::refuse_unused(&self.scale, &[entry])?;
+            entry.run_table(table, &self.scale, session)
         };
         found.map_or(Ok(Report::default()), run)
     }
@@ -96,9 +96,8 @@ impl FromArgMatches for ExperimentCommand {
             return Err(clap::Error::new(ErrorKind::InvalidSubcommand));
         };
         let fresh_tasks = table.fresh_tasks.and_then(|_| options.get_one(FRESH_TASKS).copied());
-        let scale = TrainingBudget::from_arg_matches(options)?;
-        let options = ExperimentOptions { scale, fresh_tasks };
-        Ok(ExperimentCommand { id: entry.id.into(), options })
+        let scale = TrainingBudget { fresh_tasks, ..TrainingBudget::from_arg_matches(options)? };
+        Ok(ExperimentCommand { id: entry.id.into(), scale })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

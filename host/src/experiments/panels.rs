@@ -24,7 +24,6 @@ fn of_layer(metric: &Metric<Element>, l: usize) -> String {
     format!("{}_{l}", metric.name)
 }
 
-/// Returns the curve of a metric: mean with standard error.
 fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let samples = |what: &str| of.samples(&format!("{what} {metric}"));
     let (x, y) = samples("mean").iter().map(|sample| (sample.x, sample.value)).unzip();

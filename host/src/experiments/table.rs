@@ -34,7 +34,6 @@ use crate::train::log::SeedRun;
 use crate::train::options::{LayerSharing, Recipe, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
-use serde::Serialize;
 use serde_json::{Map, Value};
 /// An experiment that is data.
 pub struct ExperimentSpec {
@@ -102,16 +101,6 @@ pub struct ExperimentInputs<'a> {
     pub runs: &'a [Finished],
 }
 
-/// The options of a command that is data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ExperimentOptions {
-    /// The scale of training.
-    #[serde(flatten)]
-    pub scale: TrainingBudget,
-    #[serde(rename = "fresh-tasks", skip_serializing_if = "Option::is_none")]
-    pub fresh_tasks: Option<usize>,
-}
-
 /// The findings of a run.
 pub struct Measured {
     /// An object: the results in `--json`, in addition to command, seed and config.
@@ -137,15 +126,15 @@ impl ExperimentSpec {
     /// Trains, measures and tests the claims.
     pub fn measure(
         &self,
-        options: &ExperimentOptions,
+        scale: &TrainingBudget,
         session: &Session,
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
-            let seeds = Some(options.scale.seeds().min(run.seeds));
-            let scale = TrainingBudget { seeds, ..options.scale.clone() };
-            let train: Train = scale.apply(options::parsed(run.options));
+            let seeds = Some(scale.seeds().min(run.seeds));
+            let of_run = TrainingBudget { seeds, ..scale.clone() };
+            let train: Train = of_run.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
             for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
@@ -156,7 +145,7 @@ impl ExperimentSpec {
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);
         }
-        let (seeds, fresh_tasks) = (options.scale.seeds(), options.fresh_tasks);
+        let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
         let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
         (self.own)(&work, &mut long)?;
         let of_training = |shown: &FigureSpec| {
@@ -203,7 +192,6 @@ impl ExperimentSpec {
     }
 }
 
-/// Returns the results: each seed's numbers at its end.
 fn results(runs: &[Finished]) -> Map<String, Value> {
     let of_run = |run: &Finished| {
         let sequential = run.recipe.layer_sharing == LayerSharing::Sequential;

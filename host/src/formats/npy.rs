@@ -215,7 +215,6 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns the number that half precision stores.
 fn half(bits: u16) -> f32 {
     let [exponent, fraction] = [bits >> 10 & 31, bits & 1023].map(u32::from);
     let size = match exponent {

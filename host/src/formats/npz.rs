@@ -22,7 +22,7 @@ const NUMBERS_PER_BYTE: u64 = 4;
 /// An open `.npz` file, whose arrays are read one by one.
 #[derive(Debug)]
 pub struct Npz<R> {
-    file: PathBuf,
+    pub file: PathBuf,
     archive: ZipArchive<R>,
     /// The number of values that may still be read.
     numbers_left: u64,
@@ -53,10 +53,6 @@ impl<R: Read + Seek> Npz<R> {
         }
         let numbers_left = FEW_NUMBERS.max(NUMBERS_PER_BYTE.saturating_mul(bytes.min(TABLE)));
         Ok(Npz { file: file.to_owned(), archive, numbers_left })
-    }
-
-    pub fn file(&self) -> &Path {
-        &self.file
     }
 
     /// Returns the names of the arrays, in the file's order.

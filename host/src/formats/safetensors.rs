@@ -189,7 +189,6 @@ fn number<T: FromStr>(
     text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
 }
 
-/// A tensor: its name, type, shape and bytes.
 type Tensor<'a> = (&'a str, Dtype, &'a [usize], &'a [u8]);
 
 /// Returns CRC-32 over the metadata and the tensors, in the order of their names; each piece with its length, so that

@@ -153,7 +153,7 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
         terminal: npz.optional_array("terminal")?,
         gamma: npz.optional_array("gamma")?,
     };
-    given.tasks().map_err(|problem| problem.in_file(npz.file()))
+    given.tasks().map_err(|problem| problem.in_file(&npz.file))
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
@@ -168,7 +168,7 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
         }
         Log::new(transitions, &task, discount(gamma)?).map_err(misfit)
     };
-    log().map(OwnTasks::from).map_err(|problem| problem.in_file(npz.file()))
+    log().map(OwnTasks::from).map_err(|problem| problem.in_file(&npz.file))
 }
 
 /// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].

@@ -161,7 +161,7 @@ impl Trajectory {
             }
             Ok((assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)?, task))
         };
-        read().map_err(|problem: Problem| problem.in_file(npz.file()))
+        read().map_err(|problem: Problem| problem.in_file(&npz.file))
     }
 }
 
@@ -217,7 +217,6 @@ fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Pr
     Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
-/// Returns an array of one number for each row.
 fn column(
     name: &str,
     array: &Array,
@@ -266,7 +265,6 @@ fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
-/// Opens a CSV file, whose numbers are read into memory.
 fn csv(file: &Path) -> Result<files::File, Error> {
     let open = || -> Result<_, Problem> {
         let source = files::open(file)?;

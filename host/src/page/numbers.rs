@@ -72,7 +72,6 @@ fn numbers(seed: &Map<String, Value>) -> Vec<(String, Option<f64>)> {
     seed.iter().flat_map(of).collect()
 }
 
-/// Returns a metric's name, median, quartiles, range, and mean with its standard error.
 fn spread(name: &str, values: Vec<f64>) -> Vec<String> {
     let (mean, stderr) = mean_and_stderr(values.iter().copied());
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);

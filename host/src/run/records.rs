@@ -58,10 +58,6 @@ impl Stream {
 }
 
 impl RunFiles {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns empty records of a run that may write files piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
@@ -192,7 +188,7 @@ pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
 
 /// A directory that a run may write to.
 pub struct RunDirectory {
-    path: PathBuf,
+    pub path: PathBuf,
     _lock: RunLock,
 }
 
@@ -222,10 +218,6 @@ impl RunDirectory {
         };
         transaction::settle(&path).map_err(refuse)?;
         Ok(RunDirectory { path, _lock: lock })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes all records of a finished run, and its `run.json`, or changes no file; removes those of the previous run.

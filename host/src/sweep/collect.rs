@@ -54,7 +54,6 @@ fn stored(recipe: &Recipe) -> usize {
     }
 }
 
-/// Returns the columns of a table: those of a run, and `rest`.
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };

@@ -112,7 +112,6 @@ fn brief(text: &str) -> String {
     if short.len() < text.len() { short + "..." } else { short }
 }
 
-/// Returns the seeds, in ascending order.
 fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     let refuse = |reason: String| format!("seeds: {reason}");
     let seeds = match value {

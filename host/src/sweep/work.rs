@@ -15,7 +15,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The polling interval while another process holds a seed.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The outcomes of seeds.

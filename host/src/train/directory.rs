@@ -46,10 +46,10 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 }
 
 pub struct TrainDirectory {
-    path: PathBuf,
+    pub path: PathBuf,
     recipe: Recipe,
     /// The recipe, as stored in checkpoints.
-    name: String,
+    pub name: String,
 }
 
 impl TrainDirectory {
@@ -131,15 +131,6 @@ impl TrainDirectory {
             write_atomic(&self.path.join(CONFIG), text.as_bytes())?;
         }
         Ok((first, options, text))
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the recipe, as stored in checkpoints.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     pub fn seed_path(&self, seed: u64) -> PathBuf {
@@ -301,7 +292,7 @@ impl Summary<'_> {
         info: Option<RunManifest>,
         records: &RunFiles,
     ) -> Result<Vec<PathBuf>, Error> {
-        let path = self.directory.path();
+        let path = &self.directory.path;
         let Some(mut info) = info else { return self.claimed.write(records.files()) };
         let complete = |info: &mut RunManifest| {
             let digests =

@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
     let head = [&["tasks"][..], &METRICS.map(|m| m.name)].concat();
     records.put_table("metrics.csv", &head, run.points.iter().map(row))?;

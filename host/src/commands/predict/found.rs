@@ -76,7 +76,7 @@ pub(super) struct Found<'a> {
     /// The normalised errors: a row for each task, a column for each candidate.
     errors: Vec<Vec<Option<f64>>>,
     scores: Vec<&'a ForecastScore>,
-    /// The geometric means of the candidates' errors over these tasks.
+    /// The geometric means of the candidates' errors over the tasks whose returns change, and the scores of these tasks above.
     means: Vec<Option<f64>>,
 }
 
@@ -104,7 +104,6 @@ impl<'a> Found<'a> {
         Found { tasks, tasks_per_column, candidates, names, errors, scores, means }
     }
 
-    /// Returns the tasks of each column with their errors.
     fn columns(&self) -> impl Iterator<Item = (&'a [SignalForecast], &[Vec<Option<f64>>])> {
         let errors = self.errors.chunks(self.tasks_per_column);
         self.tasks.chunks(self.tasks_per_column).zip(errors)
