@@ -134,11 +134,6 @@ impl Error {
         let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         printable(&lines.join(" "))
     }
-
-    /// Returns the error as the JSON object of `--json`.
-    pub fn to_json(&self) -> String {
-        serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
-    }
 }
 
 impl From<compute::InvalidSetting> for Error {

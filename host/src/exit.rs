@@ -58,7 +58,8 @@ pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);
     if is_json() {
-        return answer(&error.to_json(), code);
+        let object = serde_json::json!({ "error": error.one_line(), "exit_code": code });
+        return answer(&object.to_string(), code);
     }
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;
     code

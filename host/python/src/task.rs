@@ -55,9 +55,6 @@ impl Task {
         Ok(Task { d, gamma, mrp: Box::new(mrp) })
     }
 
-    fn terminals(&self) -> Vec<bool> {
-        (0..self.mrp.states()).map(|s| self.mrp.is_terminal(s)).collect()
-    }
 }
 
 /// Returns the tasks of an `.npz` file with this content.
@@ -186,7 +183,8 @@ impl Task {
     #[doc = crate::docstring!("Task.terminal")]
     #[getter]
     fn terminal<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.terminals().to_pyarray(py)
+        let terminal = (0..self.mrp.states()).map(|s| self.mrp.is_terminal(s));
+        terminal.collect::<Vec<_>>().to_pyarray(py)
     }
 
     #[doc = crate::docstring!("Task.value")]

@@ -36,7 +36,8 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
         [(verify::ENTRY, &all), (demo::ENTRY, &all), (FIGURE_2, &all), (ONE_LAYER, &few)]
     {
         let part = entry.run(scale, session)?;
-        written.results.insert(entry.id.into(), part.reproducible().to_value());
+        let same = Report { files: Vec::new(), seconds: None, ..part.clone() };
+        written.results.insert(entry.id.into(), same.to_value());
         written.claims.extend_from_slice(&part.claims);
         report.results.insert(entry.id.into(), part.to_value());
         report.claims.extend(part.claims);

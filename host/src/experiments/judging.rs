@@ -8,8 +8,7 @@
 
 use super::measurements::RunMeasurements;
 use super::statistics::{
-    InDraws, Interval, finite_median, mean_and_stderr, mean_interval, median, resampled, spread,
-    two_way, wilson,
+    InDraws, Interval, mean_interval, median, resampled, spread, two_way, wilson,
 };
 use crate::run::report::{Claim, Source, Verdict};
 
@@ -197,16 +196,6 @@ pub(super) fn most(
 
 fn means(rows: &InDraws) -> Vec<f64> {
     rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
-}
-
-/// Returns the median over seeds of a metric, with its interval over seeds and draws.
-pub fn median_in_draws(of: RunMeasurements, metric: &str) -> Interval {
-    two_way([&of.in_draws(metric)], |[values]| finite_median(values))
-}
-
-/// Returns the mean over seeds of a metric, with its interval over seeds and draws.
-pub fn mean_in_draws(of: RunMeasurements, metric: &str) -> Interval {
-    two_way([&of.in_draws(metric)], |[values]| mean_and_stderr(values.iter().copied()).0)
 }
 
 /// Tests whether a number is less than a limit, or in part than a larger one, by its interval.

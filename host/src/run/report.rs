@@ -200,11 +200,6 @@ impl Report {
         self.results.insert("left_out".into(), json!(what));
     }
 
-    /// Returns the report without times and paths, which is the same for the same config on any machine.
-    pub fn reproducible(&self) -> Self {
-        Report { files: Vec::new(), seconds: None, ..self.clone() }
-    }
-
     /// Returns false if something failed, or if a claim unexpectedly does not hold, or was not measured: exit code 1.
     pub fn holds(&self) -> bool {
         let fails = |c: &Claim| match c.verdict {
