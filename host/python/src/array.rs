@@ -1,5 +1,6 @@
 //! Converts arguments from Python to numbers; an error names the argument.
 
+pub(crate) use ictd::formats::tuple;
 use numpy::ndarray::Array;
 use numpy::{
     AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,
@@ -20,13 +21,6 @@ pub(crate) struct Numbers {
 /// Returns the error for an argument.
 pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {reason}"))
-}
-
-/// Returns a shape as Python writes it.
-pub(crate) fn tuple(shape: &[usize]) -> String {
-    let extents: Vec<_> = shape.iter().map(usize::to_string).collect();
-    let comma = if shape.len() == 1 { "," } else { "" };
-    format!("({}{comma})", extents.join(", "))
 }
 
 /// Returns the numbers of an argument. Masked entries become NaN if numbers `may_miss`, and are rejected otherwise.

@@ -54,7 +54,6 @@ impl Task {
         let mrp = arrays.task(0).context("the task").map_err(python)?;
         Ok(Task { d, gamma, mrp: Box::new(mrp) })
     }
-
 }
 
 /// Returns the tasks of an `.npz` file with this content.

@@ -155,7 +155,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MAX_DIMENSIONS: usize = 32;
 
 /// Returns a shape as Python writes a tuple.
-pub(super) fn tuple(shape: &[usize]) -> String {
+pub fn tuple(shape: &[usize]) -> String {
     match shape {
         [n] => format!("({n},)"),
         _ => {
