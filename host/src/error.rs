@@ -7,7 +7,6 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A command line that clap rejected, in one line.
@@ -19,7 +18,6 @@ pub enum Error {
     /// A file that cannot be read or has unexpected content, or a directory that another process holds.
     #[error("{}: {problem}", path.display())]
     File { path: PathBuf, problem: Problem },
-    /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     /// An error of the numeric core, with the computation that failed.
@@ -37,14 +35,12 @@ pub enum Error {
         "interrupted at once: run the same command again to continue from what is on the disk, or to start over"
     )]
     Stopped,
-    /// Stdout cannot be written.
     #[error("stdout: {0}")]
     Stdout(io::Error),
     #[error("a defect of ictd, please report it: {0}")]
     Defect(String),
 }
 
-/// Why a file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file could not be read or written.
@@ -107,22 +103,18 @@ impl From<compute::rows::Problem> for Problem {
 }
 
 impl Error {
-    /// Returns true if another process works on a directory.
     pub fn is_in_use(&self) -> bool {
         matches!(self, Error::File { problem: Problem::InUse { .. }, .. })
     }
 
-    /// Returns the error for an option whose value cannot be used.
     pub fn option(option: impl Into<Cow<'static, str>>, reason: impl ToString) -> Self {
         Error::Option { option: option.into(), reason: reason.to_string() }
     }
 
-    /// Returns the error for a file with unexpected content.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Problem::Unusable(reason.to_string()).in_file(path)
     }
 
-    /// Returns the error for a file or directory that cannot be written.
     pub fn write(path: &Path, source: io::Error) -> Self {
         Error::Write { path: path.to_owned(), source }
     }
@@ -142,11 +134,6 @@ impl Error {
         let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         printable(&lines.join(" "))
     }
-
-    /// Returns the error as the JSON object of `--json`.
-    pub fn to_json(&self) -> String {
-        serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
-    }
 }
 
 impl From<compute::InvalidSetting> for Error {
@@ -157,7 +144,6 @@ impl From<compute::InvalidSetting> for Error {
 
 /// Adds the name of the computation to an error of the core.
 pub trait WithContext<T> {
-    /// Names the computation.
     fn context(self, what: impl ToString) -> Result<T, Error>;
 }
 

@@ -17,11 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// True if stdout is for one JSON object.
 static JSON: AtomicBool = AtomicBool::new(false);
 /// A lock that is held while the answer is printed; true afterwards, so that only one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);
-/// The message and the place of the first panic.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
 /// The time in which a command must stop by itself; most stop after the current task. Files on the disk are complete at any
@@ -52,16 +50,16 @@ pub fn answer(text: &str, code: u8) -> u8 {
 
 /// Prints text of this program's own, as a JSON object with `--json`, and returns the exit code.
 pub fn answer_text(text: &str) -> u8 {
-    let object = || serde_json::json!({ "text": text.trim_end() }).to_string();
-    if is_json() { answer(&object(), 0) } else { answer(text, 0) }
+    let object = serde_json::json!({ "text": text.trim_end() }).to_string();
+    answer(if is_json() { &object } else { text }, 0)
 }
 
-/// Prints why the command failed, and returns the exit code.
 pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);
     if is_json() {
-        return answer(&error.to_json(), code);
+        let object = serde_json::json!({ "error": error.one_line(), "exit_code": code });
+        return answer(&object.to_string(), code);
     }
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;
     code

@@ -27,7 +27,7 @@ pub use error::Error;
 pub use figures;
 
 use cli::command;
-use run::{report, session::Session};
+use run::report;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -50,8 +50,7 @@ fn command(arguments: Vec<OsString>) -> Result<u8, Error> {
     };
     exit::begin(cli.session.json);
     exit::catch_interrupts();
-    let session = Session::new(&cli.session);
-    let report = command::dispatch(cli.command.as_ref(), &session)?;
+    let report = command::dispatch(cli.command.as_ref(), &cli.session)?;
     let text = if cli.session.json {
         report.to_value().to_string()
     } else {

@@ -29,7 +29,6 @@ pub const UNIVERSAL: &str = "universal";
 /// A model as stored in a file.
 #[derive(Clone, Debug)]
 pub enum AnyModel {
-    /// The universal model.
     Universal(Box<Universal>),
     /// P and Q for d features, and the log that ends with them, if the file has one.
     Dense(Box<Parameters>, Option<SeedLog>),
@@ -90,7 +89,6 @@ impl Typed {
         Ok((self.layers.unwrap_or(15), self.gamma.unwrap_or(0.9)))
     }
 
-    /// Completes the parameters of a file.
     pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
         let layers = depth(self.layers, &parameters)?;
         let said = parameters.gamma;
@@ -151,18 +149,12 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     Ok(AnyModel::Dense(Box::new(parameters), None))
 }
 
-/// Returns the pretrained model for a discount.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
     Universal::pretrained(gamma).context("the model")
 }
 
 /// Returns a model for a stream of d features and a discount, from a source of [`open`]; layers that share their parameters are
 /// applied `layers` times.
-///
-/// # Errors
-/// [`Error::File`] for anything but a model; [`Error::Option`] (`--model`) for a model of another d, of softmax attention, of
-/// unknown depth, or too deep to stream; [`Error::Option`] (`--layers`) for layers with separate parameters, or for a model
-/// without layers.
 pub fn streaming(
     path: &Path,
     d: usize,
@@ -220,7 +212,6 @@ pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     Ok(seeds)
 }
 
-/// Returns the folder of a seed of a training run.
 pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
     run.join(format!("seed_{seed}"))
 }

@@ -69,9 +69,6 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
 }
 
 /// Returns the recipe of these options.
-///
-/// # Errors
-/// Returns clap's error for a value that a setting does not accept.
 pub(crate) fn recipe(found: &ArgMatches) -> Result<Recipe, clap::Error> {
     let mut recipe = Recipe::default();
     for setting in SETTINGS {

@@ -206,7 +206,7 @@ fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
     };
     let head = "run,matrix,layer,row,column,tasks,value";
     let read = |times| {
-        let mut records = RunFiles::new();
+        let mut records = RunFiles::default();
         records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
         records.put("matrices.csv", format!("{head}\n{}", rows(times)));
         MeasurementTable::read(&records)

@@ -35,9 +35,6 @@ layers = [1, 2]
 ";
 
 /// Writes them.
-///
-/// # Errors
-/// Those of the files.
 pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for (target, _) in TARGETS {
         fs::create_dir_all(out.join(target))?;

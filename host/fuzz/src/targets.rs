@@ -184,9 +184,9 @@ pub fn csv(bytes: &[u8]) {
     }
     let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
     signals(bytes);
-    let mut numbers = RunFiles::new();
+    let mut numbers = RunFiles::default();
     numbers.put(measurements::FILE, bytes);
-    let mut matrices = RunFiles::new();
+    let mut matrices = RunFiles::default();
     matrices.put(measurements::FILE, b"run,seed,metric,x,value\ntrain,0,msve,10,1\n".as_slice());
     matrices.put(measurements::MATRICES, bytes);
     for records in [numbers, matrices] {
@@ -289,7 +289,7 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     let names = "records.csv shown.csv elements.csv summary.csv parameters.safetensors config.toml results.json";
     for (name, part) in names.split(' ').zip(parts(bytes).into_iter().cycle()) {
         records.put(name, part);

@@ -40,10 +40,6 @@ pub struct Chain {
 
 impl Chain {
     /// Draws a chain.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`] for the number of states,
-    /// [`Error::Singular`] without a unique stationary distribution.
     pub fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
         let mut rng = Rng::new(seed.into());
         Self::of(match kind {
@@ -67,10 +63,6 @@ impl Chain {
     }
 
     /// Returns the chain with p(. | s) proportional to `weights`, and reward r(s); the features do not change.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] for a state that does not exist, or weights that are negative or all 0;
-    /// [`Error::NonFinite`]; [`Error::Singular`] without a unique stationary distribution.
     pub fn edited(
         &self,
         state: usize,

@@ -76,9 +76,6 @@ pub struct Live {
 
 impl Live {
     /// Returns the first chain that a reader sees.
-    ///
-    /// # Errors
-    /// Returns no error: the constants are in range.
     pub fn new() -> Result<Self, Error> {
         let trained = Model::<D>::from_bytes(TRAINED)
             .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", expected: "a model" })?;
@@ -121,9 +118,6 @@ impl Live {
     }
 
     /// Rebuilds Theorem 1's weights with another learning rate or depth; keeps the context.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::NonFinite`].
     pub fn construct(&mut self, alpha: f32, depth: u16) -> Result<(), Error> {
         self.models[0] = Model::<D>::td0(ConstructionSettings { alpha, depth, gamma: GAMMA })?;
         self.predict();
@@ -149,9 +143,6 @@ impl Live {
     }
 
     /// Observes one transition; then both transformers predict every value.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if a reward of the chain is not finite.
     pub fn step(&mut self) -> Result<(), Error> {
         let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
         self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
@@ -191,9 +182,6 @@ impl Live {
 
 /// Runs a fixed sequence: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36 samples of two random
 /// signals. Returns its digest, which is the same on every platform.
-///
-/// # Errors
-/// Returns no error: the constants are in range.
 pub fn story() -> Result<u64, Error> {
     let mut all = Digest::EMPTY;
     let mut live = Live::new()?;

@@ -32,9 +32,6 @@ pub struct Signals {
 
 impl Signals {
     /// Returns the random signals of a seed, before their first sample.
-    ///
-    /// # Errors
-    /// Returns no error: the constants are in range.
     pub fn new(seed: u32) -> Result<Self, Error> {
         let mut signals = Signals {
             random: [[0.0; LONGEST]; SIGNALS],

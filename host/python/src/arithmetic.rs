@@ -5,9 +5,6 @@ use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 
 /// Rejects a thread that flushes subnormal numbers to zero or does not round to nearest.
-///
-/// # Errors
-/// `FloatingPointError`, which names the deviation.
 pub(crate) fn check() -> PyResult<()> {
     ictd_core::environment().map_err(|found| {
         PyFloatingPointError::new_err(format!(

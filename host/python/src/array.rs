@@ -1,5 +1,6 @@
 //! Converts arguments from Python to numbers; an error names the argument.
 
+pub(crate) use ictd::formats::tuple;
 use numpy::ndarray::Array;
 use numpy::{
     AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,
@@ -22,17 +23,7 @@ pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {reason}"))
 }
 
-/// Returns a shape as Python writes it.
-pub(crate) fn tuple(shape: &[usize]) -> String {
-    let extents: Vec<_> = shape.iter().map(usize::to_string).collect();
-    let comma = if shape.len() == 1 { "," } else { "" };
-    format!("({}{comma})", extents.join(", "))
-}
-
 /// Returns the numbers of an argument. Masked entries become NaN if numbers `may_miss`, and are rejected otherwise.
-///
-/// # Errors
-/// `ValueError` for anything but real numbers: complex numbers, dates, text, integers that would be rounded.
 pub(crate) fn numbers(name: &str, given: &Bound<'_, PyAny>, may_miss: bool) -> PyResult<Numbers> {
     if let Ok(number) = given.cast_exact::<PyFloat>() {
         return Ok(Numbers { shape: vec![], data: vec![number.extract()?] });
@@ -94,9 +85,6 @@ fn taken(array: &Bound<'_, PyArrayDyn<f64>>) -> PyResult<Numbers> {
 
 impl Numbers {
     /// Returns (rows, columns).
-    ///
-    /// # Errors
-    /// `ValueError` for another number of axes.
     pub(crate) fn table(&self, name: &str, expected: &str) -> PyResult<[usize; 2]> {
         match self.shape[..] {
             [rows, columns] => Ok([rows, columns]),
@@ -110,9 +98,6 @@ impl Numbers {
     }
 
     /// Returns the numbers of (n,) or of one column, (n, 1).
-    ///
-    /// # Errors
-    /// `ValueError` for another shape.
     pub(crate) fn column(self, name: &str, expected: &str) -> PyResult<Vec<f64>> {
         match self.shape[..] {
             [_] | [_, 1] => Ok(self.data),
@@ -135,9 +120,6 @@ impl Numbers {
 }
 
 /// Returns the marks of n transitions; all false without an argument.
-///
-/// # Errors
-/// `ValueError` for another number of marks, and for a mark that is neither true nor false.
 pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<bool>> {
     let Some(given) = given else { return Ok(vec![false; n]) };
     let marks = numbers(name, given, false)?.column(name, &format!("({n},)"))?;
@@ -156,9 +138,6 @@ pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> P
 }
 
 /// Returns numbers as an array.
-///
-/// # Errors
-/// `ValueError` if the shape has another size.
 pub(crate) fn shaped<'py, T: Element + Copy>(
     py: Python<'py>,
     shape: &[usize],

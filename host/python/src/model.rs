@@ -93,7 +93,34 @@ impl Model {
         rho: Option<Given>,
     ) -> PyResult<Transitions> {
         arithmetic::check()?;
-        let mut data = transitions(phi, reward, phi_next, terminal, end)?;
+        let reward =
+            numbers("reward", reward, false)?.finite("reward")?.column("reward", "(n,)")?;
+        let (n, d) = (reward.len(), phi.shape[1]);
+        let rows = if phi_next.is_some() { n } else { n + 1 };
+        let shape = tuple(&phi.shape);
+        if phi.shape[0] != rows {
+            let without = match phi_next {
+                Some(_) => "",
+                None => " (without phi_next the last row is a next state)",
+            };
+            let reason = format!("shape {shape} with {n} rewards; expected ({rows}, d){without}");
+            return Err(refused("phi", reason));
+        }
+        let phi_next = phi_next.map(|next| numbers("phi_next", next, false)?.finite("phi_next"));
+        let phi_next = phi_next.transpose()?;
+        if let Some(next) = phi_next.as_ref().filter(|next| next.shape != phi.shape) {
+            let reason = format!("shape {}; expected that of phi, {shape}", tuple(&next.shape));
+            return Err(refused("phi_next", reason));
+        }
+        let marks = marks("terminal", terminal, n)?.into_iter().zip(marks("end", end, n)?);
+        let marks = marks.map(|marked| match marked {
+            (true, _) => EpisodeEnd::Terminal,
+            (false, true) => EpisodeEnd::End,
+            (false, false) => EpisodeEnd::Continues,
+        });
+        let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
+        let (from, marks, features) = ((0..n).collect(), marks.collect(), phi.data.clone());
+        let mut data = Transitions { d, from, reward, phi_next, marks, phi: features, rho: None };
         if let Some(rho) = rho {
             let rho = numbers("rho", rho, false)?.finite("rho")?;
             data.rho = Some(rho.column("rho", "(n,)")?);
@@ -377,40 +404,4 @@ fn features(phi: Given) -> PyResult<Numbers> {
     let phi = numbers("phi", phi, false)?;
     phi.table("phi", "(n + 1, d), or (n, d) with phi_next")?;
     phi.finite("phi")
-}
-
-fn transitions(
-    phi: &Numbers,
-    reward: Given,
-    phi_next: Option<Given>,
-    terminal: Option<Given>,
-    end: Option<Given>,
-) -> PyResult<Transitions> {
-    let reward = numbers("reward", reward, false)?.finite("reward")?.column("reward", "(n,)")?;
-    let (n, d) = (reward.len(), phi.shape[1]);
-    let rows = if phi_next.is_some() { n } else { n + 1 };
-    let shape = tuple(&phi.shape);
-    if phi.shape[0] != rows {
-        let without = match phi_next {
-            Some(_) => "",
-            None => " (without phi_next the last row is a next state)",
-        };
-        let reason = format!("shape {shape} with {n} rewards; expected ({rows}, d){without}");
-        return Err(refused("phi", reason));
-    }
-    let phi_next = phi_next.map(|next| numbers("phi_next", next, false)?.finite("phi_next"));
-    let phi_next = phi_next.transpose()?;
-    if let Some(next) = phi_next.as_ref().filter(|next| next.shape != phi.shape) {
-        let reason = format!("shape {}; expected that of phi, {shape}", tuple(&next.shape));
-        return Err(refused("phi_next", reason));
-    }
-    let marks = marks("terminal", terminal, n)?.into_iter().zip(marks("end", end, n)?);
-    let marks = marks.map(|marked| match marked {
-        (true, _) => EpisodeEnd::Terminal,
-        (false, true) => EpisodeEnd::End,
-        (false, false) => EpisodeEnd::Continues,
-    });
-    let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
-    let (from, marks, phi) = ((0..n).collect(), marks.collect(), phi.data.clone());
-    Ok(Transitions { d, from, reward, phi_next, marks, phi, rho: None })
 }

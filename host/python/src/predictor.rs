@@ -1,7 +1,7 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{Numbers, numbers, refused, tuple};
+use crate::array::{numbers, refused, tuple};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::ndarray::{Array, Dimension, IntoDimension};
@@ -32,56 +32,39 @@ struct Said {
 }
 
 /// A predictor of samples of either type.
-#[derive(Clone)]
-enum AnyPredictor {
-    Single(Box<OfSamples<HORIZONS, f32>>),
-    Double(Box<OfSamples<HORIZONS, f64>>),
+trait Samples: Send {
+    fn observe(&mut self, sample: f64, horizons: usize, said: &mut Said);
+    fn reset(&mut self);
+    fn bytes(&self) -> Result<Vec<u8>, Error>;
+    fn copy(&self) -> Box<dyn Samples>;
 }
 
-impl AnyPredictor {
+impl<S: Real + Send + 'static> Samples for OfSamples<HORIZONS, S> {
     fn observe(&mut self, sample: f64, horizons: usize, said: &mut Said) {
-        match self {
-            AnyPredictor::Single(predictor) => said.take(predictor, sample, horizons),
-            AnyPredictor::Double(predictor) => said.take(predictor, sample, horizons),
+        let seen = self.observe(S::from_f64(sample));
+        for prediction in &seen.predictions[..horizons] {
+            said.value.push(prediction.mean.to_f64());
+            said.low.push(prediction.low.to_f64());
+            said.high.push(prediction.high.to_f64());
+            said.known.push(prediction.known);
         }
+        said.depth.push(seen.depth);
+        said.surprise.push(seen.surprise);
+        said.recent.push(seen.recent);
+        said.status.push(seen.status as u8);
     }
 
     fn reset(&mut self) {
-        match self {
-            AnyPredictor::Single(predictor) => predictor.reset(),
-            AnyPredictor::Double(predictor) => predictor.reset(),
-        }
+        self.reset();
     }
 
     fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; OfSamples::<HORIZONS, f64>::SIZE];
-        let len = match self {
-            AnyPredictor::Single(predictor) => predictor.write(&mut bytes)?.len(),
-            AnyPredictor::Double(predictor) => predictor.write(&mut bytes)?.len(),
-        };
-        bytes.truncate(len);
-        Ok(bytes)
+        let mut bytes = vec![0; Self::SIZE];
+        Ok(self.write(&mut bytes)?.to_vec())
     }
-}
 
-impl Said {
-    fn take<S: Real>(
-        &mut self,
-        predictor: &mut OfSamples<HORIZONS, S>,
-        sample: f64,
-        horizons: usize,
-    ) {
-        let seen = predictor.observe(S::from_f64(sample));
-        for prediction in &seen.predictions[..horizons] {
-            self.value.push(prediction.mean.to_f64());
-            self.low.push(prediction.low.to_f64());
-            self.high.push(prediction.high.to_f64());
-            self.known.push(prediction.known);
-        }
-        self.depth.push(seen.depth);
-        self.surprise.push(seen.surprise);
-        self.recent.push(seen.recent);
-        self.status.push(seen.status as u8);
+    fn copy(&self) -> Box<dyn Samples> {
+        Box::new(*self)
     }
 }
 
@@ -91,7 +74,7 @@ pub(crate) struct Predictor {
     #[pyo3(get)]
     horizons: Vec<f32>,
     signals: usize,
-    predictors: Mutex<Vec<AnyPredictor>>,
+    predictors: Mutex<Vec<Box<dyn Samples>>>,
 }
 
 #[doc = crate::docstring!("Predictions")]
@@ -157,14 +140,31 @@ impl Predictions {
 
 impl Predictor {
     /// Waits until no other thread uses the predictors.
-    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Vec<AnyPredictor>> {
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Vec<Box<dyn Samples>>> {
         self.predictors.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Observes rows of samples. `before`: the leading axes of the returned shapes, before signals and horizons.
-    fn take(&self, py: Python<'_>, x: &Numbers, before: &[usize]) -> PyResult<Predictions> {
+    /// Observes rows of samples, below so many axes. `expected`: the shape of a single signal's samples, and that of several's.
+    fn take(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        axes: usize,
+        [one, all]: [&str; 2],
+    ) -> PyResult<Predictions> {
+        let (x, signals, horizons) = (numbers("x", x, true)?, self.signals, self.horizons.len());
+        let fits = match x.shape.get(axes..) {
+            Some([]) => signals == 1,
+            Some([of_row]) => *of_row == signals,
+            _ => false,
+        };
+        if !fits {
+            let one = if signals == 1 { format!("{one} or ") } else { String::new() };
+            let reason = format!("shape {}; expected {one}{all}", tuple(&x.shape));
+            return Err(refused("x", reason));
+        }
+        let before = &x.shape[..axes];
         arithmetic::check()?;
-        let (signals, horizons) = (self.signals, self.horizons.len());
         let mut locked = self.locked(py);
         let predictors = &mut *locked;
         let said = py.detach(|| {
@@ -225,14 +225,15 @@ impl Predictor {
         let single = || OfSamples::new(filled)?.with_limits(low as f32, high as f32);
         let double = || OfSamples::new_f64(filled)?.with_limits(low, high);
         let predictor = match dtype {
-            "float32" => single().map(|p| AnyPredictor::Single(Box::new(p))),
-            "float64" => double().map(|p| AnyPredictor::Double(Box::new(p))),
+            "float32" => single().map(|p| Samples::copy(&p)),
+            "float64" => double().map(|p| Samples::copy(&p)),
             _ => return Err(refused("dtype", format!("{dtype:?}; expected float64 or float32"))),
         };
         let predictor = predictor.map_err(|_| {
             refused("limits", format!("({low}, {high}); expected (low, high), low < high"))
         })?;
-        Ok(Predictor { horizons, signals, predictors: Mutex::new(vec![predictor; signals]) })
+        let predictors = (0..signals).map(|_| predictor.copy()).collect();
+        Ok(Predictor { horizons, signals, predictors: Mutex::new(predictors) })
     }
 
     #[doc = crate::docstring!("Predictor.signals")]
@@ -243,41 +244,20 @@ impl Predictor {
 
     #[doc = crate::docstring!("Predictor.observe")]
     fn observe(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<Predictions> {
-        let (x, signals) = (numbers("x", x, true)?, self.signals);
-        match x.shape[..] {
-            [] if signals == 1 => {}
-            [samples] if samples == signals => {}
-            _ => {
-                let one = if signals == 1 { "a number or " } else { "" };
-                let shape = tuple(&x.shape);
-                let expected =
-                    format!("expected {one}({signals},), with None or NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape}; {expected}")));
-            }
-        }
-        self.take(py, &x, &[])
+        let expected =
+            ["a number", &format!("({},), with None or NaN for a missing sample", self.signals)];
+        self.take(py, x, 0, expected)
     }
 
     #[doc = crate::docstring!("Predictor.run")]
     fn run(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<Predictions> {
-        let (x, signals) = (numbers("x", x, true)?, self.signals);
-        match x.shape[..] {
-            [_] if signals == 1 => {}
-            [_, of_each] if of_each == signals => {}
-            _ => {
-                let one = if signals == 1 { "(T,) or " } else { "" };
-                let shape = tuple(&x.shape);
-                let expected =
-                    format!("expected {one}(T, {signals}), with NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape}; {expected}")));
-            }
-        }
-        self.take(py, &x, &x.shape[..1])
+        let all = format!("(T, {}), with NaN for a missing sample", self.signals);
+        self.take(py, x, 1, ["(T,)", &all])
     }
 
     #[doc = crate::docstring!("Predictor.reset")]
     fn reset(&self, py: Python<'_>) {
-        self.locked(py).iter_mut().for_each(AnyPredictor::reset);
+        self.locked(py).iter_mut().for_each(|predictor| predictor.reset());
     }
 
     #[doc = crate::docstring!("Predictor.to_bytes")]
@@ -298,8 +278,8 @@ impl Predictor {
         // Predictors are stored in sequence, each with its length.
         while !rest.is_empty() || predictors.is_empty() {
             let read = match byte(5) {
-                8 => OfSamples::from_bytes(rest).map(|p| AnyPredictor::Double(Box::new(p))),
-                _ => OfSamples::from_bytes(rest).map(|p| AnyPredictor::Single(Box::new(p))),
+                8 => OfSamples::<HORIZONS, f64>::from_bytes(rest).map(|p| Samples::copy(&p)),
+                _ => OfSamples::<HORIZONS, f32>::from_bytes(rest).map(|p| Samples::copy(&p)),
             };
             predictors.push(read.map_err(|e| refused("data", e))?);
             rest = rest.get(u32::from_le_bytes(word(8)) as usize..).unwrap_or(&[]);

@@ -55,16 +55,9 @@ impl Task {
         let mrp = arrays.task(0).context("the task").map_err(python)?;
         Ok(Task { d, gamma, mrp: Box::new(mrp) })
     }
-
-    fn terminals(&self) -> Vec<bool> {
-        (0..self.mrp.states()).map(|s| self.mrp.is_terminal(s)).collect()
-    }
 }
 
 /// Returns the tasks of an `.npz` file with this content.
-///
-/// # Errors
-/// `ValueError` for an array that does not define tasks.
 pub(crate) fn own(file: &[u8]) -> PyResult<OwnTasks> {
     let open = Npz::new(Path::new("tasks"), Cursor::new(file));
     open.and_then(|mut npz| read(&mut npz)).map_err(python)
@@ -182,7 +175,8 @@ impl Task {
     #[doc = crate::docstring!("Task.terminal")]
     #[getter]
     fn terminal<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.terminals().to_pyarray(py)
+        let terminal = (0..self.mrp.states()).map(|s| self.mrp.is_terminal(s));
+        terminal.collect::<Vec<_>>().to_pyarray(py)
     }
 
     #[doc = crate::docstring!("Task.value")]

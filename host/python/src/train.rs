@@ -9,7 +9,7 @@ use compute::{Checkpoint, InvalidSetting, LogPoint, Observer, Recipe, SeedRun, S
 use ictd::Error;
 use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
-use ictd::run::session::{Session, SessionOptions};
+use ictd::run::session::Session;
 use ictd::train::Train;
 use ictd::train::directory::TrainDirectory;
 use ictd::train::options::Seeds;
@@ -72,9 +72,6 @@ fn invalid(e: InvalidSetting) -> PyErr {
 }
 
 /// Returns the recipe with these settings, for the caller's tasks or those of a file that the settings name.
-///
-/// # Errors
-/// `ValueError` naming the setting.
 pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
@@ -130,12 +127,13 @@ fn train_in(
     let seeds = Seeds::List(seeds.into_iter().collect());
     let options = Train { seeds, ..Train::from(recipe.clone()) };
     options.check(0).map_err(python)?;
-    let session = Session::new(&SessionOptions {
+    let session = Session {
         seed: 0,
         out: out.to_owned(),
         threads: Some(threads),
         json: true,
-    });
+        pool: Default::default(),
+    };
     let directory = TrainDirectory::create(out, &options, 0).map_err(python)?;
     let (mut claims, mut begun) = (Vec::new(), Vec::new());
     for seed in options.seed_set(0) {
@@ -145,10 +143,10 @@ fn train_in(
     let ended = begun.iter().filter(|found| directory.has_ended(found));
     ended.into_iter().try_for_each(|ended| directory.finish(&ended.run)).map_err(python)?;
     let manifest = RunManifest::new("train", &session);
-    if !info::is_finished(directory.path()) {
+    if !info::is_finished(&directory.path) {
         let begin = || -> Result<(), Error> {
             let _claimed = directory.claim()?;
-            manifest.write(directory.path(), None).map(drop)
+            manifest.write(&directory.path, None).map(drop)
         };
         begin().map_err(python)?;
     }
@@ -171,7 +169,7 @@ fn train_watched(
 ) -> PyResult<Vec<SeedRun>> {
     let cancelled = AtomicBool::new(false);
     let mut trainer = Trainer::new(recipe, seeds).map_err(invalid)?;
-    trainer.name = watch.directory.map_or(String::new(), |directory| directory.name().to_owned());
+    trainer.name = watch.directory.map_or(String::new(), |directory| directory.name.clone());
     (trainer.threads, trainer.cancelled) = (threads, Some(&cancelled));
     let trainer = trainer.resume(begun);
     let (trained, signal) = py.detach(|| {

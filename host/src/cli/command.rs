@@ -10,7 +10,7 @@ use crate::commands::{
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
 use crate::run::report::Report;
-use crate::run::session::{Session, SessionOptions};
+use crate::run::session::Session;
 use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -41,7 +41,7 @@ use std::path::PathBuf;
 pub struct Cli {
     /// The options of every command.
     #[command(flatten)]
-    pub session: SessionOptions,
+    pub session: Session,
     /// Read options from a config.toml that a run wrote; command-line options override it
     #[arg(
         long,

@@ -10,7 +10,6 @@ pub(super) fn partial(arguments: &[OsString]) -> Option<ArgMatches> {
     clap_command().ignore_errors(true).try_get_matches_from(arguments).ok()
 }
 
-/// Returns the name of the typed command.
 pub(super) fn command_of(arguments: &[OsString]) -> Option<String> {
     partial(arguments)?.subcommand_name().map(str::to_owned)
 }
@@ -66,7 +65,6 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     line + &suggestion
 }
 
-/// Returns the options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
     let name = command_of(arguments).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::run::records::{self, RunFiles};
 use crate::run::report::{self, Claim, Report, Source, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
-use figures::{Curve, Figure, Panel};
+use figures::{Curve, Curves, Figure, Panel};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -26,7 +26,6 @@ const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
 /// The largest depth of folders within each other.
 const DEEPEST: usize = 16;
 
-/// The largest number of files that the terminal shows.
 const SHOWN: usize = 20;
 
 /// Compare two runs or two files: whether they are bit-equal, and where they first differ
@@ -81,7 +80,6 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Draws the curves of two runs of one command over each other.
 fn overlaid(
     a: &Path,
     b: &Path,
@@ -96,32 +94,30 @@ fn overlaid(
         return Err(Error::file(b, reason));
     };
     let drawn = |run: &Path| entry.drawn(&RunFiles::open(run)?);
-    let (mut figures, others) = (drawn(a)?, drawn(b)?);
-    let labelled = |run: &str, curve: Curve, dashed| Curve {
+    let (figures, others) = (drawn(a)?, drawn(b)?);
+    let labelled = |run: &str, curve: &Curve, dashed| Curve {
         label: format!("{run}: {}", curve.label).trim_end_matches(": ").to_owned(),
         dashed,
-        ..curve
+        ..curve.clone()
     };
-    figures.retain_mut(|(name, figure)| {
-        figure.subtitle = "A, and B dashed".into();
-        let other = others.iter().find(|(other, _)| other == name);
-        let panels: Vec<_> = other.into_iter().flat_map(|(_, other)| &other.panels).collect();
-        // Panels of the same title.
-        figure.panels.retain_mut(|panel| {
-            let Panel::Curves(of_a) = panel else { return false };
-            let of_b = panels.iter().find_map(|panel| match panel {
-                Panel::Curves(of_b) if of_b.title == of_a.title => Some(of_b.curves.clone()),
-                _ => None,
-            });
-            let curves = std::mem::take(&mut of_a.curves).into_iter();
-            of_a.curves = curves.map(|curve| labelled("A", curve, false)).collect();
-            let of_b = of_b.into_iter().flatten().map(|curve| labelled("B", curve, true));
-            let count = of_a.curves.len();
-            of_a.curves.extend(of_b);
-            of_a.curves.len() > count
-        });
-        !figure.panels.is_empty()
-    });
+    let curves = |panel: &Panel| match panel {
+        Panel::Curves(curves) => Some(curves.clone()),
+        Panel::Heatmap(_) => None,
+    };
+    let both = |(name, figure): (String, Figure)| {
+        let (_, other) = others.iter().find(|(other, _)| *other == name)?;
+        let others: Vec<_> = other.panels.iter().filter_map(curves).collect();
+        let both = |of_a: Curves| {
+            let of_b = others.iter().find(|of_b| of_b.title == of_a.title)?;
+            let a = of_a.curves.iter().map(|curve| labelled("A", curve, false));
+            let b = of_b.curves.iter().map(|curve| labelled("B", curve, true));
+            Some(Panel::Curves(Curves { curves: a.chain(b).collect(), ..of_a }))
+        };
+        let panels: Vec<_> = figure.panels.iter().filter_map(curves).filter_map(both).collect();
+        let subtitle = "A, and B dashed".into();
+        (!panels.is_empty()).then_some((name, Figure { subtitle, panels, ..figure }))
+    };
+    let figures: Vec<_> = figures.into_iter().filter_map(both).collect();
     if figures.is_empty() {
         return Err(Error::file(a, "no figure with curves that B has, too"));
     }
@@ -158,7 +154,6 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     Ok((all.len(), differences))
 }
 
-/// Returns true if a file is the same in two runs; follows no links.
 fn is_equal(a: &Path, b: &Path, name: &Path) -> Result<bool, Error> {
     let [path_a, path_b] = [a, b].map(|run| run.join(name));
     let open = |path: &Path| {
@@ -201,18 +196,16 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Returns the files that differ, as a table.
 fn text(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return String::new();
     }
-    let mut table = vec![["file", "first difference"].map(str::to_owned)];
     let row =
         |(file, place): &Difference| [file.clone(), place.clone().unwrap_or("other bytes".into())];
-    table.extend(differences.iter().take(SHOWN).map(row));
+    let rows = differences.iter().take(SHOWN).map(row);
     let more = match differences.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("and {more} more files\n"),
     };
-    report::table(&table) + &more + "\n"
+    report::table(&["file", "first difference"], rows) + &more + "\n"
 }

@@ -1,7 +1,7 @@
 //! `ictd evaluate`: values of states of a user's own data.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::formats::tasks;
 use crate::formats::trajectory::{Features, Trajectory};
 use crate::model_file::{self, Typed};
@@ -32,11 +32,13 @@ const FEW_LAYERS: usize = 1000;
 /// A TD error this many times that of predicting 0 counts as divergence.
 const DIVERGES: f64 = 100.0;
 
-/// The number of weights that the terminal shows.
 const SHOWN: usize = 6;
 
 /// The advice that is added to the core's reason if the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
+
+const DIVERGENCE: &str = "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
+                          take --model universal, which has no scale.\n";
 
 /// Predict the values of states from your own transitions, in context
 ///
@@ -106,12 +108,8 @@ pub struct Evaluate {
     pub lambda: Option<f64>,
 }
 
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: "evaluate",
-    figure: "none: the user's own data",
-    figures: |_| Ok(Vec::new()),
-    run: Runner::ByCommand,
-};
+pub(crate) const ENTRY: Experiment =
+    Experiment::by_command("evaluate", "none: the user's own data", |_| Ok(Vec::new()));
 
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
@@ -137,7 +135,6 @@ impl Evaluate {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Evaluates the model in contexts of a file's tasks.
     fn judge(
         &self,
         file: &Path,
@@ -173,9 +170,8 @@ impl Evaluate {
         let names = ["msve", "msve of predicting 0", "msve of TD(0), tuned", "msve of LSTD"];
         numbers.extend(names.map(str::to_owned).into_iter().zip(verdict.msve));
         records.put_table("judge.csv", &["metric", "value"], &numbers)?;
-        let mut rows = vec![["metric", "value"].map(str::to_owned)];
-        rows.extend(numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]));
-        let text = report::table(&rows)
+        let rows = numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]);
+        let text = report::table(&["metric", "value"], rows)
             + &format!("{JUDGED} contexts of {} transitions\n", recipe.context_length);
         let values: serde_json::Map<_, _> =
             numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
@@ -263,30 +259,22 @@ impl Evaluate {
         });
 
         let number = |x: f64| if x.is_finite() { report::number(x, 6) } else { "—".into() };
-        let mut rows = vec![
-            ["value function", "weights", "TD error (rms)", "difference of values (rms)"]
-                .map(str::to_owned),
-        ];
-        rows.extend(all.map(|(name, values)| {
+        let head = ["value function", "weights", "TD error (rms)", "difference of values (rms)"];
+        let rows = all.map(|(name, values)| {
             let of = |x: fn(&EstimatedValues) -> f64| number(values.map_or(f64::NAN, x));
             let weights = values.and_then(|values| values.weights.as_ref());
             let difference = number(values.map_or(f64::NAN, difference));
             [name.into(), weights.map_or("—".into(), |w| first(w)), of(|v| v.td_error), difference]
-        }));
+        });
         let lambda = report::shortest(trace_decay);
-        let mut text = report::table(&rows)
+        let mut text = report::table(&head, rows)
             + &format!("{n} transitions in {episodes} episodes, trace decay {lambda}\n");
-        if lstd.is_none() {
-            text.push_str("LSTD: the transitions do not determine all weights.\n");
-        }
-        if iterated.is_none() {
-            text.push_str("The algorithm's iterates overflow: lower --alpha.\n");
-        }
-        if diverges {
-            text.push_str(
-                "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
-                 take --model universal, which has no scale.\n",
-            );
+        for (is_so, line) in [
+            (lstd.is_none(), "LSTD: the transitions do not determine all weights.\n"),
+            (iterated.is_none(), "The algorithm's iterates overflow: lower --alpha.\n"),
+            (diverges, DIVERGENCE),
+        ] {
+            text.push_str(if is_so { line } else { "" });
         }
         Ok(Measured { results, text, claims: Vec::new() })
     }
@@ -332,7 +320,6 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()
 }
 
-/// Returns the first weights.
 fn first(weights: &[f64]) -> String {
     let shown: Vec<_> = weights.iter().take(SHOWN).map(|x| report::number(*x, 4)).collect();
     let more = if weights.len() > shown.len() { ", …" } else { "" };

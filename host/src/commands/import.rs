@@ -1,7 +1,7 @@
 //! `ictd import`: makes a run of parameters that were trained elsewhere.
 
 use crate::error::{Error, Problem, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::learning::put_curves;
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels;
@@ -27,10 +27,8 @@ use serde::Serialize;
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
 
-/// The run's name in its records.
 const RUN: &str = "import";
 
-/// The name of the stored model in the run's folder.
 const MODEL_FILE: &str = "model.ictd";
 
 /// Limit of the multiplications of a task's comparison: some hundredths of a second.
@@ -71,12 +69,11 @@ pub struct Import {
     pub tasks: usize,
 }
 
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: RUN,
-    figure: "App. Element-wise Convergence Metrics, of imported parameters",
+pub(crate) const ENTRY: Experiment = Experiment::by_command(
+    RUN,
+    "App. Element-wise Convergence Metrics, of imported parameters",
     figures,
-    run: Runner::ByCommand,
-};
+);
 
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     experiment::refuse_inside(&ENTRY, session, &options.file)?;
@@ -143,25 +140,23 @@ impl Import {
         let mut long = MeasurementTable::default();
         put_curves(RUN, &[run], &mut long);
         long.write(records)?;
-        let rows: Vec<_> =
-            seeds.iter().zip(&comparisons).map(|(&seed, c)| (seed, c.vd, c.iws, c.ss)).collect();
-        records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], &rows)?;
+        let rows = seeds.iter().zip(&comparisons).map(|(seed, c)| (seed, c.vd, c.iws, c.ss));
+        records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], rows)?;
 
         let mut results = Map::new();
         let number = |x: f64| if x.is_finite() { report::number(x, 4) } else { "—".to_owned() };
-        let mut metrics = vec![["metric", "mean", "standard error"].map(str::to_owned)];
+        let mut metrics = Vec::new();
         let of = |c: &BatchTdComparison<f64>| [c.vd, c.iws, c.ss];
         for (i, name) in ["vd", "iws", "ss"].into_iter().enumerate() {
             let (mean, stderr) = mean_and_stderr(comparisons.iter().map(|c| of(c)[i]));
             results.insert(name.into(), json!({ "mean": mean, "stderr": stderr }));
             metrics.push([name.to_uppercase(), number(mean), number(stderr)]);
         }
-        let head = ELEMENTS.iter().map(|metric| metric.label.to_owned());
-        let mut rows = vec![std::iter::once("layer".to_owned()).chain(head).collect::<Vec<_>>()];
-        rows.extend(elements.iter().enumerate().map(|(l, element)| {
+        let head = [&["layer"][..], &ELEMENTS.map(|metric| metric.label)].concat();
+        let rows = elements.iter().enumerate().map(|(l, element)| {
             let numbers = ELEMENTS.iter().map(|metric| number((metric.of)(element)));
-            std::iter::once(l.to_string()).chain(numbers).collect()
-        }));
+            std::iter::once(l.to_string()).chain(numbers).collect::<Vec<_>>()
+        });
         let said = json!({
             "attention": attention.word(),
             "layer_sharing": parameters.layer_sharing.word(),
@@ -177,8 +172,8 @@ impl Import {
         results.insert("elements".into(), json!(elements));
         let text = format!(
             "{lines}\n{}\nagainst batch TD(lambda), on tasks not trained on\n{}",
-            report::table(&rows),
-            report::table(&metrics)
+            report::table(&head, rows),
+            report::table(&["metric", "mean", "standard error"], metrics)
         );
         Ok(Measured { results: results.into(), text, claims: Vec::new() })
     }

@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 pub struct List {}
 
 pub fn run() -> Report {
-    let mut rows = vec![["command", "figure of the paper"].map(str::to_owned)];
-    rows.extend(experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned)));
     let listed = |e: &experiments::Experiment| json!({ "id": e.id, "figure": e.figure });
     let found: Vec<Value> = experiments::ALL.iter().map(listed).collect();
     let mut report = Report::of("list", &json!({ "experiments": found }));
-    report.text = table(&rows);
+    let rows = experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned));
+    report.text = table(&["command", "figure of the paper"], rows);
     report
 }

@@ -47,8 +47,7 @@ struct MergedRun {
     taken: Vec<(u64, usize)>,
 }
 
-/// Joins the runs. Returns [`Error::File`] for a folder without a run, a damaged file, copies that disagree, and if another
-/// process trains one of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
+/// Joins the runs.
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();
@@ -68,9 +67,8 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
         joined.write(session)?;
     }
     let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
-    let mut report = Report::new("merge");
-    report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
-    report.results.insert("seeds".into(), json!(taken));
+    let results = json!({ "runs": found.keys().collect::<Vec<_>>(), "seeds": taken });
+    let mut report = Report::of("merge", &results);
     let (runs, out) = (found.len(), session.out.display());
     report.text = format!("{taken} seeds of {runs} runs were added to {out}\n");
     report.left_out(left_out);
@@ -101,12 +99,11 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     Ok(runs)
 }
 
-/// Adds a run to the runs of its recipe.
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
     // The run's config has the recipe.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((first, options)) = place.config()? else { return Ok(()) };
-    options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
+    options.check(first).map_err(|e| Error::file(&place.path.join(CONFIG), e))?;
     let seeds = options.seed_set(first);
     let recipe = options.recipe;
     let joined = match found.entry(folder_of(&recipe)?) {
@@ -115,7 +112,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
             let seeds = match whole.config()? {
                 Some((_, there)) if there.recipe != recipe => {
-                    let (config, from) = (whole.path().join(CONFIG), place.path().display());
+                    let (config, from) = (whole.path.join(CONFIG), place.path.display());
                     let reason =
                         format!("another recipe than that of {from}, whose folder this is");
                     return Err(Error::file(&config, reason));
@@ -132,7 +129,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
         }
     };
     joined.seeds.extend(seeds);
-    joined.places.push(TrainDirectory::at(place.path().to_owned(), &recipe)?);
+    joined.places.push(TrainDirectory::at(place.path.clone(), &recipe)?);
     Ok(())
 }
 
@@ -141,7 +138,7 @@ impl MergedRun {
     fn choose(&mut self) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
         for (number, place) in self.places.iter().enumerate() {
-            let there = files::is_folder(place.path()).then(|| place.seeds()).transpose()?;
+            let there = files::is_folder(&place.path).then(|| place.seeds()).transpose()?;
             there.into_iter().flatten().for_each(|seed| all.entry(seed).or_default().push(number));
         }
         let without = self.seeds.iter().copied().filter(|seed| !all.contains_key(seed)).collect();
@@ -153,18 +150,14 @@ impl MergedRun {
                     return Err(Error::Interrupted);
                 }
                 let Some(found) = self.places[number].load(seed)? else { continue };
-                let Some((other, before)) = &furthest else {
-                    furthest = Some((number, found));
-                    continue;
-                };
-                if !agree(before, &found) {
-                    let path = |number: usize| self.places[number].seed_path(seed);
-                    let (other, path) = (path(*other), path(number));
+                let before = furthest.as_ref();
+                if let Some((other, _)) = before.filter(|(_, before)| !agree(before, &found)) {
+                    let [other, path] = [*other, number].map(|at| self.places[at].seed_path(seed));
                     let other = other.display();
                     let reason = format!("other numbers than in {other}; expected equal ones");
                     return Err(Error::file(&path, reason));
                 }
-                if before.tasks_done < found.tasks_done {
+                if before.is_none_or(|(_, before)| before.tasks_done < found.tasks_done) {
                     furthest = Some((number, found));
                 }
             }
@@ -180,7 +173,7 @@ impl MergedRun {
             Some(place) if finished == 0 => {
                 let reason =
                     "says what was found, and no seed has finished; expected it with its seeds";
-                Err(Error::file(&place.path().join(RESULTS), reason))
+                Err(Error::file(&place.path.join(RESULTS), reason))
             }
             _ => Ok(without),
         }
@@ -194,7 +187,7 @@ impl MergedRun {
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);
-        let is_said_here = is_said(whole) && info::is_finished(whole.path());
+        let is_said_here = is_said(whole) && info::is_finished(&whole.path);
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
         let is_known =
             whole.config()?.is_some_and(|(first, there)| there.seed_set(first) == self.seeds);
@@ -202,11 +195,11 @@ impl MergedRun {
             return Ok(());
         }
         let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
-        let out = TrainDirectory::open(whole.path().to_owned(), &options, first)?;
+        let out = TrainDirectory::open(whole.path.clone(), &options, first)?;
         let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
-            begun.write(out.path(), None)?;
+            begun.write(&out.path, None)?;
         }
         for (seed, number) in &self.taken {
             if progress::interrupted() {
@@ -214,7 +207,7 @@ impl MergedRun {
             }
             let _claim = out.claim_seed(*seed)?;
             if let Some(found) = self.places[*number].load(*seed)? {
-                let found = Checkpoint { config: out.name().to_owned(), ..found };
+                let found = Checkpoint { config: out.name.clone(), ..found };
                 out.save(&found)?;
                 if self.is_finished(&found) {
                     out.finish(&found.run)?;
@@ -230,7 +223,7 @@ impl MergedRun {
 
 /// Returns true if a run has the files about all of its seeds.
 fn is_said(place: &TrainDirectory) -> bool {
-    files::kind(&place.path().join(RESULTS)) == Kind::File
+    files::kind(&place.path.join(RESULTS)) == Kind::File
 }
 
 /// Returns true if two states of a seed may be of one run: equal, or one later than the other with the same log up to then.

@@ -24,7 +24,6 @@ pub struct Plot {
     pub pdf: bool,
 }
 
-/// Draws the run's figures, or those of the runs inside.
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     let mut left_out = Vec::new();
@@ -66,7 +65,6 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
     Ok(report)
 }
 
-/// Returns a figure as a PDF document, with its text as text.
 #[cfg(feature = "pdf")]
 fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
     use svg2pdf::{ConversionOptions, PageOptions, to_pdf, usvg};

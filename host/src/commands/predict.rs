@@ -7,7 +7,7 @@ use columns::Columns;
 use found::Found;
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
@@ -131,12 +131,8 @@ fn retention(text: &str) -> Result<f64, String> {
     options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(expected.into())
 }
 
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: "predict",
-    figure: "none: the user's own signals",
-    figures: found::figures,
-    run: Runner::ByCommand,
-};
+pub(crate) const ENTRY: Experiment =
+    Experiment::by_command("predict", "none: the user's own signals", found::figures);
 
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
     experiment::refuse_inside(&ENTRY, session, &options.file)?;
@@ -179,15 +175,14 @@ impl Predict {
             true => 0,
             false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
         };
-        let bar = progress::bar("bytes", bytes, session.quiet);
+        let bar = progress::bar("bytes", bytes, session.json);
         let mut rows_read = 0;
         loop {
             if progress::interrupted() {
                 return Err(Error::Interrupted);
             }
             rows_read += rows.len() as u64;
-            let is_end = rows.is_empty();
-            if is_end {
+            if rows.is_empty() {
                 for series in &mut all {
                     series.take(&rows, self, session, &mut stream)?;
                 }
@@ -278,7 +273,6 @@ impl Series {
         Ok(())
     }
 
-    /// Returns a sentence about unusual times of the rows, if there are any.
     fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
         let Some(name) = &columns.time else { return String::new() };
         let clock = &self.clock;
@@ -312,12 +306,10 @@ impl Series {
     }
 }
 
-/// Returns the name of a signal of a series.
 fn named(signal: &str, series: &str) -> String {
     if series.is_empty() { signal.to_owned() } else { format!("{signal} of {series}") }
 }
 
-/// Returns the header line of the table of predictions.
 fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     let of_candidates = task.candidates().iter().map(|candidate| candidate.column.clone());
     let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
@@ -354,7 +346,6 @@ impl Predict {
         if all.is_empty() { vec![0.9] } else { all }
     }
 
-    /// Opens the models of --model.
     fn given(&self, session: &Session) -> Result<Vec<(String, Estimator)>, Error> {
         model_file::check_seed(&self.model, session.seed)?;
         let open = |source: &PathBuf| {

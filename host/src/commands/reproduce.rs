@@ -31,7 +31,6 @@ pub struct Reproduce {
     pub check: bool,
 }
 
-/// Runs the experiments, one after the other.
 pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let started = Instant::now();
     let chosen = choose(&options.ids)?;

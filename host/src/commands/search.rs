@@ -1,7 +1,7 @@
 //! `ictd search`: the search for the universal model's parameters.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::measurements::{MeasurementTable, RunMeasurements};
 use crate::experiments::universal::{cell_name, cells, geometric_mean, put_errors};
 use crate::files;
@@ -35,12 +35,8 @@ pub struct Search {
     pub td_errors: bool,
 }
 
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: "search",
-    figure: "none: the universal model's parameters",
-    figures: |_| Ok(Vec::new()),
-    run: Runner::ByCommand,
-};
+pub(crate) const ENTRY: Experiment =
+    Experiment::by_command("search", "none: the universal model's parameters", |_| Ok(Vec::new()));
 
 /// The file from which a search continues.
 const STATE: &str = "state.json";
@@ -70,7 +66,7 @@ impl Search {
         while let Some((index, stage)) = search.stage() {
             let loss = draw(session, target, stage.share, index)?;
             let label = format!("stage {} of {}", index + 1, STAGES.len());
-            let bar = progress::bar(&label, stage.evaluations as u64, session.quiet);
+            let bar = progress::bar(&label, stage.evaluations as u64, session.json);
             while search.stage().is_some_and(|(at, _)| at == index) {
                 bar.set_position(search.evaluations() as u64);
                 if let Some(loss) = search.loss() {
@@ -115,7 +111,7 @@ impl Search {
             Ok(errors)
         };
         let (errors, beside) = (errors(found)?, errors(&PRETRAINED)?);
-        let mut rows = vec![["family", "mean ratio", "largest"].map(str::to_owned)];
+        let mut rows = Vec::new();
         for family in Family::ALL {
             let [of, shipped] = [&errors, &beside].map(|errors| of_family(errors.of(""), family));
             let ratios: Vec<f64> = of.iter().zip(shipped).map(|(a, b)| a / b).collect();
@@ -132,7 +128,7 @@ impl Search {
             number(first, 4),
             number(of_found, 4),
             number(of_shipped, 4),
-            table(&rows)
+            table(&["family", "mean ratio", "largest"], rows)
         );
         let results = json!({
             "loss_at_start": first,

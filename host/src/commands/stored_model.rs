@@ -14,7 +14,6 @@ use ictd_core::model::{AttentionKind, Header};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The default trace decay of `td-lambda`.
 const LAMBDA: f64 = 0.5;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
@@ -94,7 +93,6 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
     stored::constructed(construction, options.dim, settings, trace_decay).context("the model")
 }
 
-/// Shows the content of a stored model.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes =
         files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;

@@ -1,7 +1,7 @@
 //! `ictd sweep`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{self, Experiment, Measured, Runner};
+use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::options;
 use crate::run::report::Report;
 use crate::run::session::Session;
@@ -71,13 +71,8 @@ pub struct Sweep {
     pub check: bool,
 }
 
-/// The description of the collected results.
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: "sweep",
-    figure: "none: a sweep over settings",
-    figures: figure::figures,
-    run: Runner::ByCommand,
-};
+pub(crate) const ENTRY: Experiment =
+    Experiment::by_command("sweep", "none: a sweep over settings", figure::figures);
 
 fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Error> {
     if !collect::has_something(plan, &session.out)? {
@@ -114,7 +109,6 @@ fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, repor
     }
 }
 
-/// Returns the first names as a line.
 fn shown(all: &[String], between: &str) -> String {
     let more = if all.len() > NAMED { ", ..." } else { "" };
     format!("{}{more}", all[..all.len().min(NAMED)].join(between))
@@ -138,7 +132,6 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
         let reason = format!("{finished} of {seeds} seeds have finished; {failed}");
         return Err(Error::file(&session.out, reason));
     }
-    let mut report = Report::new("sweep");
     let told = (!diverged.is_empty()).then(|| {
         let all: Vec<_> =
             diverged.iter().map(|(run, seed, _)| format!("{run}/seed_{seed}")).collect();
@@ -147,12 +140,12 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
     });
     let unfinished = (in_use.first())
         .map(|first| format!("{} seeds are claimed on other machines: {first}", in_use.len()));
-    report.results.insert("seeds".into(), json!(seeds));
-    report.results.insert("finished".into(), json!(finished));
     let value =
         |(run, seed, tasks): &(String, u64, u64)| json!({ "run": run, "seed": seed, "by": tasks });
-    report.results.insert("diverged".into(), diverged.iter().map(value).collect());
-    report.results.insert("in_use".into(), json!(in_use));
+    let diverged: Vec<_> = diverged.iter().map(value).collect();
+    let found =
+        json!({ "seeds": seeds, "finished": finished, "diverged": diverged, "in_use": in_use });
+    let mut report = Report::of("sweep", &found);
     report.text =
         format!("{finished} of {seeds} seeds have finished in {}\n", session.out.display());
     tell(unfinished, told, options.check, &mut report);

@@ -1,7 +1,7 @@
 //! `ictd train`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{Experiment, Runner};
+use crate::experiments::experiment::Experiment;
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
@@ -23,15 +23,10 @@ use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The name of the run in its records, and of its figure.
 const RUN: &str = "train";
 
-pub(crate) const ENTRY: Experiment = Experiment {
-    id: RUN,
-    figure: "P and Q of a training run, and their learning progress",
-    figures,
-    run: Runner::ByCommand,
-};
+pub(crate) const ENTRY: Experiment =
+    Experiment::by_command(RUN, "P and Q of a training run, and their learning progress", figures);
 
 /// Trains a new run, continues one, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
@@ -77,10 +72,10 @@ pub fn summarise(
     let diverged = diverged(&summary.runs);
     // Equal recipes and seeds give equal bytes on any machine, after any interruption, in whatever order the seeds were
     // trained.
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
-        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(directory.path(), e))?;
+        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&directory.path, e))?;
         records.put(tasks::FILE_NAME, bytes);
     }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
@@ -94,7 +89,6 @@ pub fn summarise(
     Ok((report, diverged))
 }
 
-/// Returns a line for each seed that diverged.
 fn diverged(runs: &[SeedRun]) -> Vec<String> {
     let line = |run: &SeedRun| {
         let (seed, tasks) = (run.seed, run.diverged()?);
@@ -130,7 +124,6 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     Ok(vec![(RUN.into(), figure)])
 }
 
-/// Returns the figure's title: the network, its sizes, the task and the number of seeds.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
     let network = match recipe.network {
@@ -177,9 +170,9 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
 
 /// Returns a table of the seeds' final metrics, without those that no seed has.
 fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
-    let column = |label: &str, of: &dyn Fn(&SeedRun) -> f64| {
+    let column = |label: &'static str, of: &dyn Fn(&SeedRun) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(of).collect();
-        numbers.iter().any(|x| x.is_finite()).then(|| (label.to_owned(), numbers))
+        numbers.iter().any(|x| x.is_finite()).then_some((label, numbers))
     };
     let last = |metric: Metric<LogPoint>| {
         column(metric.label, &|run| run.last().map_or(f64::NAN, metric.of))
@@ -192,14 +185,13 @@ fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     let errors = [LOSS, MSVE].into_iter().filter_map(last);
     columns.extend(if compared.is_empty() { errors.collect() } else { compared });
 
-    let head = ["seed", "digest"].map(str::to_owned).into_iter();
-    let mut rows: Vec<Vec<_>> = vec![head.chain(columns.iter().map(|c| c.0.clone())).collect()];
+    let head: Vec<_> = ["seed", "digest"].into_iter().chain(columns.iter().map(|c| c.0)).collect();
     let number = |x: f64| if x.is_nan() { "-".to_owned() } else { report::number(x, 4) };
-    rows.extend(runs.iter().enumerate().map(|(i, run)| {
+    let rows = runs.iter().enumerate().map(|(i, run)| {
         let numbers = columns.iter().map(|(_, of_seeds)| number(of_seeds[i]));
-        [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
-    }));
-    let mut text = table(&rows);
+        [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect::<Vec<_>>()
+    });
+    let mut text = table(&head, rows);
     if recipe.layer_sharing == LayerSharing::Sequential {
         text.push_str("(P and Q of layer 0; all layers are in the records)\n");
     }

@@ -3,9 +3,10 @@
 
 use super::appendices::{CART_POLE_OPTIONS, CART_POLE_RUN};
 use super::experiment::Experiment;
-use super::judging::{ClaimSpec, Threshold, below, claim, every, median_in_draws};
+use super::judging::{ClaimSpec, Threshold, below, claim, every};
 use super::paper::{D_8, EXPLAINED, table};
 use super::plots::FigureSpec::Explained;
+use super::statistics::{finite_median, two_way};
 use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::Source;
 
@@ -99,7 +100,7 @@ const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
 /// Projecting on ten parameters per layer loses less than 0.05 of |v|^2; in part, less than half.
 const LOSES_LITTLE: ClaimSpec =
     claim("ten numbers a layer are most of the function", Source::OWN, |of| {
-        let lost = median_in_draws(of, "lost");
+        let lost = two_way([&of.in_draws("lost")], |[values]| finite_median(values));
         let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");
         (measured, below(lost, 0.05, 0.5))
     })

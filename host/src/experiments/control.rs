@@ -5,7 +5,7 @@ use super::judging::{ClaimSpec, Judgement, claim, differences};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
-use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::{Interval, mean_interval, median_interval};
 use super::table::{ExperimentInputs, ExperimentSpec};
 use crate::error::{Error, WithContext};
@@ -63,13 +63,13 @@ const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
 
 const fn curves(task: &'static str) -> [CurveSpec; 7] {
     [
-        series("universal", task, "universal", SeedAggregate::Mean),
-        series("LSTD, hindsight", task, "lstd_hindsight", SeedAggregate::Mean).dashed(),
-        series("LSTD, one setting", task, "lstd_one", SeedAggregate::Mean).dashed(),
-        series("TD, hindsight", task, "td_hindsight", SeedAggregate::Mean).dashed(),
-        series("TD, one setting", task, "td_one", SeedAggregate::Mean).dashed(),
-        series("Q-learning, hindsight", task, "q_hindsight", SeedAggregate::Mean).dashed(),
-        series("Q-learning, one setting", task, "q_one", SeedAggregate::Mean).dashed(),
+        means("universal", task, "universal"),
+        means("LSTD, hindsight", task, "lstd_hindsight").dashed(),
+        means("LSTD, one setting", task, "lstd_one").dashed(),
+        means("TD, hindsight", task, "td_hindsight").dashed(),
+        means("TD, one setting", task, "td_one").dashed(),
+        means("Q-learning, hindsight", task, "q_hindsight").dashed(),
+        means("Q-learning, one setting", task, "q_one").dashed(),
     ]
 }
 

@@ -4,7 +4,7 @@
 use super::experiment::{Experiment, Measured, Runner, run};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
 use super::statistics::{mean_and_stderr, spread};
 use crate::error::{Error, WithContext};
 use crate::formats::tasks;
@@ -106,7 +106,6 @@ impl Demo {
         (1..=self.max_context).step_by(self.context_step).collect()
     }
 
-    /// Returns the transformer with Theorem 1's parameters.
     fn constructed(&self) -> ValuePredictor<'static> {
         let Demo { alpha, gamma, layers, .. } = *self;
         let (method, layers) =
@@ -136,7 +135,6 @@ impl Demo {
         }
     }
 
-    /// Returns the errors of a predictor on the tasks of seeds.
     fn errors(
         &self,
         predictor: &ValuePredictor,
@@ -171,7 +169,6 @@ impl Demo {
     }
 }
 
-/// The layers of Figure 1's transformer.
 const LAYERS: usize = 15;
 
 /// Names in the record: the run of `demo`, an error on a task, and a seed's mean over tasks.
@@ -180,7 +177,6 @@ const MSVE: &str = "msve";
 pub(super) const TRAINED: &str = "trained";
 pub(super) const ZERO: &str = "trained zero";
 
-/// The experiment's description.
 pub const ENTRY: Experiment = Experiment {
     id: "demo",
     figure: "Figure 1",
@@ -189,7 +185,6 @@ pub const ENTRY: Experiment = Experiment {
 };
 
 impl Demo {
-    /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let demo = &self.with_tasks()?;
         demo.check()?;
@@ -337,7 +332,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         DEMO,
         "Policy evaluation in context",
         "value error of one fixed transformer, mean over tasks with standard error",
-        &[plot("", || Axis::from_zero("MSVE"), &[series("", DEMO, MSVE, SeedAggregate::Mean)])],
+        &[plot("", || Axis::from_zero("MSVE"), &[means("", DEMO, MSVE)])],
         1,
     );
     const OF_SEEDS: FigureSpec = FigureSpec::Plots(
@@ -347,10 +342,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         &[plot(
             "",
             || Axis::log("MSVE"),
-            &[
-                series("trained", DEMO, TRAINED, SeedAggregate::Quartiles),
-                series("predicting 0", DEMO, ZERO, SeedAggregate::Quartiles).dashed(),
-            ],
+            &[medians("trained", DEMO, TRAINED), medians("predicting 0", DEMO, ZERO).dashed()],
         )],
         1,
     );

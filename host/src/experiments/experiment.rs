@@ -4,8 +4,8 @@
 
 use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
+use super::table::ExperimentSpec;
 pub use super::table::Measured;
-use super::table::{ExperimentOptions, ExperimentSpec};
 use super::{panels, plots};
 use crate::error::Error;
 use crate::files;
@@ -42,6 +42,15 @@ pub enum Runner {
 }
 
 impl Experiment {
+    /// Returns the description of a command that needs arguments.
+    pub const fn by_command(
+        id: &'static str,
+        figure: &'static str,
+        figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
+    ) -> Self {
+        Experiment { id, figure, figures, run: Runner::ByCommand }
+    }
+
     /// Returns the part of a scale that affects the experiment: seeds if it is data, and tasks if it trains.
     pub fn effective(&self, scale: &TrainingBudget) -> TrainingBudget {
         let Runner::Spec(spec) = &self.run else { return TrainingBudget::default() };
@@ -49,14 +58,14 @@ impl Experiment {
         TrainingBudget { tasks, ..scale.clone() }
     }
 
-    /// Runs the experiment. Returns the errors of [`run`], and [`Error::Usage`] for one that only its command runs.
+    /// Runs the experiment.
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),
             Runner::Spec(table) => {
-                let scale = self.effective(scale);
-                let options = ExperimentOptions { scale, settings: table.defaults() };
-                self.run_table(table, &options, session)
+                let fresh_tasks = table.fresh_tasks;
+                let scale = TrainingBudget { fresh_tasks, ..self.effective(scale) };
+                self.run_table(table, &scale, session)
             }
             Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
@@ -65,17 +74,17 @@ impl Experiment {
         }
     }
 
-    /// Runs a specification with options. Returns the errors of [`ExperimentSpec::measure`] and of its files.
+    /// Runs a specification at a scale.
     pub fn run_table(
         &self,
         table: &ExperimentSpec,
-        options: &ExperimentOptions,
+        scale: &TrainingBudget,
         session: &Session,
     ) -> Result<Report, Error> {
-        run(self, options, session, |records| table.measure(options, session, records))
+        run(self, scale, session, |records| table.measure(scale, session, records))
     }
 
-    /// Draws the figures from the run's records. Returns [`Error::File`] if a record is missing or damaged.
+    /// Draws the figures from the run's records.
     pub fn drawn(&self, records: &RunFiles) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
         if let Runner::Spec(table) = &self.run {
@@ -85,7 +94,7 @@ impl Experiment {
         Ok(figures)
     }
 
-    /// Draws P and Q during training, frame by frame; empty for other experiments. Returns the errors of [`Experiment::drawn`].
+    /// Draws P and Q during training, frame by frame; empty for other experiments.
     pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {
@@ -97,9 +106,6 @@ impl Experiment {
 }
 
 /// Rejects options that would affect none of the experiments.
-///
-/// # Errors
-/// [`Error::Option`].
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     let given = |of: &TrainingBudget| [of.seeds.is_some(), of.tasks.is_some()];
     let taken: Vec<_> = chosen.iter().map(|entry| given(&entry.effective(scale))).collect();
@@ -113,9 +119,6 @@ pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(
 }
 
 /// Rejects a user's file inside the folder that a run replaces.
-///
-/// # Errors
-/// [`Error::File`] for such a file.
 pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
     if files::is_inside(input, &session.out.join(entry.id)) {
         let reason = "it lies in the folder that this command writes; expected another --out";

@@ -8,15 +8,15 @@ use super::judging::{ClaimSpec, all_positive, between, claim, differences, every
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY, table};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
-use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, PanelSpec, medians};
 use super::statistics::{bootstrap, median, median_interval};
 use super::table::{EvaluationPlan, ExperimentInputs, ExperimentSpec, Finished, run};
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::report::{Source, Verdict};
+use crate::train::directory::final_parameters;
 use compute::estimator::{Estimator, Method};
 use compute::judge::{DRAWS, by_draw};
-use compute::parameters::{LayerParameters, Parameters as ModelParameters};
 use compute::recipe::AttentionKind;
 use compute::value_error::{ValuePredictor, over_zero, step_growth};
 use figures::Axis;
@@ -60,9 +60,9 @@ pub const LOSSES: Experiment = table(
 const TD: &str = "linear-l3";
 const MONTE_CARLO: &str = "monte-carlo-l3";
 const OF_CONTEXT: &[CurveSpec] = &[
-    series("TD", TD, TRAINED, SeedAggregate::Quartiles),
-    series("Monte Carlo", MONTE_CARLO, TRAINED, SeedAggregate::Quartiles),
-    series("predicting 0", TD, super::demo::ZERO, SeedAggregate::Quartiles).dashed(),
+    medians("TD", TD, TRAINED),
+    medians("Monte Carlo", MONTE_CARLO, TRAINED),
+    medians("predicting 0", TD, super::demo::ZERO).dashed(),
 ];
 const OF_LOSS: &[ClaimSpec] = &[
     P_OTHERS.stated(MINIMISER),
@@ -101,19 +101,8 @@ fn model(
     seed: &crate::train::log::SeedRun,
     layers: usize,
 ) -> ValuePredictor<'static> {
-    let stored = seed.last().map_or(&[][..], |last| &last.layers).iter();
-    let parameters = ModelParameters {
-        token_size: seed.token_size,
-        layers: stored.map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect(),
-        layer_sharing: run.recipe.layer_sharing,
-        depth: Some(layers),
-        attention: Some(AttentionKind::Linear),
-        gamma: Some(run.recipe.gamma),
-        context_length: Some(run.recipe.context_length),
-        trace_decay: run.recipe.trace_decay,
-    };
-    let method =
-        Method::Trained { parameters: Box::new(parameters), attention: AttentionKind::Linear };
+    let parameters = Box::new(final_parameters(&run.recipe, seed));
+    let method = Method::Trained { parameters, attention: AttentionKind::Linear };
     ValuePredictor::Estimator(Estimator { method, gamma: run.recipe.gamma, layers })
 }
 
@@ -156,17 +145,17 @@ pub const DEPTH: Experiment = table(
                     title: "Theorem 1, Figure 1's tasks",
                     x: || Axis::log("layers"),
                     y: || Axis::log("error / predicting 0"),
-                    curves: &[series("", FIGURE_1, ERROR, SeedAggregate::Quartiles)],
+                    curves: &[medians("", FIGURE_1, ERROR)],
                 },
                 PanelSpec {
                     title: "Boyan's chains",
                     x: || Axis::log("layers"),
                     y: || Axis::log("error / predicting 0"),
                     curves: &[
-                        series("Theorem 1", BOYAN, ERROR, SeedAggregate::Quartiles).dashed(),
-                        series("trained, L = 2", "linear-l2", ERROR, SeedAggregate::Quartiles),
-                        series("trained, L = 3", TD, ERROR, SeedAggregate::Quartiles),
-                        series("trained, L = 4", "linear-l4", ERROR, SeedAggregate::Quartiles),
+                        medians("Theorem 1", BOYAN, ERROR).dashed(),
+                        medians("trained, L = 2", "linear-l2", ERROR),
+                        medians("trained, L = 3", TD, ERROR),
+                        medians("trained, L = 4", "linear-l4", ERROR),
                     ],
                 },
             ],
@@ -180,7 +169,6 @@ pub const DEPTH: Experiment = table(
 const FIGURE_1: &str = "figure-1 tasks";
 const BOYAN: &str = "boyan tasks";
 const ERROR: &str = "error";
-/// The numbers of layers.
 const LAYERS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100];
 /// The context lengths at which convergence of the layers is tested.
 const LENGTHS: [usize; 3] = [1, 5, 39];
@@ -278,7 +266,6 @@ const GOES_ON: &[ClaimSpec] = &[
 ];
 const CHAIN_OF_THOUGHT: &str = "arXiv 2605.07123, abstract";
 
-/// Returns the errors of Theorem 1's layers on Figure 1's tasks.
 fn constructed(of: RunMeasurements, layers: usize) -> Vec<f64> {
     of.other_run(FIGURE_1).values_at(ERROR, layers as f64)
 }

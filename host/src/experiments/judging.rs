@@ -8,8 +8,7 @@
 
 use super::measurements::RunMeasurements;
 use super::statistics::{
-    InDraws, Interval, finite_median, mean_and_stderr, mean_interval, median, resampled, spread,
-    two_way, wilson,
+    InDraws, Interval, mean_interval, median, resampled, spread, two_way, wilson,
 };
 use crate::run::report::{Claim, Source, Verdict};
 
@@ -25,7 +24,6 @@ pub struct ClaimSpec {
     also_shown: &'static [&'static str],
 }
 
-/// How a claim is tested.
 #[derive(Clone, Copy)]
 enum Judge {
     /// Most seeds meet a threshold in one metric, or in two.
@@ -147,25 +145,26 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    /// Returns true for a number that meets the threshold; NaN never does.
-    fn met(self, x: &f64) -> bool {
+    /// Returns the comparison with the limit, which NaN never meets, its sign, and the limit.
+    fn parts(self) -> (fn(&f64, &f64) -> bool, &'static str, f64) {
         match self {
-            Threshold::AtLeast(limit) => *x >= limit,
-            Threshold::AtMost(limit) => *x <= limit,
-            Threshold::Above(limit) => *x > limit,
-            Threshold::Below(limit) => *x < limit,
+            Threshold::AtLeast(limit) => (f64::ge, ">=", limit),
+            Threshold::AtMost(limit) => (f64::le, "<=", limit),
+            Threshold::Above(limit) => (f64::gt, ">", limit),
+            Threshold::Below(limit) => (f64::lt, "<", limit),
         }
+    }
+
+    fn met(self, x: &f64) -> bool {
+        let (compare, _, limit) = self.parts();
+        compare(x, &limit)
     }
 }
 
 impl std::fmt::Display for Threshold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Threshold::AtLeast(limit) => write!(f, ">= {limit}"),
-            Threshold::AtMost(limit) => write!(f, "<= {limit}"),
-            Threshold::Above(limit) => write!(f, "> {limit}"),
-            Threshold::Below(limit) => write!(f, "< {limit}"),
-        }
+        let (_, sign, limit) = self.parts();
+        write!(f, "{sign} {limit}")
     }
 }
 
@@ -195,19 +194,8 @@ pub(super) fn most(
     (format!("{metric} {}, needs {needs}{also} in {counted}", spread(&means)), verdict)
 }
 
-/// Returns each seed's mean over draws.
 fn means(rows: &InDraws) -> Vec<f64> {
     rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
-}
-
-/// Returns the median over seeds of a metric, with its interval over seeds and draws.
-pub fn median_in_draws(of: RunMeasurements, metric: &str) -> Interval {
-    two_way([&of.in_draws(metric)], |[values]| finite_median(values))
-}
-
-/// Returns the mean over seeds of a metric, with its interval over seeds and draws.
-pub fn mean_in_draws(of: RunMeasurements, metric: &str) -> Interval {
-    two_way([&of.in_draws(metric)], |[values]| mean_and_stderr(values.iter().copied()).0)
 }
 
 /// Tests whether a number is less than a limit, or in part than a larger one, by its interval.
@@ -252,7 +240,6 @@ pub fn change(of: RunMeasurements, metric: &str, from: f64) -> (String, Interval
     (format!("tenth {tenth} {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
 }
 
-/// Returns a measurement of all seeds together, with its interval.
 fn of_all_seeds(of: RunMeasurements, metric: &str) -> Interval {
     let number = |end: &str| of.values(&format!("{metric}{end}")).first().copied();
     let [estimate, low, high] = ["", " low", " high"].map(|end| number(end).unwrap_or(f64::NAN));

@@ -28,6 +28,10 @@ pub struct TrainingBudget {
     /// Number of tasks to train each seed on [default: the paper's]
     #[arg(long, value_parser = options::integer(1..=100_000_000))]
     pub tasks: Option<usize>,
+    /// Fresh tasks, in an experiment that has this option.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fresh_tasks: Option<usize>,
 }
 
 impl TrainingBudget {
@@ -51,7 +55,7 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let place = records::place(&session.out, "runs")?;
     let directory = TrainDirectory::create(&place, options, session.seed)?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary(options)?.write(trained.info, &RunFiles::new())?;
+    directory.summary(options)?.write(trained.info, &RunFiles::default())?;
     Ok(trained.runs)
 }
 
@@ -80,7 +84,7 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
             let k = run[0].token_size;
             let seeds = aligned(run, point.tasks, l, of);
             for (i, value) in mean_of(seeds.iter(), k * k).into_iter().enumerate() {
-                table.put_entry(MatrixEntry {
+                table.matrices.push(MatrixEntry {
                     run: name.to_owned(),
                     matrix: matrix.to_owned(),
                     layer: l,
@@ -155,7 +159,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     numbers
 }
 
-/// Returns P and Q by blocks.
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
     let of =
         |m: &[f32]| Blocks::from_entries(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
@@ -164,7 +167,6 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
 
 type Metric = Box<dyn Fn(&LogPoint) -> f64>;
 
-/// Returns every metric of a run.
 fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     let stored = run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len());
     let mut all: Vec<(String, Metric)> = Vec::new();
@@ -210,9 +212,8 @@ pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
     let Some(last) = run.first().and_then(SeedRun::last) else { return Vec::new() };
     let (k, mut found) = (run[0].token_size, Vec::new());
     let d = k.saturating_sub(1) / 2;
-    let of_p: fn(&Matrices) -> &[f32] = |m| &m.p;
+    let matrices: [(&str, Of); 2] = [("p", |m| &m.p), ("q", |m| &m.q)];
     for l in 0..last.layers.len() {
-        let matrices: [(&str, Of); 2] = [("p", of_p), ("q", |m| &m.q)];
         for (name, of) in matrices {
             let is_expected = |at: usize| match name {
                 "p" => at + 1 == k * k,

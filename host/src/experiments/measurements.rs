@@ -9,9 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file of the numbers.
 pub const FILE: &str = "records.csv";
-/// The file of the matrices.
 pub const MATRICES: &str = "matrices.csv";
 
 /// The largest number of runs, or of a run's metrics, in a record.
@@ -58,7 +56,6 @@ pub struct SeedMeasurement {
     pub seed: Option<u64>,
     /// The place: a number of tasks, layers or steps.
     pub x: f64,
-    /// The measured number.
     pub value: f64,
 }
 
@@ -66,7 +63,7 @@ pub struct SeedMeasurement {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasurementTable {
     numbers: BTreeMap<String, BTreeMap<String, Vec<SeedMeasurement>>>,
-    matrices: Vec<MatrixEntry>,
+    pub matrices: Vec<MatrixEntry>,
     /// The first requested metric without a finite number.
     missing: RefCell<Option<String>>,
 }
@@ -93,15 +90,7 @@ impl MeasurementTable {
         }
     }
 
-    /// Adds the entry of a matrix.
-    pub fn put_entry(&mut self, entry: MatrixEntry) {
-        self.matrices.push(entry);
-    }
-
     /// Reads the measurements of a finished run.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a record is missing or damaged.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for row in records.csv::<MeasurementRow>(FILE)? {
@@ -119,9 +108,6 @@ impl MeasurementTable {
     }
 
     /// Writes the measurements.
-    ///
-    /// # Errors
-    /// Returns the errors of [`RunFiles::put_table`].
     pub fn write(&self, records: &mut RunFiles) -> Result<(), Error> {
         let rows = self.numbers.iter().flat_map(|(run, metrics)| {
             metrics.iter().flat_map(move |(metric, measurements)| {
@@ -129,15 +115,11 @@ impl MeasurementTable {
             })
         });
         let head = ["run", "seed", "metric", "x", "value"];
-        records.put_table(FILE, &head, &rows.collect::<Vec<_>>())?;
+        records.put_table(FILE, &head, rows)?;
         if self.matrices.is_empty() {
             return Ok(());
         }
-        let rows: Vec<_> = (self.matrices.iter())
-            .map(|e| (&e.run, &e.matrix, e.layer, e.row, e.column, e.tasks, e.value))
-            .collect();
-        let head = ["run", "matrix", "layer", "row", "column", "tasks", "value"];
-        records.put_table(MATRICES, &head, &rows)
+        records.put_csv(MATRICES, &self.matrices)
     }
 
     /// Returns the measurements of one run.

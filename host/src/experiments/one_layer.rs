@@ -5,7 +5,7 @@ use super::judging::{ClaimSpec, Threshold, claim, diagonals, every, most};
 use super::measurements::MeasurementTable;
 use super::paper::{P_OTHERS, P_STRICTLY, app_d2, table};
 use super::plots::FigureSpec::{Parameters, Plots};
-use super::plots::{PanelSpec, SeedAggregate, series};
+use super::plots::{PanelSpec, medians};
 use super::statistics::nan_or_larger;
 use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::{Error, WithContext};
@@ -48,30 +48,10 @@ pub const ONE_LAYER: Experiment = table(
                     x: || Axis::linear("update k"),
                     y: || Axis::log("largest entry off the set's form"),
                     curves: &[
-                        series(
-                            "from θ*, averaged",
-                            DEPARTURES,
-                            "averaged",
-                            SeedAggregate::Quartiles,
-                        ),
-                        series(
-                            "from θ*, one trajectory",
-                            DEPARTURES,
-                            "single",
-                            SeedAggregate::Quartiles,
-                        ),
-                        series(
-                            "from θ*, permutations without signs",
-                            DEPARTURES,
-                            "permuted",
-                            SeedAggregate::Quartiles,
-                        ),
-                        series(
-                            "from elsewhere, averaged",
-                            DEPARTURES,
-                            "elsewhere",
-                            SeedAggregate::Quartiles,
-                        ),
+                        medians("from θ*, averaged", DEPARTURES, "averaged"),
+                        medians("from θ*, one trajectory", DEPARTURES, "single"),
+                        medians("from θ*, permutations without signs", DEPARTURES, "permuted"),
+                        medians("from elsewhere, averaged", DEPARTURES, "elsewhere"),
                     ],
                 }],
                 1,

@@ -1,7 +1,7 @@
 //! The panels about learning, drawn from the record that [`put_curves`](super::learning::put_curves) fills.
 
 use super::measurements::{MATRICES, RunMeasurements};
-use super::statistics::mean_and_stderr;
+use super::statistics::{mean_and_stderr, quartiles};
 use crate::error::Error;
 use crate::train::capacity::LAYERS;
 use crate::train::log::{
@@ -20,12 +20,10 @@ pub fn layers(of: RunMeasurements) -> usize {
     (0..LAYERS).take_while(has).count()
 }
 
-/// Returns the name of a layer's metric in the record.
 fn of_layer(metric: &Metric<Element>, l: usize) -> String {
     format!("{}_{l}", metric.name)
 }
 
-/// Returns the curve of a metric: mean with standard error.
 fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let samples = |what: &str| of.samples(&format!("{what} {metric}"));
     let (x, y) = samples("mean").iter().map(|sample| (sample.x, sample.value)).unzip();
@@ -44,6 +42,12 @@ pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
         stderr.push(error);
     }
     Curve::with_stderr(label, x, y, &stderr)
+}
+
+/// Returns the median over seeds at each place, between quartiles.
+pub fn median_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
+    let point = |at| (at, quartiles(of.values_at(metric, at)));
+    Curve::with_quartiles(label, of.places(metric).into_iter().map(point))
 }
 
 /// Returns a metric on a separate axis.
@@ -96,9 +100,6 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
 }
 
 /// Returns the numbers of tasks at which P and Q of a run are known.
-///
-/// # Errors
-/// [`Error::File`] for more of them than a run writes.
 pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {
@@ -121,8 +122,7 @@ fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: 
     Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar })
 }
 
-/// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training. Returns the errors of
-/// [`times`].
+/// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training.
 pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     let last = times(of)?.last().copied().unwrap_or(0);
     Ok([
@@ -133,7 +133,7 @@ pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     ])
 }
 
-/// Returns P_0 and Q_0 of a run during training, one figure per time. Returns the errors of [`times`].
+/// Returns P_0 and Q_0 of a run during training, one figure per time.
 pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),

@@ -1,6 +1,6 @@
 //! Draws the figures of experiments that are data, from the records.
 
-use super::measurements::MeasurementTable;
+use super::measurements::{MeasurementTable, RunMeasurements};
 use super::panels::{self, CAPTION, ERROR_CAPTION, SHORT_CAPTION};
 use super::statistics::quartiles;
 use crate::error::Error;
@@ -41,27 +41,18 @@ pub struct CurveSpec {
     label: &'static str,
     run: &'static str,
     metric: &'static str,
-    seeds: SeedAggregate,
+    draw: fn(RunMeasurements, &str, &str) -> Curve,
     dashed: bool,
 }
 
-/// How the numbers of seeds become a curve.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SeedAggregate {
-    /// The median at each place, between quartiles.
-    Quartiles,
-    /// The mean at each place, with its standard error.
-    Mean,
+/// Returns a curve of a run's metric, with its name in the legend: the mean over seeds at each place, with its standard error.
+pub const fn means(label: &'static str, run: &'static str, metric: &'static str) -> CurveSpec {
+    CurveSpec { label, run, metric, draw: panels::mean_curve, dashed: false }
 }
 
-/// Returns a curve of a run's metric, with its name in the legend.
-pub const fn series(
-    label: &'static str,
-    run: &'static str,
-    metric: &'static str,
-    seeds: SeedAggregate,
-) -> CurveSpec {
-    CurveSpec { label, run, metric, seeds, dashed: false }
+/// Returns a curve like [`means`] of the medians, between quartiles.
+pub const fn medians(label: &'static str, run: &'static str, metric: &'static str) -> CurveSpec {
+    CurveSpec { label, run, metric, draw: panels::median_curve, dashed: false }
 }
 
 impl CurveSpec {
@@ -69,21 +60,14 @@ impl CurveSpec {
     pub const fn dashed(self) -> Self {
         CurveSpec { dashed: true, ..self }
     }
+
     fn curve(&self, long: &MeasurementTable) -> Curve {
-        let of = long.of(self.run);
-        let places = of.places(self.metric).into_iter();
-        let curve = match self.seeds {
-            SeedAggregate::Quartiles => {
-                let point = |at| (at, quartiles(of.values_at(self.metric, at)));
-                Curve::with_quartiles(self.label, places.map(point))
-            }
-            SeedAggregate::Mean => panels::mean_curve(of, self.metric, self.label),
-        };
+        let curve = (self.draw)(long.of(self.run), self.metric, self.label);
         Curve { dashed: self.dashed, ..curve }
     }
 }
 
-/// Draws the figures of an experiment with these runs (name, title). Returns [`Error::File`] if a record is missing or damaged.
+/// Draws the figures of an experiment with these runs (name, title).
 pub fn figures(
     shown: &[FigureSpec],
     runs: &[(&str, &str)],

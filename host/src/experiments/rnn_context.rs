@@ -6,7 +6,7 @@ use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
-use super::plots::{CurveSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, means};
 use super::statistics::mean_and_stderr;
 use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::Error;
@@ -71,10 +71,10 @@ const ENVIRONMENTS: [(&str, &str); 3] = [
 
 const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [CurveSpec; 4] {
     [
-        series("RNN", RNN, error, SeedAggregate::Mean),
-        series("delayed RNN", DELAYED, error, SeedAggregate::Mean),
-        series("predicting 0", RNN, zero, SeedAggregate::Mean).dashed(),
-        series("sum of rewards", RNN, rewards, SeedAggregate::Mean).dashed(),
+        means("RNN", RNN, error),
+        means("delayed RNN", DELAYED, error),
+        means("predicting 0", RNN, zero).dashed(),
+        means("sum of rewards", RNN, rewards).dashed(),
     ]
 }
 

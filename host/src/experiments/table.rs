@@ -34,17 +34,13 @@ use crate::train::log::SeedRun;
 use crate::train::options::{LayerSharing, Recipe, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
-use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-
 /// An experiment that is data.
 pub struct ExperimentSpec {
     /// The help text of its command, in addition to the figure.
     pub about: &'static str,
-    /// Options in addition to the scale.
-    pub settings: &'static [Setting],
-    /// The training runs.
+    /// The default of `--fresh-tasks`, which the command then has.
+    pub fresh_tasks: Option<usize>,
     pub runs: &'static [TrainingRun],
     /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
@@ -56,18 +52,6 @@ pub struct ExperimentSpec {
     pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
-}
-
-/// A whole number that an experiment's command takes as an option.
-pub struct Setting {
-    /// The option's name, without `--`.
-    pub name: &'static str,
-    /// The default, as typed.
-    pub default: &'static str,
-    /// The accepted range, ends included.
-    pub expected: [usize; 2],
-    /// The option's line of help.
-    pub about: &'static str,
 }
 
 /// A run of an experiment. Runs with equal names are one run, and have the same options.
@@ -103,35 +87,18 @@ pub const fn run(
 
 /// A finished run of an experiment.
 pub struct Finished {
-    /// The run's name.
     pub name: &'static str,
-    /// The recipe of its training.
     pub recipe: Recipe,
-    /// The trained seeds.
     pub seeds: Vec<SeedRun>,
 }
 
-/// The session, settings and runs that an experiment computes with.
+/// The session, options and runs that an experiment computes with.
 pub struct ExperimentInputs<'a> {
     /// Threads, the first seed, and progress.
     pub session: &'a Session,
-    /// The number of seeds.
     pub seeds: usize,
-    /// The experiment's settings, in order.
-    pub settings: &'a [usize],
-    /// The finished runs, in order.
+    pub fresh_tasks: Option<usize>,
     pub runs: &'a [Finished],
-}
-
-/// The options of a command that is data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ExperimentOptions {
-    /// The scale of training.
-    #[serde(flatten)]
-    pub scale: TrainingBudget,
-    /// The settings by name.
-    #[serde(flatten)]
-    pub settings: BTreeMap<&'static str, usize>,
 }
 
 /// The findings of a run.
@@ -140,7 +107,6 @@ pub struct Measured {
     pub results: Value,
     /// The results as text; claims and the place of the files are appended.
     pub text: String,
-    /// The tested claims.
     pub claims: Vec<Claim>,
 }
 
@@ -148,7 +114,7 @@ impl ExperimentSpec {
     /// An empty specification.
     pub const EMPTY: Self = ExperimentSpec {
         about: "",
-        settings: &[],
+        fresh_tasks: None,
         runs: &[],
         evaluation: EvaluationPlan::NOTHING,
         own: |_, _| Ok(()),
@@ -157,24 +123,18 @@ impl ExperimentSpec {
         emergence: None,
     };
 
-    /// Returns the settings' defaults.
-    pub fn defaults(&self) -> BTreeMap<&'static str, usize> {
-        let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.expected[0]);
-        self.settings.iter().map(|setting| (setting.name, default(setting))).collect()
-    }
-
-    /// Trains, measures and tests the claims. Returns the errors of training and of files.
+    /// Trains, measures and tests the claims.
     pub fn measure(
         &self,
-        options: &ExperimentOptions,
+        scale: &TrainingBudget,
         session: &Session,
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
-            let seeds = Some(options.scale.seeds().min(run.seeds));
-            let scale = TrainingBudget { seeds, ..options.scale.clone() };
-            let train: Train = scale.apply(options::parsed(run.options));
+            let seeds = Some(scale.seeds().min(run.seeds));
+            let of_run = TrainingBudget { seeds, ..scale.clone() };
+            let train: Train = of_run.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
             for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
@@ -185,10 +145,8 @@ impl ExperimentSpec {
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);
         }
-        let settings: Vec<usize> =
-            self.settings.iter().map(|setting| options.settings[setting.name]).collect();
-        let seeds = options.scale.seeds();
-        let work = ExperimentInputs { session, seeds, settings: &settings, runs: &runs };
+        let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
+        let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
         (self.own)(&work, &mut long)?;
         let of_training = |shown: &FigureSpec| {
             matches!(
@@ -234,7 +192,6 @@ impl ExperimentSpec {
     }
 }
 
-/// Returns the results: each seed's numbers at its end.
 fn results(runs: &[Finished]) -> Map<String, Value> {
     let of_run = |run: &Finished| {
         let sequential = run.recipe.layer_sharing == LayerSharing::Sequential;

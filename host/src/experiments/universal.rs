@@ -5,9 +5,9 @@ use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
-use super::plots::{CurveSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
-use super::table::{ExperimentInputs, ExperimentSpec, Setting, run};
+use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict, number};
 use crate::run::session::Session;
@@ -77,13 +77,7 @@ pub const UNIVERSAL: Experiment = table(
                 with one setting for all and with the best in hindsight for each family, discount and length (lambda 0, 0.92 \
                 and 1, six ridges; six step sizes), and the paper's own trained model (Figure 2's runs; a task is given to \
                 one of the seeds).",
-        settings: &[Setting {
-            name: "fresh-tasks",
-            default: "2000",
-            expected: [2, 1_000_000],
-            about: "Fresh tasks for each family, dimension and discount, an eighth where features tell states apart \
-                    state; one in twenty goes on to 5,000 transitions",
-        }],
+        fresh_tasks: Some(2000),
         runs: &[run("linear-l3", "", "L = 3", &[])],
         own: put,
         claims: &[
@@ -174,21 +168,21 @@ const fn plot(curves: &'static [CurveSpec], title: &'static str) -> PanelSpec {
 
 const fn curves(cell: &'static str) -> [CurveSpec; 7] {
     [
-        series("universal", cell, "universal", SeedAggregate::Mean),
-        series("LSTD, hindsight", cell, "lstd_hindsight", SeedAggregate::Mean).dashed(),
-        series("LSTD(0.92), one ridge", cell, "lstd_one", SeedAggregate::Mean).dashed(),
-        series("LSTD(0), one ridge", cell, "lstd_0_one", SeedAggregate::Mean).dashed(),
-        series("TD, hindsight", cell, "td_hindsight", SeedAggregate::Mean).dashed(),
-        series("TD, one setting", cell, "td_one", SeedAggregate::Mean).dashed(),
-        series("the paper's model", cell, "paper", SeedAggregate::Mean),
+        means("universal", cell, "universal"),
+        means("LSTD, hindsight", cell, "lstd_hindsight").dashed(),
+        means("LSTD(0.92), one ridge", cell, "lstd_one").dashed(),
+        means("LSTD(0), one ridge", cell, "lstd_0_one").dashed(),
+        means("TD, hindsight", cell, "td_hindsight").dashed(),
+        means("TD, one setting", cell, "td_one").dashed(),
+        means("the paper's model", cell, "paper"),
     ]
 }
 
 /// Records the model's errors in each cell.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
-    let ([tasks], [run]) = (work.settings, work.runs) else { return Ok(()) };
+    let (Some(tasks), [run]) = (work.fresh_tasks, work.runs) else { return Ok(()) };
     let judge = Benchmark::new(&PRETRAINED, &run.seeds, run.recipe.layers);
-    put_errors(&judge, *tasks, work.session, long)?;
+    put_errors(&judge, tasks, work.session, long)?;
     for (families, values) in [
         (&OTHERS[..], "values beyond the features"),
         (&REPRESENTABLE, "representable values"),

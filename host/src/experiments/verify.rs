@@ -2,7 +2,7 @@
 
 use super::experiment::{Experiment, Measured, Runner, run};
 use super::measurements::MeasurementTable;
-use super::plots::{self, FigureSpec, PanelSpec, SeedAggregate, series};
+use super::plots::{self, FigureSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
 use crate::error::{Error, WithContext};
 use crate::options;
@@ -78,16 +78,15 @@ const FIGURE: FigureSpec = FigureSpec::Plots(
         x: || Axis::linear("layer"),
         y: || Axis::log("|φ_n · w_l + y_l|, relative if |φ_n| |w_l| > 1"),
         curves: &[
-            series(CONSTRUCTIONS[0].2, CONSTRUCTIONS[0].1, "error", SeedAggregate::Mean),
-            series(CONSTRUCTIONS[1].2, CONSTRUCTIONS[1].1, "error", SeedAggregate::Mean),
-            series(CONSTRUCTIONS[2].2, CONSTRUCTIONS[2].1, "error", SeedAggregate::Mean),
-            series(CONSTRUCTIONS[3].2, CONSTRUCTIONS[3].1, "error", SeedAggregate::Mean),
+            means(CONSTRUCTIONS[0].2, CONSTRUCTIONS[0].1, "error"),
+            means(CONSTRUCTIONS[1].2, CONSTRUCTIONS[1].1, "error"),
+            means(CONSTRUCTIONS[2].2, CONSTRUCTIONS[2].1, "error"),
+            means(CONSTRUCTIONS[3].2, CONSTRUCTIONS[3].1, "error"),
         ],
     }],
     1,
 );
 
-/// The experiment's description.
 pub const ENTRY: Experiment = Experiment {
     id: "verify",
     figure: "App. Numerical Verification of Proofs",
@@ -96,7 +95,6 @@ pub const ENTRY: Experiment = Experiment {
 };
 
 impl Verify {
-    /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         run(&ENTRY, self, session, |records| self.measure(session, records))
     }

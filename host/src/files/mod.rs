@@ -43,7 +43,6 @@ impl Kind {
     }
 }
 
-/// Returns the kind of file at a path.
 pub fn kind(path: &Path) -> Kind {
     fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
 }
@@ -254,7 +253,6 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Renames a file or a folder.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::before()?;
     fs::rename(from, to)
@@ -275,7 +273,6 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the folder of a file.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -335,7 +332,6 @@ pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
     faults::write(file, content)
 }
 
-/// Returns the first bytes of an open file.
 pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     use std::io::Seek;
     let mut content = Vec::new();
@@ -385,18 +381,15 @@ pub fn begin(path: &Path) -> io::Result<Staged> {
 }
 
 impl Staged {
-    /// Appends bytes.
     pub fn append(&self, content: &[u8]) -> io::Result<()> {
         faults::write(&self.file, content)
     }
 
-    /// Flushes the file to the disk.
     pub fn sync(&self) -> io::Result<()> {
         faults::before()?;
         self.file.sync_all()
     }
 
-    /// Renames the file to its name.
     pub fn publish(mut self) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
             rename(temporary, &self.path)?;
@@ -438,7 +431,6 @@ pub fn sweep(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the name of this machine.
 pub fn host() -> String {
     #[cfg(unix)]
     return rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -15,4 +15,4 @@ pub mod tasks;
 pub mod trajectory;
 mod transition_table;
 
-pub use npy::{Array, Data};
+pub use npy::{Array, Data, tuple};

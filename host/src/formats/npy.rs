@@ -53,7 +53,6 @@ impl Array {
         }
     }
 
-    /// Returns the dtype's name and its type string.
     fn dtype(&self) -> (&'static str, &'static str) {
         match self.data {
             Data::F32(_) => ("float32", "<f4"),
@@ -156,7 +155,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MAX_DIMENSIONS: usize = 32;
 
 /// Returns a shape as Python writes a tuple.
-pub(super) fn tuple(shape: &[usize]) -> String {
+pub fn tuple(shape: &[usize]) -> String {
     match shape {
         [n] => format!("({n},)"),
         _ => {
@@ -166,7 +165,6 @@ pub(super) fn tuple(shape: &[usize]) -> String {
     }
 }
 
-/// Returns the header's text and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (length, rest) = match *rest {
@@ -217,7 +215,6 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns the number that half precision stores.
 fn half(bits: u16) -> f32 {
     let [exponent, fraction] = [bits >> 10 & 31, bits & 1023].map(u32::from);
     let size = match exponent {

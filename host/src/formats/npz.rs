@@ -22,7 +22,7 @@ const NUMBERS_PER_BYTE: u64 = 4;
 /// An open `.npz` file, whose arrays are read one by one.
 #[derive(Debug)]
 pub struct Npz<R> {
-    file: PathBuf,
+    pub file: PathBuf,
     archive: ZipArchive<R>,
     /// The number of values that may still be read.
     numbers_left: u64,
@@ -55,21 +55,12 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Npz { file: file.to_owned(), archive, numbers_left })
     }
 
-    /// Returns the file, as the caller named it.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Returns the names of the arrays, in the file's order.
     pub fn names(&self) -> Vec<String> {
         let name = |raw: &[u8]| String::from_utf8_lossy(raw).trim_end_matches(".npy").to_owned();
         self.archive.file_names_raw().map(name).collect()
     }
 
-    /// Rejects an array whose name is not known.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`], with the nearest name.
     pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), Error> {
         let Some(unknown) = self.names().into_iter().find(|name| !known.contains(&&**name)) else {
             return Ok(());

@@ -42,13 +42,9 @@ const MOST_LAYERS: usize = 65_535;
 /// The fields of a `params.json` that are used. It may be another program's, and each field may be absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct PartialParams {
-    /// The feature dimension d.
     pub d: Option<usize>,
-    /// The context length n.
     pub n: Option<usize>,
-    /// The number of layers L.
     pub l: Option<usize>,
-    /// The discount gamma.
     pub gamma: Option<f64>,
     /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
     #[serde(rename = "lambda")]
@@ -118,7 +114,6 @@ impl PartialParams {
     }
 }
 
-/// Parses a word, if there is one.
 fn named<T: Word>(entry: &str, text: Option<&str>, expected: &str) -> Result<Option<T>, Problem> {
     let refuse = |text: &str| Problem::entry(entry, format!("`{}`", excerpt(text)), expected);
     text.map(|text| T::from_word(text).ok_or_else(|| refuse(text))).transpose()

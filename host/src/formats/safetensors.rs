@@ -122,29 +122,21 @@ fn find_layers(
 ) -> Result<(LayerSharing, usize, Vec<LayerParameters>), Problem> {
     let names: BTreeSet<&str> = tensors.names().into_iter().collect();
     let has = |name: &str| names.contains(name);
-    let mut read = Vec::new();
-    let mut pair = |p: &str, q: &str| -> Result<_, Problem> {
-        read.extend([p.to_owned(), q.to_owned()]);
-        Ok((stack(tensors, p)?, stack(tensors, q)?))
-    };
-    let (mode, (ps, qs)) = if has("layers.0.P") {
-        let (mut ps, mut qs) = (Vec::new(), Vec::new());
-        while has(&format!("layers.{}.P", ps.len())) {
-            let l = ps.len();
-            let (p, q) = pair(&format!("layers.{l}.P"), &format!("layers.{l}.Q"))?;
-            ps.extend(p);
-            qs.extend(q);
+    let (is_numbered, is_of_module) = (has("layers.0.P"), has("attn.P") || !has("P"));
+    let (mut read, mut ps, mut qs) = (Vec::new(), Vec::new(), Vec::new());
+    while read.is_empty() || is_numbered && has(&format!("layers.{}.P", ps.len())) {
+        let prefix = match is_numbered {
+            true => format!("layers.{}.", ps.len()),
+            false => if is_of_module { "attn." } else { "" }.to_owned(),
+        };
+        for (matrix, all) in [("P", &mut ps), ("Q", &mut qs)] {
+            let name = format!("{prefix}{matrix}");
+            all.extend(stack(tensors, &name)?);
+            read.push(name);
         }
-        (LayerSharing::Sequential, (ps, qs))
-    } else if has("attn.P") || !has("P") {
-        (LayerSharing::Autoregressive, pair("attn.P", "attn.Q")?)
-    } else {
-        let (ps, qs) = pair("P", "Q")?;
-        (
-            if ps.len() > 1 { LayerSharing::Sequential } else { LayerSharing::Autoregressive },
-            (ps, qs),
-        )
-    };
+    }
+    let is_shared = !is_numbered && (is_of_module || ps.len() < 2);
+    let mode = if is_shared { LayerSharing::Autoregressive } else { LayerSharing::Sequential };
     // A tensor that was not read is a layer left out, half a layer, or one under another name.
     if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
         let expected = format!("{} alone", listed(&read));
@@ -197,7 +189,6 @@ fn number<T: FromStr>(
     text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
 }
 
-/// A tensor: its name, type, shape and bytes.
 type Tensor<'a> = (&'a str, Dtype, &'a [usize], &'a [u8]);
 
 /// Returns CRC-32 over the metadata and the tensors, in the order of their names; each piece with its length, so that

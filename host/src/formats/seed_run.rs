@@ -28,21 +28,18 @@ pub const DATA_FILE: &str = "data.npz";
 /// The name of the settings' file in a seed's folder.
 pub const PARAMS_FILE: &str = "params.json";
 
-/// The log of one seed's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedLog {
     /// K = 2d + 1.
     pub token_size: usize,
     /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
-    /// The log points, in order.
     pub points: Vec<NpzLogPoint>,
 }
 
 /// One log point, without its metrics: the parameters after a number of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NpzLogPoint {
-    /// Tasks (MRPs) trained on so far.
     pub tasks: u64,
     /// The learning rate of the batch-TD reference transformer.
     pub alpha: f64,
@@ -86,7 +83,7 @@ impl SeedLog {
         if shape != shape_of_q {
             let reason = format!("shape {}", tuple(&shape_of_q));
             let expected = format!("{}, the shape of `P`", tuple(&shape));
-            return Err(Problem::array("Q", reason, expected).in_file(npz.file()));
+            return Err(Problem::array("Q", reason, expected).in_file(&npz.file));
         }
         let [points, stored, k] = shape;
         let (xs, alpha) = (column(npz, XS, points)?, column(npz, ALPHA, points)?);
@@ -129,7 +126,7 @@ const ALPHA: &str = "alpha";
 fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {
     let array = npz.array(name)?;
     let refuse =
-        |expected: &str| Problem::array(name, array.describe(), expected).in_file(npz.file());
+        |expected: &str| Problem::array(name, array.describe(), expected).in_file(&npz.file);
     let shape = match *array.shape {
         [t, l, a, b] if a == b => [t, l, a],
         [l, a, b] if a == b => [1, l, a],
@@ -139,7 +136,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ve
     if shape.contains(&0) {
         return Err(refuse("at least one log point and one layer"));
     }
-    check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
+    check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
     Ok((shape, array.to_f32()))
 }
 
@@ -155,5 +152,5 @@ fn column<R: Read + Seek>(
         return Ok(Some(numbers));
     }
     let expected = format!("({points},): one number for each log point of `P`");
-    Err(Problem::array(name, array.describe(), expected).in_file(npz.file()))
+    Err(Problem::array(name, array.describe(), expected).in_file(&npz.file))
 }

@@ -29,10 +29,8 @@ pub struct SignalTable {
     places: HashMap<String, Option<usize>>,
 }
 
-/// The places of the columns that are read.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The signals.
     pub signals: Vec<usize>,
     /// The rows' times: a column, or one of dates and one of times of the day.
     pub time: Vec<(usize, TimeForm)>,
@@ -42,9 +40,6 @@ pub struct Places {
 
 impl SignalTable {
     /// Opens a file, or standard input; gaps are errors unless `refuses_gaps` is unset.
-    ///
-    /// # Errors
-    /// [`Problem::Io`]; [`Problem::Unusable`] without a header or a row.
     pub fn open(file: &Path) -> Result<Self, Error> {
         let open = || -> Result<Self, Problem> {
             let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
@@ -104,10 +99,6 @@ impl SignalTable {
         (first, rows.find(|(_, cells)| has_number(cells)).map(|(line, _)| line))
     }
 
-    /// Returns the place of a column.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`] for a name that is missing or appears twice.
     pub fn column(&self, name: &str) -> Result<usize, Error> {
         let problem = match self.places.get(name) {
             Some(Some(at)) => return Ok(*at),
@@ -122,10 +113,6 @@ impl SignalTable {
     }
 
     /// Reads at most `most` rows of the columns at these places; returns no rows at the end of the file.
-    ///
-    /// # Errors
-    /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, and for a gap
-    /// unless gaps are skipped.
     pub fn read(&mut self, places: &Places, most: usize) -> Result<Rows, Error> {
         let gaps = if self.refuses_gaps { Gaps::Refused } else { Gaps::Any };
         let layout = Layout {
@@ -140,7 +127,6 @@ impl SignalTable {
         rows.map_err(|problem| Problem::from(problem).in_file(&self.file))
     }
 
-    /// Returns the bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.rows.bytes_read()
     }

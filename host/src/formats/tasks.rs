@@ -121,7 +121,7 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     for name in &ARRAYS[2..] {
         given.extend(npz.optional_array(name)?.map(|array| (*name, array)));
     }
-    from_arrays(&given).map_err(|problem| problem.in_file(npz.file()))
+    from_arrays(&given).map_err(|problem| problem.in_file(&npz.file))
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
@@ -138,7 +138,7 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
         Log::new(transitions, &task, gamma)
             .map_err(|e| Problem::array(e.array, e.reason, e.expected))
     };
-    log().map(OwnTasks::from).map_err(|problem| problem.in_file(npz.file()))
+    log().map(OwnTasks::from).map_err(|problem| problem.in_file(&npz.file))
 }
 
 /// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].

@@ -49,7 +49,6 @@ pub struct Trajectory {
 }
 
 impl Features {
-    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.numbers.len() / self.dimension
     }
@@ -162,7 +161,7 @@ impl Trajectory {
             }
             Ok((assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)?, task))
         };
-        read().map_err(|problem: Problem| problem.in_file(npz.file()))
+        read().map_err(|problem: Problem| problem.in_file(&npz.file))
     }
 }
 
@@ -212,14 +211,12 @@ fn assemble(
     Ok(Trajectory { transitions: t, query })
 }
 
-/// Returns the rows that an optional array of marks names.
 fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
     let Some(array) = array else { return Ok(vec![false; rows]) };
     let numbers = column(name, &array, rows..=rows, |x| [0.0, 1.0].contains(&x), "0 or 1")?;
     Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
-/// Returns an array of one number for each row.
 fn column(
     name: &str,
     array: &Array,
@@ -268,7 +265,6 @@ fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
-/// Opens a CSV file, whose numbers are read into memory.
 fn csv(file: &Path) -> Result<files::File, Error> {
     let open = || -> Result<_, Problem> {
         let source = files::open(file)?;

@@ -8,7 +8,6 @@ use crate::files::{self, Kind};
 use crate::run::config::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
-/// Names of the runs left out, each with the reason.
 type LeftOut = Vec<(String, String)>;
 
 /// The treatment of a run that cannot be read.
@@ -56,7 +55,6 @@ impl Content {
     }
 }
 
-/// Reads the runs to show, in the paper's order, and names the others.
 fn read(
     directory: &Path,
     damaged: Damaged,

@@ -95,7 +95,6 @@ fn header(content: &Content) -> String {
     tag("header", parts.concat())
 }
 
-/// Returns the contents, with each experiment's verdicts.
 fn overview(content: &Content) -> String {
     let link = |to: &str, words: &str| tag("li", tag(&format!("a href=\"#{to}\""), words));
     let entries = [

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind::{self, FileTooLarge, InvalidInput, NotADirectory, NotFound};
 use std::path::Path;
 
-/// The file of a run's claims and numbers.
 pub(super) const RESULTS: &str = "results.json";
 
 /// The errors of opening a file that is missing, or of another kind.

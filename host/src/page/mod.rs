@@ -56,8 +56,7 @@ pub fn write(
         let found = files::read_below(directory, NAME, files::RECORD);
         let found = found.map_err(|e| Error::file(&path, e))?;
         // The title is near the page's beginning.
-        let is_ours = found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes());
-        if !is_ours {
+        if !found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes()) {
             return Err(Error::file(&path, "ictd did not write it; expected a page that it wrote"));
         }
     }

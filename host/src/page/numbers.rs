@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 /// The largest number of characters of a name: each row repeats those above it.
 const LONGEST: usize = 200;
 
-/// Returns the tables of the results.
 pub fn tables(results: &Map<String, Value>) -> String {
     let (mut tables, mut single) = (String::new(), Vec::new());
     for (key, value) in results {
@@ -44,7 +43,6 @@ fn flatten(name: String, value: &Value, depth: usize, rows: &mut Vec<Vec<String>
     rows.push(vec![name, text]);
 }
 
-/// Returns the table of each metric over seeds.
 fn of_seeds(key: &str, seeds: &Value) -> String {
     let seeds = seeds.as_array().into_iter().flatten();
     let all: Vec<_> = seeds.filter_map(Value::as_object).map(numbers).collect();
@@ -74,7 +72,6 @@ fn numbers(seed: &Map<String, Value>) -> Vec<(String, Option<f64>)> {
     seed.iter().flat_map(of).collect()
 }
 
-/// Returns a metric's name, median, quartiles, range, and mean with its standard error.
 fn spread(name: &str, values: Vec<f64>) -> Vec<String> {
     let (mean, stderr) = mean_and_stderr(values.iter().copied());
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -105,7 +102,6 @@ fn short(x: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Returns the words for a name in the results.
 fn label(key: &str) -> String {
     match key {
         "p_bottom_right" => "P[−1, −1]".into(),

@@ -27,7 +27,6 @@ pub struct RunPage {
     pub made: Option<Provenance>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
-    /// The claims, with the measured numbers.
     pub claims: Vec<Claim>,
     /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,
@@ -135,18 +134,15 @@ impl RunPage {
         self.figure.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns the id of the run's section.
     pub fn anchor(&self) -> String {
         anchor(&format!("run-{}", self.name))
     }
 
-    /// Returns the number of claims with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|c| c.verdict == verdict).count()
     }
 }
 
-/// Returns a name as an id.
 pub(super) fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

@@ -10,7 +10,6 @@ use crate::run::report::Claim;
 use figures::{Figure, Panel};
 use serde_json::json;
 
-/// Returns the section of a run.
 pub(super) fn section(run: &RunPage) -> String {
     let id = run.anchor();
     let change = |(key, value): &(String, Option<String>)| match value {
@@ -96,7 +95,6 @@ pub fn cells(frames: &[Figure]) -> String {
     json!(frames.iter().map(frame).collect::<Vec<_>>()).to_string()
 }
 
-/// Returns the command line with these arguments.
 pub(super) fn command(arguments: &str) -> String {
     tag("p class=\"command\"", tag("code", text(program::call(arguments))))
 }

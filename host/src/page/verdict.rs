@@ -22,7 +22,6 @@ const fn shown(verdict: Verdict) -> (&'static str, [&'static str; 2]) {
     }
 }
 
-/// Returns a verdict's class in the style sheet.
 pub(super) const fn class(verdict: Verdict) -> &'static str {
     shown(verdict).0
 }

@@ -40,15 +40,13 @@ pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error
     String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
 }
 
-/// Returns the path of a run's `config.toml`, and its text.
 fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
     let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
     Ok((path, text))
 }
 
-/// Returns the first seed in the `config.toml` of a run, and the options of a command. Returns [`Error::File`] if the file
-/// cannot be read, is of another command, or has invalid options.
+/// Returns the first seed in the `config.toml` of a run, and the options of a command.
 pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,
@@ -84,7 +82,6 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
     command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }
 
-/// A folder in a folder.
 pub struct FolderEntry {
     pub name: String,
     pub path: PathBuf,

@@ -42,7 +42,6 @@ pub fn outcome<T>(result: &Result<T, Error>) -> String {
     }
 }
 
-/// A process that works on a run.
 pub struct RunManifest {
     command: String,
     threads: usize,
@@ -50,9 +49,9 @@ pub struct RunManifest {
     clock: Instant,
     cpu: cpu_time::ProcessTime,
     /// The digests of seeds and of files, and the verdicts.
-    seeds: Map<String, Value>,
-    files: Map<String, Value>,
-    verdicts: Vec<Claim>,
+    pub seeds: Map<String, Value>,
+    pub files: Map<String, Value>,
+    pub verdicts: Vec<Claim>,
 }
 
 impl RunManifest {
@@ -70,22 +69,10 @@ impl RunManifest {
         }
     }
 
-    pub fn seed(&mut self, seed: u64, digest: &str) {
-        self.seeds.insert(seed.to_string(), json!(digest));
-    }
-
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
         for (name, content) in files {
             self.files.insert(name.to_owned(), json!(digest(content)));
         }
-    }
-
-    pub fn digest(&mut self, name: &str, digest: Digest) {
-        self.files.insert(name.to_owned(), json!(digest.to_string()));
-    }
-
-    pub fn verdicts(&mut self, claims: &[Claim]) {
-        self.verdicts.extend_from_slice(claims);
     }
 
     /// Returns the content of the file; without an outcome, that of a process that still runs.
@@ -132,7 +119,6 @@ pub fn time_of_day(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
 
-/// Returns the digest of a file's content.
 pub fn digest(content: &[u8]) -> String {
     let mut digest = Digest::EMPTY;
     digest.bytes(content);

@@ -75,7 +75,6 @@ pub fn release_all() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|file| release(file));
 }
 
-/// Returns true if a lock file's content is this program's.
 pub fn is_marked(content: &[u8]) -> bool {
     content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }

@@ -42,7 +42,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The number of bytes that are written at once.
     const BUFFER: usize = 1 << 16;
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -59,11 +58,6 @@ impl Stream {
 }
 
 impl RunFiles {
-    /// Returns no records.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns empty records of a run that may write files piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
@@ -99,7 +93,11 @@ impl RunFiles {
     }
 
     /// Adds a CSV file with a head and one line per row.
-    pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
+    pub fn put_csv<T: Serialize>(
+        &mut self,
+        name: &str,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Result<(), Error> {
         self.put(name, to_csv(name, true, rows)?);
         Ok(())
     }
@@ -110,7 +108,7 @@ impl RunFiles {
         &mut self,
         name: &str,
         head: &[&str],
-        rows: &[T],
+        rows: impl IntoIterator<Item = T>,
     ) -> Result<(), Error> {
         self.put(name, [to_csv(name, false, [head])?, to_csv(name, false, rows)?].concat());
         Ok(())
@@ -122,7 +120,6 @@ impl RunFiles {
         }
     }
 
-    /// Returns the content of a file.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
@@ -133,15 +130,12 @@ impl RunFiles {
         }
     }
 
-    /// Returns true if the file exists.
     pub fn has(&self, name: &str) -> bool {
         let on_disk = || files::kind(&self.directory.join(name)) == Kind::File;
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
     }
 
     /// Returns the rows of a CSV file, at least one: no run writes a table without rows, and a figure of one would be empty.
-    /// Returns [`Error::File`], naming the line and column that cannot be read, for a file without rows, and for other columns
-    /// than [`RunFiles::put_csv`] writes.
     pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
@@ -194,15 +188,13 @@ pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
 
 /// A directory that a run may write to.
 pub struct RunDirectory {
-    path: PathBuf,
+    pub path: PathBuf,
     _lock: RunLock,
 }
 
 impl RunDirectory {
     /// Makes the directory and locks it for this process, so that a run does not compute in vain: other processes cannot lock
-    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]). Returns [`Error::Write`] if the
-    /// directory cannot be made or written to, and [`Error::File`] if it holds files that this program did not write, or if
-    /// another process works on it.
+    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]).
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
         let refuse = |e| Error::write(&path, e);
         let lock = loop {
@@ -228,10 +220,6 @@ impl RunDirectory {
         Ok(RunDirectory { path, _lock: lock })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Writes all records of a finished run, and its `run.json`, or changes no file; removes those of the previous run.
     pub fn finish(
         &self,
@@ -242,10 +230,10 @@ impl RunDirectory {
         info.files(records.files());
         let mut streamed = Vec::new();
         for Stream { name, file, digest, .. } in std::mem::take(&mut records.streamed) {
-            info.digest(&name, digest);
+            info.files.insert(name.clone(), digest.to_string().into());
             streamed.push((name, file));
         }
-        info.verdicts(claims);
+        info.verdicts = claims.to_vec();
         records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
         let old = info::files(&self.path, "")?;
         self.refuse_foreign(records.files().map(|(name, _)| name), &old)?;

@@ -47,13 +47,11 @@ impl Source {
 /// A claim and the measured numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
-    /// The claim in a few words.
     pub claim: String,
     #[serde(default)]
     pub whose: Whose,
     /// The paper's words or number.
     pub paper: String,
-    /// The number of this run.
     pub measured: String,
     pub verdict: Verdict,
     /// [`Verdict::DoesNotHold`] if the claim is known not to hold: this is then the expected result, reported like any other,
@@ -166,7 +164,6 @@ impl Verdict {
 pub struct Report {
     /// All results, the content of `--json`.
     pub results: Map<String, Value>,
-    /// The claims, with their verdicts.
     pub claims: Vec<Claim>,
     /// Failures other than claims, one line each: exit code 1.
     pub failures: Vec<String>,
@@ -182,7 +179,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns a report that has only results.
     pub fn new(command: &str) -> Self {
         let mut report = Report::default();
         report.results.insert("command".into(), json!(command));
@@ -202,11 +198,6 @@ impl Report {
     pub fn left_out(&mut self, what: Vec<String>) {
         what.iter().for_each(|what| self.text.push_str(&format!("left out: {what}\n")));
         self.results.insert("left_out".into(), json!(what));
-    }
-
-    /// Returns the report without times and paths, which is the same for the same config on any machine.
-    pub fn reproducible(&self) -> Self {
-        Report { files: Vec::new(), seconds: None, ..self.clone() }
     }
 
     /// Returns false if something failed, or if a claim unexpectedly does not hold, or was not measured: exit code 1.
@@ -252,23 +243,18 @@ impl Report {
             (Whose::Own, "this project's words and measures"),
         ];
         let line = |(whose, name): (Whose, &str)| {
-            let parse_kind = || self.claims.iter().filter(move |c| c.whose == whose);
-            let count = |verdict| parse_kind().filter(move |c| c.verdict == verdict).count();
-            let known = parse_kind().filter(|c| c.is_refuted()).count();
+            let all = || self.claims.iter().filter(move |c| c.whose == whose);
+            let count = |verdict| all().filter(|c| c.verdict == verdict).count();
             let [holds, part, not] =
                 [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold].map(count);
-            let rare =
-                [Verdict::Undecided, Verdict::NotMeasured].map(|verdict| match count(verdict) {
-                    0 => String::new(),
-                    count => format!(", {count} {}", verdict.words()),
-                });
-            let unknown = rare.concat();
-            let line = format!(
-                "{name}: {holds} hold, {part} in part, {not} do not ({known} as known){unknown}\n"
-            );
-            if parse_kind().next().is_some() { line } else { String::new() }
+            let known = all().filter(|c| c.is_refuted()).count();
+            let rare = [Verdict::Undecided, Verdict::NotMeasured].map(|v| (count(v), v.words()));
+            let rare = rare.into_iter().filter(|(count, _)| *count > 0);
+            let rare: String = rare.map(|(count, words)| format!(", {count} {words}")).collect();
+            let rest = format!("{not} do not ({known} as known){rare}");
+            all().next().map(|_| format!("{name}: {holds} hold, {part} in part, {rest}\n"))
         };
-        format!("\n{}", kinds.map(line).concat())
+        format!("\n{}", kinds.into_iter().filter_map(line).collect::<String>())
     }
 
     /// Returns the report as text, on lines of at most `width` columns, with a block of lines for each claim.
@@ -349,25 +335,25 @@ pub fn number(x: f64, decimals: usize) -> String {
     }
 }
 
-/// The widest column of a table.
 const WIDEST: usize = 1000;
 
-/// Returns rows in columns of equal width; the first row is the head.
-pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
-    let columns = rows.first().map_or(0, |r| r.as_ref().len());
-    let width = |i: usize| {
-        let widest = rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max();
-        // Wider cells are not padded: names may be of any length.
-        widest.unwrap_or(0).min(WIDEST)
+/// Returns rows in columns of equal width, below a head.
+pub fn table<R: AsRef<[String]>>(
+    head: &[impl ToString],
+    rows: impl IntoIterator<Item = R>,
+) -> String {
+    let head: Vec<_> = head.iter().map(ToString::to_string).collect();
+    let rows: Vec<R> = rows.into_iter().collect();
+    let all = || rows.iter().map(R::as_ref).chain([&head[..]]);
+    // Wider cells are not padded: names may be of any length.
+    let width =
+        |i: usize| all().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<_> = (0..head.len()).map(|i| width(i).unwrap_or(0).min(WIDEST)).collect();
+    let line = |row: &[String]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
-    let widths: Vec<_> = (0..columns).map(width).collect();
-    let line = |row: &R| {
-        let cells = row.as_ref().iter().zip(&widths);
-        let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    let mut lines: Vec<_> = rows.iter().map(line).collect();
-    let rules: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
-    lines.insert(lines.len().min(1), format!("{}\n", rules.join("  ")));
-    lines.concat()
+    let rule: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
+    let rows: String = rows.iter().map(|row| line(row.as_ref())).collect();
+    format!("{}{}\n{rows}", line(&head), rule.join("  "))
 }

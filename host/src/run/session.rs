@@ -15,13 +15,11 @@ const STACK: usize = 64 << 20;
 /// The memory that work may take in addition to its input: contexts, and the pixels of a figure.
 const WORK: u64 = 64 << 20;
 
-/// The allowed numbers of threads.
 const THREADS: RangeInclusive<usize> = 1..=1024;
 
-/// The options of every command.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
-pub struct SessionOptions {
+pub struct Session {
     /// The (first) random seed; equal seeds give equal bits on every machine
     #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
     pub seed: u64,
@@ -36,43 +34,22 @@ pub struct SessionOptions {
     /// Print one JSON object with all results on stdout, and nothing else
     #[arg(long, global = true)]
     pub json: bool,
-}
-
-/// The options of every command, in use.
-pub struct Session {
-    /// The first seed; everything random follows from it.
-    pub seed: u64,
-    /// The directory that holds one directory per run.
-    pub out: PathBuf,
-    /// Whether progress bars are hidden.
-    pub quiet: bool,
-    threads: usize,
     /// The threads that have been started: no more than there was work for.
-    pool: Mutex<Option<Arc<ThreadPool>>>,
+    #[arg(skip)]
+    pub pool: Mutex<Option<Arc<ThreadPool>>>,
 }
 
 impl Session {
-    /// Returns the session of these options.
-    pub fn new(options: &SessionOptions) -> Self {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        Session {
-            seed: options.seed,
-            out: options.out.clone(),
-            quiet: options.json,
-            threads: options.threads.unwrap_or_else(cores),
-            pool: Mutex::new(None),
-        }
-    }
-
     /// Returns the number of threads that may be started.
     pub fn threads(&self) -> usize {
-        self.threads
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(cores)
     }
 
     /// Returns a thread for each piece of work, or fewer if the session or the system has fewer.
     fn pool(&self, pieces: usize) -> Result<Arc<ThreadPool>, Error> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut wanted = self.threads.min(pieces).max(1);
+        let mut wanted = self.threads().min(pieces).max(1);
         if let Some(pool) = pool.as_ref().filter(|pool| pool.current_num_threads() >= wanted) {
             return Ok(pool.clone());
         }
@@ -96,7 +73,7 @@ impl Session {
         items: &[T],
         f: impl Fn(&T) -> Result<R, Error> + Sync,
     ) -> Result<Vec<R>, Error> {
-        let bar = progress::bar(label, items.len() as u64, self.quiet);
+        let bar = progress::bar(label, items.len() as u64, self.json);
         let work = |item| {
             if progress::interrupted() {
                 return Err(Error::Interrupted);

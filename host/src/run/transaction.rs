@@ -93,8 +93,7 @@ pub fn settle(directory: &Path) -> io::Result<()> {
     files::sweep(directory)
 }
 
-/// Completes what a killed process left in a directory that is only read, unless a process works on it. Returns
-/// [`Error::Write`], or [`Error::File`] if the directory cannot be locked.
+/// Completes what a killed process left in a directory that is only read, unless a process works on it.
 pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
     if files::kind(&directory.join(JOURNAL)) == Kind::Nothing {
         return Ok(());

@@ -15,23 +15,17 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The table over all log points.
 const POINTS: &str = "sweep.csv";
-/// The table over all runs.
 pub(crate) const SUMMARY: &str = "summary.csv";
 
 /// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Collected {
-    /// The number of runs of the plan.
     pub runs: usize,
-    /// The number of seeds of all runs.
     pub seeds: usize,
-    /// The number of finished seeds.
     pub finished: usize,
-    /// The number of diverged seeds.
     pub diverged: usize,
     /// The seeds of each run that have not finished, in the syntax of `--seeds`.
     pub missing: BTreeMap<String, String>,
@@ -60,7 +54,6 @@ fn stored(recipe: &Recipe) -> usize {
     }
 }
 
-/// Returns the columns of a table: those of a run, and `rest`.
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
@@ -98,31 +91,18 @@ pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
 }
 
 /// Records the tables of the runs below `out`, with as many seeds in memory as there are threads.
-///
-/// # Errors
-/// [`Error::File`] for a damaged checkpoint, or one of another run; [`Error::Write`]; [`Error::Interrupted`].
 pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result<Collected, Error> {
     let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
     let metrics = metrics(layers);
     let names = || metrics.iter().map(String::as_str);
     let mut points = records.stream(POINTS)?;
-    points.write(&to_csv(
-        POINTS,
-        false,
-        [columns(plan, ["seed", "tasks"].into_iter().chain(names()))],
-    )?)?;
-    let mut summary =
-        to_csv(POINTS, false, [columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
+    let head = columns(plan, ["seed", "tasks"].into_iter().chain(names()));
+    points.write(&to_csv(POINTS, false, [head])?)?;
+    let head = columns(plan, ["metric"].into_iter().chain(STATISTICS));
+    let mut summary = to_csv(POINTS, false, [head])?;
     let all = plan.runs.len() * plan.seeds.len();
-    let mut collected = Collected {
-        runs: plan.runs.len(),
-        seeds: all,
-        finished: 0,
-        diverged: 0,
-        missing: BTreeMap::new(),
-        diverged_seeds: BTreeMap::new(),
-    };
-    let bar = progress::bar("collect", all as u64, session.quiet);
+    let mut collected = Collected { runs: plan.runs.len(), seeds: all, ..Collected::default() };
+    let bar = progress::bar("collect", all as u64, session.json);
     for run in &plan.runs {
         let place = records::place(&session.out, &run.folder)?;
         let directory = TrainDirectory::at(place, &run.recipe)?;

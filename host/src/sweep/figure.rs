@@ -13,7 +13,6 @@ use std::path::Path;
 
 /// The largest number of curves: the number of colours.
 const CURVES: usize = 7;
-/// The largest number of runs that the terminal shows.
 const ROWS: usize = 40;
 /// An axis without 0 is logarithmic if its ends have at least this ratio.
 const DECADE: f64 = 10.0;
@@ -37,9 +36,7 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let name = config.get("metric").and_then(|metric| metric.as_str()).unwrap_or_default();
     let metric = metric(name)
         .map_err(|e| Error::file(Path::new("config.toml"), format!("metric {name}: {e}")))?;
-    let (axes, rows) = rows(&records.get(SUMMARY)?, &metric).map_err(|e| {
-        Error::file(Path::new(SUMMARY), format!("{e}; expected what a sweep wrote"))
-    })?;
+    let (axes, rows) = rows(&records.get(SUMMARY)?, &metric)?;
     let is_varied = |axis: &usize| rows.iter().any(|row| row.0[*axis] != rows[0].0[*axis]);
     let at = |row: &Row, axis: usize| row.0[axis].parse().ok().filter(|x: &f64| x.is_finite());
     let varied: Vec<usize> = (0..axes.len()).filter(is_varied).collect();
@@ -86,25 +83,25 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
 
 /// Returns a metric of each run as a table: its value on each axis, and the quartiles over seeds.
 pub fn table(summary: &[u8], metric: &str) -> Result<String, Error> {
-    let (mut head, rows) = rows(summary, metric).map_err(|e| {
-        Error::file(Path::new(SUMMARY), format!("{e}; expected what a sweep wrote"))
-    })?;
+    let (mut head, rows) = rows(summary, metric)?;
     let more = rows.len().saturating_sub(ROWS);
     head.extend([format!("{metric}: lower quartile"), "median".into(), "upper".into()]);
-    let line = |(values, quartiles): &Row| {
-        let numbers = quartiles.map(|x| report::number(x, 4));
-        values.iter().cloned().chain(numbers).collect::<Vec<_>>()
-    };
-    let lines: Vec<_> = std::iter::once(head).chain(rows.iter().take(ROWS).map(line)).collect();
+    let lines = rows.into_iter().take(ROWS).map(|(mut cells, quartiles)| {
+        cells.extend(quartiles.map(|x| report::number(x, 4)));
+        cells
+    });
     let more =
         if more > 0 { format!("and {more} more runs in {SUMMARY}\n") } else { String::new() };
-    Ok(report::table(&lines) + &more)
+    Ok(report::table(&head, lines) + &more)
 }
 
 /// Returns the axes of a summary, and the rows of a metric.
-fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), String> {
+fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), Error> {
+    let refuse = |reason: String| {
+        Error::file(Path::new(SUMMARY), format!("{reason}; expected what a sweep wrote"))
+    };
     let mut reader = csv::Reader::from_reader(summary);
-    let head = reader.headers().map_err(|e| e.to_string())?.clone();
+    let head = reader.headers().map_err(|e| refuse(e.to_string()))?.clone();
     let count = head.len().saturating_sub(2 + STATISTICS.len());
     let axes: Vec<_> = head
         .iter()
@@ -114,11 +111,11 @@ fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), String>
         .collect();
     let ends = head.iter().skip(1 + count).eq(["metric"].into_iter().chain(STATISTICS));
     if !ends || !axes.iter().all(|axis| setting(axis).is_some()) {
-        return Err(format!("line 1: `{}`", head.iter().collect::<Vec<_>>().join(",")));
+        return Err(refuse(format!("line 1: `{}`", head.iter().collect::<Vec<_>>().join(","))));
     }
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|e| e.to_string())?;
+        let record = record.map_err(|e| refuse(e.to_string()))?;
         if &record[1 + count] == metric {
             let values = record.iter().skip(1).take(count).map(str::to_owned).collect();
             let last = head.len() - 3;

@@ -27,9 +27,7 @@ pub struct Plan {
 
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// The folder of the run's recipe.
     pub folder: String,
-    /// The value of each of the plan's axes.
     pub values: Vec<String>,
     pub recipe: Recipe,
 }
@@ -70,7 +68,7 @@ impl Plan {
         }
         let count = grid.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
         let expected = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
-        let count = count.filter(expected).ok_or_else(|| {
+        count.filter(expected).ok_or_else(|| {
             format!("expected 1 to {RUNS} runs, and at most {SEEDS} seeds of all runs")
         })?;
         let with = |recipe: &Recipe, settings: &[(String, String)]| {
@@ -78,17 +76,16 @@ impl Plan {
             recipe.clone().with_settings(settings).map_err(|e| e.to_string())
         };
         let base = with(&Recipe::default(), &settings)?;
-        let (mut runs, mut folders) = (Vec::with_capacity(count), BTreeMap::new());
-        for number in 0..count {
-            let mut rest = number;
-            let mut point: Vec<_> = (grid.iter().rev())
-                .map(|(key, values)| {
-                    let value = values[rest % values.len()].clone();
-                    rest /= values.len();
-                    (key.clone(), value)
-                })
-                .collect();
-            point.reverse();
+        let mut points = vec![Vec::new()];
+        for (key, values) in &grid {
+            let with = |point: &Vec<_>, value: &String| {
+                [&point[..], &[(key.clone(), value.clone())]].concat()
+            };
+            let longer = |point| values.iter().map(move |value| with(point, value));
+            points = points.iter().flat_map(longer).collect();
+        }
+        let (mut runs, mut folders) = (Vec::new(), BTreeMap::new());
+        for point in points {
             let said: Vec<_> =
                 point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             let title = if said.is_empty() { "the run".into() } else { said.join(", ") };
@@ -110,13 +107,11 @@ impl Plan {
     }
 }
 
-/// Returns the beginning of a text.
 fn brief(text: &str) -> String {
     let short: String = text.chars().take(100).collect();
     if short.len() < text.len() { short + "..." } else { short }
 }
 
-/// Returns the seeds, in ascending order.
 fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     let refuse = |reason: String| format!("seeds: {reason}");
     let seeds = match value {
@@ -148,7 +143,6 @@ fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     Ok(table)
 }
 
-/// Returns the value of a setting as text, as typed.
 fn setting_text(key: &str, value: &Value) -> Result<String, String> {
     let Some(setting) = setting(key) else {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();

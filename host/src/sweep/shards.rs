@@ -17,7 +17,6 @@ const SHARDS: usize = 10_000_000;
 pub struct Shard {
     /// A number from 1 to `of`.
     pub number: usize,
-    /// The number of parts of the plan.
     pub of: usize,
 }
 
@@ -46,7 +45,6 @@ pub struct Group<'a> {
 }
 
 impl Plan {
-    /// Returns the groups of a shard.
     pub fn groups(&self, shard: Shard) -> Vec<Group<'_>> {
         let count = |lanes: &usize| self.runs.len() * self.seeds.len().div_ceil(*lanes);
         let lanes = [LANES, 8, 4, 2].into_iter().find(|lanes| count(lanes) >= shard.of);

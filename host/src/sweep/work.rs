@@ -3,7 +3,7 @@
 use super::plan::{Plan, PlannedRun};
 use super::shards::Group;
 use crate::error::Error;
-use crate::run::lock::{self, RunLock};
+use crate::run::lock;
 use crate::run::progress;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
@@ -15,7 +15,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The polling interval while another process holds a seed.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The outcomes of seeds.
@@ -37,9 +36,6 @@ pub struct Found {
 /// Seeds that another process of this machine trains come last: this process waits for it, so that they finish whether it does
 /// or not (an engine may retry a shard while a child of the killed worker still lives). Seeds locked on another machine are
 /// skipped, since their state is unknown here.
-///
-/// # Errors
-/// [`Error::Paused`] after Ctrl-C; [`Error::Write`] for what cannot be written; [`Error::Core`].
 pub fn train<'a>(
     plan: &'a Plan,
     groups: &[Group<'a>],
@@ -50,7 +46,7 @@ pub fn train<'a>(
     let worker = Worker {
         plan,
         session,
-        bar: progress::bar("sweep", tasks.sum(), session.quiet),
+        bar: progress::bar("sweep", tasks.sum(), session.json),
         threads: session.threads() / groups.len().clamp(1, session.threads()),
         every: Duration::from_secs_f64(checkpoint_every),
         found: Mutex::default(),
@@ -78,17 +74,6 @@ struct Worker<'a> {
     found: Mutex<Found>,
 }
 
-/// Seeds of a run, sorted by the process that trains them.
-#[derive(Default)]
-struct Sorted {
-    /// The locks of `ours`, released when they are dropped.
-    claims: Vec<RunLock>,
-    ours: Vec<u64>,
-    begun: Vec<Checkpoint>,
-    /// Seeds that another process of this machine trains.
-    held: Vec<u64>,
-}
-
 impl<'a> Worker<'a> {
     /// Trains groups, then those of their seeds that other processes of this machine held, until none remains.
     fn train_and_wait(&self, mut left: Vec<(&'a PlannedRun, Vec<u64>)>) -> Result<(), Error> {
@@ -106,7 +91,7 @@ impl<'a> Worker<'a> {
                     "{}, seed {}: another process of this machine trains it; waiting for its end",
                     run.folder, seeds[0]
                 );
-                progress::note(&text, self.session.quiet);
+                progress::note(&text, self.session.json);
                 is_told = true;
             }
             thread::sleep(POLL);
@@ -128,62 +113,51 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Sorts seeds by who trains each: nobody, if it has ended; this process, if it can lock the seed; or another one.
     fn try_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         let (first, options) = self.plan.train(run);
         let directory = TrainDirectory::join(&self.session.out, &options, first)?;
-        let mut sorted = Sorted::default();
-        for seed in seeds {
-            self.sort(run, &directory, *seed, &mut sorted)?;
+        let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
+        let (mut claims, mut ours, mut begun, mut held) = (vec![], vec![], vec![], vec![]);
+        for &seed in seeds {
+            let recorded = if directory.is_recorded(seed) { directory.load(seed)? } else { None };
+            let checkpoint = match recorded.filter(has_ended) {
+                Some(ended) => Some(ended),
+                None => match directory.claim_seed(seed) {
+                    Ok(claim) => {
+                        claims.push(claim);
+                        directory.load(seed)?
+                    }
+                    Err(e) if lock::is_held_here(&e) => {
+                        held.push(seed);
+                        continue;
+                    }
+                    Err(e) if e.is_in_use() => {
+                        self.found().in_use.push(e.one_line());
+                        self.bar.inc(run.recipe.tasks as u64);
+                        continue;
+                    }
+                    Err(e) => return Err(e),
+                },
+            };
+            self.bar.inc(checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.tasks_done));
+            match checkpoint {
+                Some(checkpoint) if has_ended(&checkpoint) => {
+                    directory.finish(&checkpoint.run)?;
+                    self.finished(run, &checkpoint.run);
+                }
+                checkpoint => {
+                    begun.extend(checkpoint);
+                    ours.push(seed);
+                }
+            }
         }
-        let Sorted { claims: _claims, ours, begun, held } = sorted;
         if !ours.is_empty() {
             let files = Files { directory: &directory, bar: &self.bar, every: self.every };
             let runs = files.train(&run.recipe, ours, begun, self.threads)?;
             runs.iter().for_each(|seed| self.finished(run, seed));
         }
         Ok(held)
-    }
-
-    /// Determines who trains a seed: nobody, if it has ended; this process, if it can lock the seed; or another one.
-    fn sort(
-        &self,
-        run: &PlannedRun,
-        directory: &TrainDirectory,
-        seed: u64,
-        sorted: &mut Sorted,
-    ) -> Result<(), Error> {
-        let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
-        let recorded = if directory.is_recorded(seed) { directory.load(seed)? } else { None };
-        let checkpoint = if recorded.as_ref().is_some_and(has_ended) {
-            recorded
-        } else {
-            match directory.claim_seed(seed) {
-                Ok(claim) => sorted.claims.push(claim),
-                Err(e) if lock::is_held_here(&e) => {
-                    sorted.held.push(seed);
-                    return Ok(());
-                }
-                Err(e) if e.is_in_use() => {
-                    self.found().in_use.push(e.one_line());
-                    self.bar.inc(run.recipe.tasks as u64);
-                    return Ok(());
-                }
-                Err(e) => return Err(e),
-            }
-            directory.load(seed)?
-        };
-        self.bar.inc(checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.tasks_done));
-        match checkpoint {
-            Some(checkpoint) if has_ended(&checkpoint) => {
-                directory.finish(&checkpoint.run)?;
-                self.finished(run, &checkpoint.run);
-            }
-            checkpoint => {
-                sorted.begun.extend(checkpoint);
-                sorted.ours.push(seed);
-            }
-        }
-        Ok(())
     }
 
     fn finished(&self, run: &PlannedRun, seed: &SeedRun) {

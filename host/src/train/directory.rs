@@ -46,10 +46,10 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 }
 
 pub struct TrainDirectory {
-    path: PathBuf,
+    pub path: PathBuf,
     recipe: Recipe,
     /// The recipe, as stored in checkpoints.
-    name: String,
+    pub name: String,
 }
 
 impl TrainDirectory {
@@ -58,8 +58,7 @@ impl TrainDirectory {
         Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
     }
 
-    /// Returns a run's directory at any path, prepared for the seeds of some options. Returns [`Error::File`], also if it is of
-    /// another recipe or if another process holds it; [`Error::Write`].
+    /// Returns a run's directory at any path, prepared for the seeds of some options.
     pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
@@ -119,7 +118,6 @@ impl TrainDirectory {
         is_there.then(|| read_run(&self.path)).transpose()
     }
 
-    /// Writes which seeds the run has.
     fn write_config(
         &self,
         _claimed: &RunDirectory,
@@ -135,23 +133,11 @@ impl TrainDirectory {
         Ok((first, options, text))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the recipe, as stored in checkpoints.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the folder of a seed.
     pub fn seed_path(&self, seed: u64) -> PathBuf {
         self.path.join(format!("seed_{seed}"))
     }
 
-    /// Locks a seed for this process, and removes the incomplete files of a killed one. Returns [`Error::File`] if another
-    /// process trains the seed, or if one of another machine did and has not recorded its end; other [`Error::File`],
-    /// [`Error::Write`].
+    /// Locks a seed for this process, and removes the incomplete files of a killed one.
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = self.seed_path(seed);
         files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?;
@@ -182,15 +168,13 @@ impl TrainDirectory {
         found.tasks_done >= self.recipe.tasks as u64
     }
 
-    /// Writes a seed's checkpoint.
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// Copies the checkpoints of a shorter run of the same recipe that are later than those here. Returns [`Error::File`] for a
-    /// damaged checkpoint, or while another process trains a seed; [`Error::Write`].
+    /// Copies the checkpoints of a shorter run of the same recipe that are later than those here.
     pub fn take_from(&self, shorter: &TrainDirectory) -> Result<(), Error> {
         for seed in shorter.seeds()? {
             let (Some(mut found), _claim) = (shorter.load(seed)?, self.claim_seed(seed)?) else {
@@ -227,8 +211,7 @@ impl TrainDirectory {
         write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
     }
 
-    /// Returns the summary of all finished seeds, from any process. Returns [`Error::File`], also if another process holds the
-    /// directory; [`Error::Write`].
+    /// Returns the summary of all finished seeds, from any process.
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds =
@@ -295,11 +278,9 @@ pub struct Summary<'a> {
     claimed: RunDirectory,
     /// The seeds that have finished, in ascending order.
     pub runs: Vec<SeedRun>,
-    /// The first seed of the run.
     pub seed: u64,
     /// The run's recipe, with all its seeds.
     pub options: Train,
-    /// The run's `config.toml`.
     pub config: String,
 }
 
@@ -311,10 +292,12 @@ impl Summary<'_> {
         info: Option<RunManifest>,
         records: &RunFiles,
     ) -> Result<Vec<PathBuf>, Error> {
-        let path = self.directory.path();
+        let path = &self.directory.path;
         let Some(mut info) = info else { return self.claimed.write(records.files()) };
         let complete = |info: &mut RunManifest| {
-            self.runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
+            let digests =
+                self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
+            info.seeds.extend(digests);
             info.files([(CONFIG, self.config.as_bytes())]);
             info.files(records.files());
             for run in &self.runs {

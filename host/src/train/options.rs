@@ -15,14 +15,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A training run: the recipe, the seeds, and how the run is watched.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Train {
     #[serde(flatten)]
     pub recipe: Recipe,
     pub seeds: Seeds,
-    /// How the run is watched.
     #[serde(skip)]
     pub watch: Watching,
 }
@@ -44,7 +42,6 @@ pub struct Watching {
     pub longer: Option<usize>,
 }
 
-/// The seeds of a run, as typed.
 #[derive(clap::Args)]
 struct TypedSeeds {
     /// Number of seeds, starting at --seed (the paper: 30), or a list: 0..9,20
@@ -103,12 +100,10 @@ impl Default for Train {
 pub enum Seeds {
     /// This many seeds, starting at the first.
     Count(usize),
-    /// The listed seeds.
     List(BTreeSet<u64>),
 }
 
 impl Seeds {
-    /// The largest number of seeds of a run.
     const MOST: usize = 100_000;
 
     /// Returns the first of some seeds, and the shortest text for all of them.

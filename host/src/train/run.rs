@@ -12,7 +12,6 @@ use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
 pub struct Trained {
-    /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
     /// Wall-clock seconds of this process, without those of earlier ones.
     pub seconds: f64,
@@ -61,13 +60,13 @@ impl Files<'_> {
         threads: usize,
     ) -> Result<Vec<SeedRun>, Error> {
         let mut trainer = Trainer::new(recipe.clone(), seeds)?;
-        trainer.name = self.directory.name().to_owned();
+        trainer.name = self.directory.name.clone();
         (trainer.threads, trainer.cancelled) = (threads, Some(progress::flag()));
         trainer.resume(begun).run(self).map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Paused,
             Stopped::Observer(error) => error,
             Stopped::Core { seeds, source } => {
-                let folder = files::name_of(self.directory.path());
+                let folder = files::name_of(&self.directory.path);
                 Error::Core { context: format!("training {folder}, seeds {seeds:?}"), source }
             }
         })
@@ -79,10 +78,6 @@ const SEEDS_AT_ONCE: usize = 512;
 
 /// Trains every seed, starting at `seed` unless the options list them. Skips seeds that have finished in the directory, resumes
 /// those that have begun, and writes each seed's files there as it finishes.
-///
-/// # Errors
-/// Returns the errors of [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::File`] if another process trains one of the
-/// seeds; and the errors of the files and of the core.
 pub fn train(
     options: &Train,
     seed: u64,
@@ -94,7 +89,7 @@ pub fn train(
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
     let tasks = (seeds.len() * options.recipe.tasks) as u64;
-    let bar = progress::bar(label, tasks, session.quiet);
+    let bar = progress::bar(label, tasks, session.json);
     let every = Duration::from_secs_f64(options.watch.checkpoint_every);
     let files = Files { directory, bar: &bar, every };
     let (mut runs, mut info) = (Vec::new(), None);
@@ -103,7 +98,7 @@ pub fn train(
         Ok(())
     });
     bar.finish_and_clear();
-    let path = directory.path();
+    let path = &directory.path;
     if let (Some(info), Err(_)) = (&info, &outcome) {
         // On a full disk, the first error is the one to report.
         let _ =
@@ -121,7 +116,6 @@ pub fn train(
     })
 }
 
-/// Claims seeds and trains them from their checkpoints, if any.
 fn train_claimed(
     files: &Files,
     options: &Train,
@@ -138,19 +132,19 @@ fn train_claimed(
     let last = options.recipe.tasks as u64;
     let mut ended = found.iter().filter(|found| directory.has_ended(found));
     ended.try_for_each(|ended| directory.finish(&ended.run))?;
-    let goes_on = !found.is_empty() && !info::is_finished(directory.path());
+    let goes_on = !found.is_empty() && !info::is_finished(&directory.path);
     let done: u64 = found.iter().map(|found| found.tasks_done.min(last)).sum();
     files.bar.set_length(files.bar.length().unwrap_or_default().saturating_sub(done));
     if info.is_none() {
         if goes_on && options.watch.resume.is_none() {
-            let path = directory.path().display();
+            let path = directory.path.display();
             let text = format!("{path}: an unfinished run with the same options goes on");
-            progress::note(&text, session.quiet);
+            progress::note(&text, session.json);
         }
         if done < seeds.len() as u64 * last {
             let _claimed = directory.claim()?;
             let begun = info.insert(RunManifest::new("train", session));
-            begun.write(directory.path(), None)?;
+            begun.write(&directory.path, None)?;
         }
     }
     files.train(&options.recipe, seeds.to_vec(), found, session.threads())

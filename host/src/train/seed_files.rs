@@ -10,50 +10,45 @@ use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The file of a transformer's parameters.
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 
-/// Returns the records of a finished seed.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
-    let mut records = RunFiles::new();
+    let mut records = RunFiles::default();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
-    let rows: Vec<_> = run.points.iter().map(row).collect();
     let head = [&["tasks"][..], &METRICS.map(|m| m.name)].concat();
-    records.put_table("metrics.csv", &head, &rows)?;
+    records.put_table("metrics.csv", &head, run.points.iter().map(row))?;
     let rows = run.points.iter().flat_map(|p| {
         p.layers.iter().enumerate().map(|(layer, m)| {
             (p.tasks, layer, m.element.sign, ELEMENTS.map(|e| (e.of)(&m.element)))
         })
     });
-    let rows: Vec<_> = rows.collect();
-    if !rows.is_empty() {
+    let mut rows = rows.peekable();
+    if rows.peek().is_some() {
         let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
-        records.put_table("elements.csv", &head, &rows)?;
+        records.put_table("elements.csv", &head, rows)?;
     }
     let refuse = |name: &'static str| move |e| Error::file(Path::new(name), e);
     if recipe.network == NetworkKind::Transformer {
         records.put(DATA_FILE, to_npz(run).map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
-        if let Some(parameters) = final_parameters(recipe, run) {
-            records.put(PARAMETERS, safetensors::to_bytes(&parameters));
-        }
+        records.put(PARAMETERS, safetensors::to_bytes(&final_parameters(recipe, run)));
     }
     Ok(records)
 }
 
-/// Returns the final transformer of a seed; `None` for an empty log.
-pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
+/// Returns the final transformer of a seed; without layers for an empty log.
+pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Parameters {
     let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
-    Some(Parameters {
+    Parameters {
         token_size: run.token_size,
-        layers: run.last()?.layers.iter().map(layer).collect(),
+        layers: run.last().into_iter().flat_map(|last| last.layers.iter().map(layer)).collect(),
         layer_sharing: recipe.layer_sharing,
         depth: Some(recipe.layers),
         attention: Some(recipe.attention),
         gamma: Some(recipe.gamma),
         context_length: Some(recipe.context_length),
         trace_decay: recipe.trace_decay,
-    })
+    }
 }
 
 /// Returns the content of `params.json`, with the names of the authors' code in their order.

@@ -246,12 +246,3 @@ fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
         assert_eq!(code(&run), Some(0), "{end}: {run:?}");
     }
 }
-
-#[test]
-fn help_and_version_are_one_object_too() {
-    let out = tempfile::tempdir().unwrap();
-    for arguments in ["--version --json", "train --help --json"] {
-        let answer = crate::common::json(&ictd(out.path(), arguments));
-        assert!(answer["text"].as_str().unwrap().contains("ictd"), "{answer}");
-    }
-}

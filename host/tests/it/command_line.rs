@@ -1,6 +1,6 @@
 //! Wrong use: one line that names the option and what is expected, exit code 2, nothing written.
 
-use crate::common::{files, ictd};
+use crate::common::{files, ictd, object};
 use ictd::cli::config_file::insert_text;
 use std::ffi::OsString;
 use std::path::Path;
@@ -99,6 +99,10 @@ fn help_is_a_command_too() {
     };
     assert_eq!(text(["help"].as_slice()), text(["--help"].as_slice()));
     assert_eq!(text(["help", "demo"].as_slice()), text(["demo", "--help"].as_slice()));
+    for line in ["--version", "train --help"] {
+        let answer = object(std::env::temp_dir().as_path(), 0, line);
+        assert!(answer["text"].as_str().unwrap().contains("ictd"), "{answer}");
+    }
 }
 
 #[test]

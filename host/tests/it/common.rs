@@ -1,10 +1,14 @@
 //! Running the program, and reading what it says.
 
+use ictd::formats::{Array, Data, npz};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The commands that take no `--out`.
 const WITHOUT_OUT: [&str; 6] = ["plot", "report", "list", "digest", "inspect", "compare"];
+
+/// Options of a small training run.
+pub(crate) const SMALL: &str = "--batches 2 --batch-size 8 --context-length 10";
 
 /// Runs `ictd` with arguments separated by spaces, writing to `out` if it is not said otherwise.
 pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
@@ -15,6 +19,11 @@ pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
         command.arg("--out").arg(out);
     }
     command.output().expect("ictd starts")
+}
+
+/// What a command printed.
+pub(crate) fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 pub(crate) fn json(output: &Output) -> serde_json::Value {
@@ -58,6 +67,22 @@ pub(crate) fn safetensors(
     let views =
         data.iter().map(|(shape, data)| TensorView::new(Dtype::F32, shape.clone(), data).unwrap());
     serialize(names.zip(views), Some(metadata)).unwrap()
+}
+
+/// An array of doubles.
+pub(crate) fn array(shape: &[usize], numbers: impl IntoIterator<Item = f64>) -> Array {
+    Array { shape: shape.to_vec(), data: Data::F64(numbers.into_iter().collect()) }
+}
+
+/// Writes an `.npz` file.
+pub(crate) fn write_npz(path: &Path, arrays: &[(&str, Array)]) {
+    let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    std::fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
+}
+
+/// A number of [-1, 1] without a pattern.
+pub(crate) fn number(i: usize) -> f64 {
+    ((i * 7919 + 31) % 101) as f64 / 50.0 - 1.0
 }
 
 pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {

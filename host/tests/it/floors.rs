@@ -279,52 +279,24 @@ fn joined(module: &str, name: &str) -> String {
 
 /// Every path of two names or more; those of a group in braces each for itself.
 fn paths(code: &str) -> Vec<String> {
-    let (mut paths, mut rest) = (Vec::new(), code);
-    while let Some(start) = rest.find(is_word) {
-        rest = &rest[start..];
-        let first = word(rest);
-        if rest[first.len()..].starts_with("::") {
-            rest = tree(rest, "", &mut paths);
-        } else {
-            rest = &rest[first.len()..];
-        }
+    let mut code = code.to_owned();
+    // The last group has none inside.
+    while let Some(start) = code.rfind("::{") {
+        let end = code[start..].find('}').map_or(code.len(), |end| start + end);
+        let before = code[..start].trim_end_matches(is_in_path).len();
+        let path = &code[before..start];
+        let names = code[start + 3..end].split(',').map(str::trim).filter(|name| !name.is_empty());
+        let of_group = names.map(|name| {
+            let name = name.split_once(" as ").map_or(name, |(name, _)| name);
+            format!("{path}::{name}")
+        });
+        let all = of_group.collect::<Vec<_>>().join(",");
+        code.replace_range(before..code.len().min(end + 1), &all);
     }
-    paths
+    let paths = code.split(|c| !is_in_path(c)).map(|path| path.trim_matches(':'));
+    paths.filter(|path| path.contains("::")).map(str::to_owned).collect()
 }
 
-/// Reads a path, or a group in braces of such, and returns what follows.
-fn tree<'a>(text: &'a str, before: &str, paths: &mut Vec<String>) -> &'a str {
-    let Some(mut rest) = text.strip_prefix('{') else {
-        let name = word(text);
-        let rest = &text[name.len()..];
-        if name.is_empty() {
-            paths.push(before.to_owned());
-            return rest.strip_prefix('*').unwrap_or(rest);
-        }
-        let path = joined(before, name);
-        if let Some(below) = rest.strip_prefix("::") {
-            return tree(below, &path, paths);
-        }
-        paths.push(path);
-        return rest;
-    };
-    while let Some(next) = rest.find(|c| is_word(c) || "{}*".contains(c)) {
-        rest = &rest[next..];
-        if let Some(after) = rest.strip_prefix('}') {
-            return after;
-        }
-        rest = tree(rest, before, paths);
-        if let Some(renamed) = rest.trim_start().strip_prefix("as ") {
-            rest = &renamed[word(renamed).len()..];
-        }
-    }
-    ""
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-fn word(text: &str) -> &str {
-    &text[..text.find(|c| !is_word(c)).unwrap_or(text.len())]
+fn is_in_path(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == ':'
 }

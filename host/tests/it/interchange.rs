@@ -4,7 +4,7 @@
 //! `ICTD_AUTHORS` = a checkout of the authors' repository (and its requirements) their unmodified
 //! plotting code and model take part.
 
-use crate::common::numbers;
+use crate::common::{numbers, object};
 use ictd::formats::seed_run;
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
@@ -26,12 +26,6 @@ fn script(arguments: &[&str]) -> Output {
 
 fn numpy_is_there() -> bool {
     python().args(["-c", "import numpy"]).output().is_ok_and(|output| output.status.success())
-}
-
-fn ictd(arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_ictd")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
@@ -68,23 +62,21 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
+    let done = |line: String| object(directory.path(), 0, &line);
     script(&["write", path]);
     write_seeds(directory.path());
 
     // Theirs through `import` (from their log) and `evaluate` (on their transitions).
-    let data = format!("{path}/transitions.npz");
     let mut ours = serde_json::Map::new();
     for (mode, sharing) in [("auto", "autoregressive"), ("sequential", "sequential")] {
-        let log = format!("{path}/{mode}/data.npz");
         let out = format!("{path}/out-{mode}");
-        let report = ictd(&["import", &log, "--out", &out, "--json", "--tasks", "3"]);
+        let report = done(format!("import {path}/{mode}/data.npz --out {out} --tasks 3"));
         assert_eq!(report["layer_sharing"], sharing);
         assert_eq!(report["alpha"], 0.8);
         let imported = format!("{out}/import/parameters.safetensors");
         fs::copy(&imported, format!("{path}/{mode}/parameters.safetensors")).unwrap();
-        let arguments =
-            ["evaluate", "--data", &data, "--model", &imported, "--out", &out, "--json"];
-        ours.insert(mode.into(), ictd(&arguments)["query_values"].clone());
+        let line = format!("evaluate --data {path}/transitions.npz --model {imported} --out {out}");
+        ours.insert(mode.into(), done(line)["query_values"].clone());
     }
 
     // Ours through NumPy and the paper's literal equation.
@@ -99,8 +91,7 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
         eprintln!("skipped: the authors' own code (ICTD_AUTHORS names a checkout of it)");
         return;
     };
-    let run = format!("{path}/run");
-    ictd(&["train", "--seeds", "2", "--tasks", "30", "--out", &run, "--json"]);
+    done(format!("train --seeds 2 --tasks 30 --out {path}/run"));
     let output = script(&["plot", path, code.to_str().unwrap()]);
     let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
     for mode in ["auto", "sequential"] {

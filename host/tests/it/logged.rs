@@ -1,24 +1,11 @@
 //! Training on logged transitions, from the command line.
 
-use crate::common::{assert_same, contents, object, refused, run, trained};
-use ictd::formats::{Array, Data, npz};
+use crate::common::{
+    SMALL, array, assert_same, contents, number, object, refused, run, text, trained, write_npz,
+};
+use ictd::formats::Array;
 use std::fs;
 use std::path::Path;
-
-const SMALL: &str = "--batches 2 --batch-size 8 --context-length 10";
-
-fn array(shape: &[usize], numbers: impl IntoIterator<Item = f64>) -> Array {
-    Array { shape: shape.to_vec(), data: Data::F64(numbers.into_iter().collect()) }
-}
-
-fn write(path: &Path, arrays: &[(&str, Array)]) {
-    let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
-    fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
-}
-
-fn number(i: usize) -> f64 {
-    ((i * 7919 + 31) % 101) as f64 / 50.0 - 1.0
-}
 
 /// 60 states in which episodes terminate after rows 20 and 40.
 fn log() -> Vec<(&'static str, Array)> {
@@ -34,17 +21,14 @@ fn log() -> Vec<(&'static str, Array)> {
 fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
-    write(&here.join("log.npz"), &log());
+    write_npz(&here.join("log.npz"), &log());
     let found = object(here, 0, &format!("train --task log.npz --tasks 12 {SMALL} --out a"));
     let config = &found["config"];
     assert_eq!((&config["dim"], &config["gamma"]), (&2.into(), &0.8.into()));
     assert!(config["task"].as_str().unwrap().starts_with("log-"), "{found}");
     // The TD error is reported, and what needs true values is not.
     assert!(found["seeds"][0]["loss"].is_f64() && found["seeds"][0]["msve"].is_null(), "{found}");
-    let text = String::from_utf8(
-        run(here, &format!("train --task log.npz --tasks 12 {SMALL} --out text")).stdout,
-    )
-    .unwrap();
+    let text = text(&run(here, &format!("train --task log.npz --tasks 12 {SMALL} --out text")));
     assert!(text.contains("LOSS") || text.contains("loss"), "{text}");
     assert!(!text.to_lowercase().contains("nan") && !text.contains("MSVE"), "{text}");
     // The same transitions with next features, which are not read where an episode terminates, and with a task.
@@ -57,7 +41,7 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     });
     other.push(("phi_next", array(&[59, 2], next)));
     other.push(("task", array(&[59], vec![0.0; 59])));
-    write(&here.join("other.npz"), &other);
+    write_npz(&here.join("other.npz"), &other);
     object(here, 0, &format!("train --task other.npz --tasks 12 {SMALL} --out b"));
     assert_same(&here.join("a"), &here.join("b"));
     let folder = trained(&here.join("a"));
@@ -85,7 +69,7 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     let before = contents(&long);
     let mut changed = log();
     changed[3].1 = array(&[], [0.7]);
-    write(&long.join("tasks.npz"), &changed);
+    write_npz(&long.join("tasks.npz"), &changed);
     let error = refused(here, &format!("train --resume {}", long.display()));
     assert!(error.contains("tasks.npz: its tasks have changed: they are log-"), "{error}");
     assert_eq!(contents(&long).len(), before.len());
@@ -103,7 +87,7 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
         let mut arrays = log();
         arrays.retain(|(name, _)| with.iter().all(|(other, _)| other != name));
         arrays.extend(with.iter().cloned());
-        write(&here.join("log.npz"), &arrays);
+        write_npz(&here.join("log.npz"), &arrays);
         refused(here, line)
     };
     let train = format!("train --task log.npz --tasks 2 {SMALL}");

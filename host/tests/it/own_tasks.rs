@@ -1,15 +1,11 @@
 //! Tasks of one's own: told by their digest, kept with the run, refused once they have changed.
 
-use crate::common::{assert_same, contents, ictd, object, refused, run, trained};
-use ictd::formats::{Array, Data, npz};
+use crate::common::{
+    SMALL, array, assert_same, contents, ictd, number, numbers, object, refused, run, trained,
+    write_npz,
+};
+use ictd::formats::{Array, Data};
 use std::fs;
-use std::path::Path;
-
-const SMALL: &str = "--batches 2 --batch-size 8 --context-length 10";
-
-fn array(shape: &[usize], numbers: impl IntoIterator<Item = f64>) -> Array {
-    Array { shape: shape.to_vec(), data: Data::F64(numbers.into_iter().collect()) }
-}
 
 /// A walk over five states, the ends of which are terminal, with three feature maps.
 fn arrays() -> Vec<(&'static str, Array)> {
@@ -17,33 +13,27 @@ fn arrays() -> Vec<(&'static str, Array)> {
         0 | 4 => f64::from(u8::from(s == t)),
         _ => 0.5 * f64::from(u8::from(s.abs_diff(t) == 1)),
     };
-    let phi = |i: usize| ((i * 7919 + 31) % 101) as f64 / 50.0 - 1.0;
     vec![
         ("p", array(&[5, 5], (0..25).map(|i| step(i / 5, i % 5)))),
         ("reward", array(&[5], [0.0, 0.0, 0.0, 0.5, 0.0])),
-        ("phi", array(&[3, 5, 2], (0..30).map(phi))),
+        ("phi", array(&[3, 5, 2], (0..30).map(number))),
         ("p0", array(&[5], [0.0, 0.0, 1.0, 0.0, 0.0])),
         ("terminal", Array { shape: vec![5], data: Data::I64(vec![1, 0, 0, 0, 1]) }),
         ("gamma", array(&[], [0.8])),
     ]
 }
 
-fn write(path: &Path, arrays: &[(&str, Array)]) {
-    let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
-    fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
-}
-
 #[test]
 fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
-    write(&here.join("walk.npz"), &arrays());
+    write_npz(&here.join("walk.npz"), &arrays());
     // As one stack, under another name: the same tasks.
     let stacked = arrays().into_iter().map(|(name, of)| match (name, of.to_f64()) {
         ("phi" | "gamma", _) => (name, of),
         (_, numbers) => (name, array(&[&[3], &of.shape[..]].concat(), numbers.repeat(3))),
     });
-    write(&here.join("other.npz"), &stacked.collect::<Vec<_>>());
+    write_npz(&here.join("other.npz"), &stacked.collect::<Vec<_>>());
     let found = object(here, 0, &format!("train --task walk.npz --tasks 12 {SMALL} --out a"));
     assert_eq!((&found["config"]["dim"], &found["config"]["gamma"]), (&2.into(), &0.8.into()));
     assert!(found["seeds"][0]["vd"].is_f64() && found["seeds"][0]["msve"].is_f64(), "{found}");
@@ -60,12 +50,12 @@ fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
 fn tasks_that_have_changed_are_refused() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
-    write(&here.join("walk.npz"), &arrays());
+    write_npz(&here.join("walk.npz"), &arrays());
     object(here, 0, &format!("train --task walk.npz --tasks 12 {SMALL} --out a"));
     let folder = trained(&here.join("a"));
     let mut other = arrays();
     other[5].1 = array(&[], [0.7]);
-    write(&folder.join("tasks.npz"), &other);
+    write_npz(&folder.join("tasks.npz"), &other);
     let before = contents(&folder);
     for line in [
         format!("train --resume {}", folder.display()),
@@ -87,7 +77,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         let mut arrays = arrays();
         arrays.retain(|(other, _)| *other != name);
         arrays.push((name, array));
-        write(&here.join("walk.npz"), &arrays);
+        write_npz(&here.join("walk.npz"), &arrays);
         refused(here, "train --task walk.npz --tasks 2")
     };
     for (name, array, expected) in [
@@ -118,7 +108,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         let error = with(name, array);
         assert!(error.contains(expected), "{error}");
     }
-    write(&here.join("walk.npz"), &arrays());
+    write_npz(&here.join("walk.npz"), &arrays());
     let error = refused(here, "train --task walk.npz --dim 3");
     assert!(error.contains("--dim: 3: expected 2"), "{error}");
     let error = refused(here, "train --task walk.npz --gamma 0.5");
@@ -130,12 +120,11 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
 fn the_demo_and_sweeps_take_own_tasks() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
-    write(&here.join("walk.npz"), &arrays());
+    write_npz(&here.join("walk.npz"), &arrays());
     let options =
         "demo --task walk.npz --tasks 40 --max-context 200 --context-step 100 --alpha 0.5";
     let found = object(here, 0, &format!("{options} --out a"));
-    let errors: Vec<f64> =
-        found["msve_mean"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    let errors = numbers(&found["msve_mean"]);
     assert!(errors[1] < errors[0], "{errors:?}");
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
@@ -150,7 +139,7 @@ fn the_demo_and_sweeps_take_own_tasks() {
 fn models_are_judged_on_own_tasks() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
-    write(&here.join("walk.npz"), &arrays());
+    write_npz(&here.join("walk.npz"), &arrays());
     let judged = |options: &str| {
         object(here, 0, &format!("evaluate --task walk.npz {options}"))["judge"].clone()
     };

@@ -1,7 +1,6 @@
 //! The tests of what computes: one binary, so that what they share is compiled once.
 
 mod algorithm_1;
-mod checkpoint;
 mod control;
 mod drift;
 mod explained;

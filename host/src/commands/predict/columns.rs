@@ -13,10 +13,8 @@ const NAMED: usize = 20;
 
 /// The columns that are read: signals, and the time and series of each row.
 pub(super) struct Columns {
-    /// The names of the signals.
     pub(super) names: Vec<String>,
     pub(super) places: Places,
-    /// The name of the column of times.
     pub(super) time: Option<String>,
     /// The columns that are not signals, with the reasons.
     pub(super) left_out: Vec<(String, String)>,
@@ -26,9 +24,6 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Finds the columns by their names, and by their first rows.
-    ///
-    /// # Errors
-    /// [`Error::File`] for a name that is missing or there twice, and without a column of numbers.
     pub(super) fn new(options: &Predict, table: &SignalTable, file: &Path) -> Result<Self, Error> {
         for name in options.column.iter().chain(&options.leave_out) {
             table.column(name)?;

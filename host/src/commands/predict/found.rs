@@ -16,7 +16,6 @@ const HORIZONS: f64 = 24.0;
 const NEARLY: f64 = 1.03;
 /// The largest number of places without an improvement over the mean that are named.
 const PLACES: usize = 4;
-/// The largest number of panels.
 const PANELS: usize = 12;
 
 /// One row of `shown.csv`: what the figure shows.
@@ -36,8 +35,8 @@ struct ShownRow {
 
 /// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
-    let of_task = |task: &SignalForecast| -> Vec<_> {
-        let rows = task.shown.iter().filter_map(|shown| {
+    let rows = tasks.iter().flat_map(|task| {
+        task.shown.iter().filter_map(|shown| {
             let (rest, &[predictor, predictor_low, predictor_high, surprise]) =
                 shown.predictions.split_last_chunk()?;
             Some(ShownRow {
@@ -52,10 +51,9 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
                 predictor_high,
                 surprise,
             })
-        });
-        rows.collect()
-    };
-    records.put_csv("shown.csv", &tasks.iter().flat_map(of_task).collect::<Vec<_>>())
+        })
+    });
+    records.put_csv("shown.csv", rows)
 }
 
 /// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
@@ -77,9 +75,8 @@ pub(super) struct Found<'a> {
     names: Vec<&'a str>,
     /// The normalised errors: a row for each task, a column for each candidate.
     errors: Vec<Vec<Option<f64>>>,
-    /// The scores of the tasks whose returns change.
     scores: Vec<&'a ForecastScore>,
-    /// The geometric means of the candidates' errors over these tasks.
+    /// The geometric means of the candidates' errors over the tasks whose returns change, and the scores of these tasks above.
     means: Vec<Option<f64>>,
 }
 
@@ -107,7 +104,6 @@ impl<'a> Found<'a> {
         Found { tasks, tasks_per_column, candidates, names, errors, scores, means }
     }
 
-    /// Returns the tasks of each column with their errors.
     fn columns(&self) -> impl Iterator<Item = (&'a [SignalForecast], &[Vec<Option<f64>>])> {
         let errors = self.errors.chunks(self.tasks_per_column);
         self.tasks.chunks(self.tasks_per_column).zip(errors)
@@ -212,8 +208,7 @@ impl<'a> Found<'a> {
             name => name.to_owned(),
         }));
         head.extend(["in its band", "surprises", "in 1,000 rows"].map(str::to_owned));
-        let mut lines = vec![head];
-        for (task, errors) in self.tasks.iter().zip(&self.errors) {
+        let lines = self.tasks.iter().zip(&self.errors).map(|(task, errors)| {
             let judged = &task.judged;
             let best = |name: &&str| {
                 self.best(name, errors).map_or(String::new(), |(candidate, error)| {
@@ -227,9 +222,9 @@ impl<'a> Found<'a> {
                 vec![task.name.clone(), task.gamma.to_string(), judged.judged.to_string()];
             line.extend(self.names.iter().map(best));
             line.extend([shown(coverage(judged)), judged.alarms.to_string(), number(share, 2)]);
-            lines.push(line);
-        }
-        table(&lines)
+            line
+        });
+        table(&head, lines)
     }
 
     /// Returns a recommendation: the candidate with the smallest mean error, or one without settings whose error is nearly as
@@ -310,7 +305,6 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A recommendation.
 struct Advice<'a> {
     candidate: &'a Candidate,
     /// The 90 % interval of the candidate's mean error over that of the mean.
@@ -340,7 +334,6 @@ impl Advice<'_> {
     }
 }
 
-/// Returns the ends of an interval as text.
 fn ends([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low, 2), number(high, 2))
 }

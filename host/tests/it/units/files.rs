@@ -1,4 +1,4 @@
-use ictd::files::{Kind, list, make_folder, read, read_below, stage, sweep, temporary};
+use ictd::files::{Kind, list, make_folder, read_below, stage, sweep, temporary};
 use std::fs;
 
 fn folder() -> tempfile::TempDir {
@@ -18,14 +18,6 @@ fn what_a_killed_process_left_is_used_or_swept_unless_another_is_at_it() {
     fs::write(temporary(&path), "left").unwrap();
     sweep(folder.path()).unwrap();
     assert_eq!(list(folder.path()).unwrap(), [("a".into(), Kind::File)]);
-}
-
-#[test]
-fn a_file_larger_than_accepted_is_refused_with_both_sizes() {
-    let folder = folder();
-    fs::write(folder.path().join("a"), "12345").unwrap();
-    let error = read(&folder.path().join("a"), 4).unwrap_err().to_string();
-    assert_eq!(error, "5 bytes: expected at most 4");
 }
 
 #[test]

@@ -80,10 +80,16 @@ fn settings_that_contradict_the_arrays_are_named() {
     let refuse = |settings: PartialParams| {
         log.parameters(&log.points[0], &settings).unwrap_err().to_string()
     };
-    let message = refuse(PartialParams { d: Some(4), ..Default::default() });
-    assert_eq!(message, "`d`: 4; expected 1, as P has it");
-    let message = refuse(PartialParams { mode: Some("auto".into()), ..Default::default() });
-    assert!(message.contains("sequential, since `P` has 2 layers"), "{message}");
-    let message = refuse(PartialParams { activation: Some("relu".into()), ..Default::default() });
-    assert!(message.contains("linear (or identity) or softmax"), "{message}");
+    let default = PartialParams::default;
+    for (settings, expected) in [
+        (PartialParams { d: Some(4), ..default() }, "`d`: 4; expected 1, as P has it"),
+        (PartialParams { mode: Some("auto".into()), ..default() }, "since `P` has 2 layers"),
+        (
+            PartialParams { activation: Some("relu".into()), ..default() },
+            "(or identity) or softmax",
+        ),
+    ] {
+        let message = refuse(settings);
+        assert!(message.contains(expected), "{message}");
+    }
 }

@@ -1,4 +1,5 @@
 use super::FILE;
+use crate::common::array;
 use compute::estimator::{EpisodeEnd, Transitions};
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
@@ -84,22 +85,6 @@ fn weights_belong_to_transitions() {
     let rho = |text: &str| read(text).unwrap().transitions.rho;
     assert_eq!(rho("phi_0,rho,reward\n1,1.5,10\n2,0,20\n3,,\n"), Some(vec![1.5, 0.0]));
     assert_eq!(rho("phi_0,reward,phi_next_0,rho\n1,10,2,0.25\n"), Some(vec![0.25]));
-    let array = |shape: &[usize], numbers: &[f64]| Array {
-        shape: shape.to_vec(),
-        data: Data::F64(numbers.to_vec()),
-    };
-    let (phi, reward) = (array(&[3, 1], &[1.0, 2.0, 3.0]), array(&[2], &[10.0, 20.0]));
-    let npz = |rho: &[f64]| {
-        let rho = array(&[rho.len()], rho);
-        let bytes = npz::to_bytes(&[("phi", &phi), ("reward", &reward), ("rho", &rho)]).unwrap();
-        let mut npz = Npz::new(Path::new(FILE), Cursor::new(bytes)).unwrap();
-        Trajectory::from_npz(&mut npz).map(|read| read.transitions.rho).map_err(|e| e.to_string())
-    };
-    assert_eq!(npz(&[1.5, 0.0]), Ok(Some(vec![1.5, 0.0])));
-    assert!(
-        npz(&[1.5, -1.0]).unwrap_err().contains("`rho`: -1 in row 1; expected finite numbers of")
-    );
-    assert!(npz(&[1.5]).unwrap_err().contains("`rho`"));
 }
 
 #[test]
@@ -145,67 +130,63 @@ fn queries_have_features_only() {
     assert!(message.contains("column `reward`: not a feature"), "{message}");
 }
 
-fn npz_example() -> Vec<u8> {
-    let phi = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, 0.5, 0.0, 1.0]) };
-    let reward = Array { shape: vec![2], data: Data::F64(vec![-2.0, 0.001]) };
-    let phi_next = Array { shape: vec![2, 2], data: Data::I64(vec![0, 1, 1, 1]) };
-    npz::to_bytes(&[("phi", &phi), ("reward", &reward), ("phi_next", &phi_next)]).unwrap()
-}
-
-fn read_npz(bytes: &[u8]) -> Result<Trajectory, Error> {
+fn read_npz(arrays: &[(&str, Array)]) -> Result<Trajectory, Error> {
+    let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    let bytes = npz::to_bytes(&arrays).unwrap();
     Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
 }
 
 #[test]
 fn npz_and_csv_give_the_same() {
-    assert_eq!(read_npz(&npz_example()).unwrap(), read(CSV).unwrap());
-}
-
-#[test]
-fn marks_of_npz_and_csv_give_the_same() {
-    let numbers = |x: &[i64]| Array { shape: vec![x.len()], data: Data::I64(x.to_vec()) };
-    let phi = Array { shape: vec![4, 1], data: Data::I64(vec![1, 2, 3, 4]) };
-    let read = |marks: &[i64]| {
-        let (reward, end) = (numbers(&[10, 20, 30, 40]), numbers(&[0, 1, 0, 0]));
-        let arrays =
-            [("phi", &phi), ("reward", &reward), ("end", &end), ("terminal", &numbers(marks))];
-        read_npz(&npz::to_bytes(&arrays).unwrap())
-    };
-    let csv = "phi_0,reward,end,terminal\n1,10,0,0\n2,,1,0\n3,30,0,0\n4,40,0,1\n";
-    assert_eq!(
-        read(&[0, 0, 0, 1]).unwrap(),
-        Trajectory::from_csv(Path::new(FILE), Cursor::new(csv.as_bytes().to_vec())).unwrap()
-    );
-    let bad = read(&[0, 3, 0, 0]).unwrap_err().to_string();
-    assert!(bad.contains("array `terminal`: 3 in row 1; expected 0 or 1"), "{bad}");
-    let bad = read(&[0, 0]).unwrap_err().to_string();
-    assert!(bad.contains("array `terminal`: int64 of shape (2,)"), "{bad}");
+    let integers =
+        |shape: &[usize], x: &[i64]| Array { shape: shape.to_vec(), data: Data::I64(x.to_vec()) };
+    let single = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, 0.5, 0.0, 1.0]) };
+    let marked = "phi_0,reward,end,terminal\n1,10,0,0\n2,,1,0\n3,30,0,0\n4,40,0,1\n";
+    let (double, next) = (array(&[2], [-2.0, 0.001]), integers(&[2, 2], &[0, 1, 1, 1]));
+    for (arrays, csv) in [
+        (vec![("phi", single), ("reward", double), ("phi_next", next)], CSV),
+        (
+            vec![
+                ("phi", integers(&[4, 1], &[1, 2, 3, 4])),
+                ("reward", integers(&[4], &[10, 20, 30, 40])),
+                ("end", integers(&[4], &[0, 1, 0, 0])),
+                ("terminal", integers(&[4], &[0, 0, 0, 1])),
+            ],
+            marked,
+        ),
+        (
+            vec![
+                ("phi", array(&[3, 1], [1.0, 2.0, 3.0])),
+                ("reward", array(&[2], [10.0, 20.0])),
+                ("rho", array(&[2], [1.5, 0.0])),
+            ],
+            "phi_0,rho,reward\n1,1.5,10\n2,0,20\n3,,\n",
+        ),
+    ] {
+        assert_eq!(read_npz(&arrays).unwrap(), read(csv).unwrap());
+    }
 }
 
 #[test]
 fn npz_messages_name_the_array_and_the_place() {
-    let phi = |data| Array { shape: vec![2, 1], data: Data::F64(data) };
-    let reward = |n: usize| Array { shape: vec![n], data: Data::F64(vec![0.5; n]) };
-    let message = |phi: &Array, reward: &Array| {
-        let bytes = npz::to_bytes(&[("phi", phi), ("reward", reward)]).unwrap();
-        read_npz(&bytes).unwrap_err().to_string()
-    };
-    let bad = message(&phi(vec![0.0, f64::NAN]), &reward(2));
-    assert!(bad.contains("array `phi`: NaN in row 1, column 0"), "{bad}");
-    let bad = message(&phi(vec![0.0, 1.0]), &reward(3));
-    assert!(bad.contains("array `reward`: float64 of shape (3,)"), "{bad}");
-}
-
-#[test]
-fn an_array_of_another_name_is_refused_with_the_nearest_one() {
-    let phi = Array { shape: vec![2, 1], data: Data::F64(vec![0.0, 1.0]) };
-    let reward = Array { shape: vec![2], data: Data::F64(vec![0.5; 2]) };
-    for (name, nearest) in
-        [("terminated", "terminal"), ("rewards", "reward"), ("phi_nxt", "phi_next")]
-    {
-        let bytes = npz::to_bytes(&[("phi", &phi), ("reward", &reward), (name, &reward)]).unwrap();
-        let bad = read_npz(&bytes).unwrap_err().to_string();
-        let part = format!("array `{name}`: unknown; expected");
-        assert!(bad.contains(&part) && bad.contains(&format!("did you mean `{nearest}`")), "{bad}");
+    for (name, given, expected) in [
+        ("phi", array(&[2, 1], [0.0, f64::NAN]), "NaN in row 1, column 0"),
+        ("reward", array(&[3], [0.5; 3]), "float64 of shape (3,)"),
+        ("terminal", array(&[2], [0.0, 3.0]), "3 in row 1; expected 0 or 1"),
+        ("terminal", array(&[3], [0.0; 3]), "float64 of shape (3,)"),
+        ("rho", array(&[2], [1.5, -1.0]), "-1 in row 1; expected finite numbers of"),
+        ("rho", array(&[4], [1.5; 4]), "float64 of shape (4,)"),
+        // The nearest name.
+        ("terminated", array(&[2], [0.0; 2]), "(did you mean `terminal`?)"),
+        ("rewards", array(&[2], [0.0; 2]), "(did you mean `reward`?)"),
+        ("phi_nxt", array(&[2], [0.0; 2]), "(did you mean `phi_next`?)"),
+    ] {
+        let mut arrays =
+            vec![("phi", array(&[2, 1], [0.0, 1.0])), ("reward", array(&[2], [0.5; 2]))];
+        arrays.retain(|(other, _)| *other != name);
+        arrays.push((name, given));
+        let message = read_npz(&arrays).unwrap_err().to_string();
+        let place = format!("array `{name}`: ");
+        assert!(message.contains(&place) && message.contains(expected), "{message}");
     }
 }
