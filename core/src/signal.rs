@@ -66,20 +66,10 @@ impl<S: Scalar> SlowAverage<S> {
         Ok(deviation)
     }
 
-    /// Returns the slow average; 0 before the first value.
-    pub fn average(&self) -> S {
-        self.average
-    }
-
     /// Returns the discounted sum of the values that follow, from that of the deviations that follow.
     pub fn discounted_sum(&self, gamma: S, deviation_sum: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
         self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * deviation_sum
-    }
-
-    /// Returns (1 - gamma) times [`SlowAverage::discounted_sum`]: the weighted mean of the values that follow.
-    pub fn weighted_mean(&self, gamma: S, deviation_sum: S) -> S {
-        self.average + (S::ONE - gamma + gamma * S::from_f64(SLOW)) * deviation_sum
     }
 
     /// Returns the inverse of [`SlowAverage::discounted_sum`].

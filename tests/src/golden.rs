@@ -64,10 +64,7 @@ pub struct Case {
     pub family: String,
     /// The case's name, for messages only.
     pub name: String,
-    params: Map<String, Value>,
-    inputs: Map<String, Value>,
-    expected: Map<String, Value>,
-    tol: Map<String, Value>,
+    json: Value,
 }
 
 /// A nested list of numbers, flattened row by row.
@@ -107,30 +104,19 @@ impl Case {
     /// Reads one case of a family. Panics, saying what is wrong, unless it has the documented parts.
     pub fn from_json(family: &str, json: &Value) -> Case {
         let name = json["name"].as_str().expect("a case has a name").to_string();
-        let object = |key: &str| match &json[key] {
-            Value::Object(map) => map.clone(),
-            other => panic!("{family}/{name}: {key} is not an object but {other}"),
-        };
-        let case = Case {
-            family: family.into(),
-            params: object("params"),
-            inputs: object("inputs"),
-            expected: object("expected"),
-            tol: object("tol"),
-            name: name.clone(),
-        };
-        assert!(!case.expected.is_empty(), "{case:?} expects nothing");
-        for field in case.tol.keys() {
-            assert!(case.expected.contains_key(field), "{}: tol without {field}", case.label());
+        let case = Case { family: family.into(), name, json: json.clone() };
+        assert!(!case.part("expected").is_empty(), "{case:?} expects nothing");
+        for field in case.part("tol").keys() {
+            assert!(case.expects(field), "{}: tol without {field}", case.label());
         }
         // The shapes stand in the file a second time: what was parsed must have them.
-        for (key, shape) in object("shapes") {
+        for (key, shape) in case.part("shapes") {
             let array = match key.split_once('.') {
                 Some(("inputs", field)) => case.input(field),
                 Some(("expected", field)) => case.expected(field),
                 _ => panic!("{}: shape of an unknown field {key}", case.label()),
             };
-            let entries: usize = Array::read(&shape).indices().iter().product();
+            let entries: usize = Array::read(shape).indices().iter().product();
             assert_eq!(array.data.len(), entries, "{}: shape of {key}", case.label());
         }
         case
@@ -141,12 +127,17 @@ impl Case {
         format!("{}/{}", self.family, self.name)
     }
 
-    fn field<'a>(&self, map: &'a Map<String, Value>, kind: &str, name: &str) -> &'a Value {
-        map.get(name).unwrap_or_else(|| panic!("{}: no {kind} {name}", self.label()))
+    fn part(&self, kind: &str) -> &Map<String, Value> {
+        let part = self.json[kind].as_object();
+        part.unwrap_or_else(|| panic!("{}: {kind} is no object", self.label()))
+    }
+
+    fn field(&self, kind: &str, name: &str) -> &Value {
+        self.part(kind).get(name).unwrap_or_else(|| panic!("{}: no {name} in {kind}", self.label()))
     }
 
     fn parameter<'a, T>(&'a self, name: &str, read: fn(&'a Value) -> Option<T>) -> T {
-        let value = self.field(&self.params, "parameter", name);
+        let value = self.field("params", name);
         read(value).unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
     }
 
@@ -167,37 +158,37 @@ impl Case {
 
     /// Returns a parameter that is a list of numbers.
     pub fn list(&self, name: &str) -> Vec<f64> {
-        Array::read(self.field(&self.params, "parameter", name)).data
+        Array::read(self.field("params", name)).data
     }
 
     /// True if there is such an input.
     pub fn has_input(&self, name: &str) -> bool {
-        self.inputs.contains_key(name)
+        self.part("inputs").contains_key(name)
     }
 
     /// Returns an input array.
     pub fn input(&self, name: &str) -> Array {
-        Array::read(self.field(&self.inputs, "input", name))
+        Array::read(self.field("inputs", name))
     }
 
     /// True if the case expects such a field.
     pub fn expects(&self, name: &str) -> bool {
-        self.expected.contains_key(name)
+        self.part("expected").contains_key(name)
     }
 
     /// Returns an expected array.
     pub fn expected(&self, name: &str) -> Array {
-        Array::read(self.field(&self.expected, "expected field", name))
+        Array::read(self.field("expected", name))
     }
 
     /// Returns the names of all expected fields.
     pub fn expected_fields(&self) -> impl Iterator<Item = &str> {
-        self.expected.keys().map(String::as_str)
+        self.part("expected").keys().map(String::as_str)
     }
 
     /// Returns the tolerance of a field for `f64` or `f32`; none if the field is exact or informational.
     pub fn tolerance(&self, name: &str, precision: &str) -> Option<f64> {
-        let entry = self.tol.get(name)?;
+        let entry = self.part("tol").get(name)?;
         let tolerance = entry[precision].as_f64();
         Some(tolerance.unwrap_or_else(|| panic!("{}: tolerance of {name}", self.label())))
     }
@@ -206,9 +197,7 @@ impl Case {
 impl Array {
     fn read(json: &Value) -> Array {
         match json {
-            Value::Number(x) => {
-                Array { shape: vec![], data: vec![x.as_f64().expect("a number is an f64")] }
-            }
+            Value::Number(x) => Array { shape: vec![], data: vec![x.as_f64().expect("an f64")] },
             Value::Bool(b) => Array { shape: vec![], data: vec![if *b { 1.0 } else { 0.0 }] },
             Value::Array(items) => {
                 let items: Vec<Array> = items.iter().map(Array::read).collect();

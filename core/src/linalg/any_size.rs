@@ -142,46 +142,34 @@ kernel! {
     }
 }
 
-/// Computes out = onto + A x.
-#[inline(always)]
-pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Addend<S>, a: &[S], x: &[S]) {
-    products::<S, 1, false>(k, [out], [onto], a, [x]);
+/// Names the products with one vector, and with two.
+macro_rules! of_vectors {
+    ($($(#[$doc:meta])* $one:ident, $two:ident: $transposed:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $one<S: Scalar>(k: usize, out: &mut [S], onto: Addend<S>, a: &[S], x: &[S]) {
+            products::<S, 1, $transposed>(k, [out], [onto], a, [x]);
+        }
+
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $two<S: Scalar>(
+            k: usize,
+            outs: [&mut [S]; 2],
+            ontos: [Addend<S>; 2],
+            a: &[S],
+            xs: [&[S]; 2],
+        ) {
+            products::<S, 2, $transposed>(k, outs, ontos, a, xs);
+        }
+    )*};
 }
 
-/// Computes out = onto + A x, for two vectors.
-#[inline(always)]
-pub(crate) fn mul_vectors<S: Scalar>(
-    k: usize,
-    outs: [&mut [S]; 2],
-    ontos: [Addend<S>; 2],
-    a: &[S],
-    xs: [&[S]; 2],
-) {
-    products::<S, 2, false>(k, outs, ontos, a, xs);
-}
-
-/// Computes out = onto + A^T x.
-#[inline(always)]
-pub(crate) fn transpose_mul_vector<S: Scalar>(
-    k: usize,
-    out: &mut [S],
-    onto: Addend<S>,
-    a: &[S],
-    x: &[S],
-) {
-    products::<S, 1, true>(k, [out], [onto], a, [x]);
-}
-
-/// Computes out = onto + A^T x, for two vectors.
-#[inline(always)]
-pub(crate) fn transpose_mul_vectors<S: Scalar>(
-    k: usize,
-    outs: [&mut [S]; 2],
-    ontos: [Addend<S>; 2],
-    a: &[S],
-    xs: [&[S]; 2],
-) {
-    products::<S, 2, true>(k, outs, ontos, a, xs);
+of_vectors! {
+    /// Computes out = onto + A x.
+    mul_vector, mul_vectors: false;
+    /// Computes out = onto + A^T x.
+    transpose_mul_vector, transpose_mul_vectors: true;
 }
 
 /// The product of two matrices, as a const parameter.
@@ -252,34 +240,26 @@ kernel! {
     }
 }
 
-/// Computes M = onto + A B.
-#[inline(always)]
-pub(crate) fn mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
-    product::<S, PLAIN>(k, m, onto, a, b);
+/// Names the products of two matrices.
+macro_rules! of_matrices {
+    ($($(#[$doc:meta])* $name:ident: $form:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
+            product::<S, $form>(k, m, onto, a, b);
+        }
+    )*};
 }
 
-/// Computes M = onto + A^T B.
-#[inline(always)]
-pub(crate) fn transpose_mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
-    product::<S, FIRST_TRANSPOSED>(k, m, onto, a, b);
-}
-
-/// Computes M = onto + A B^T.
-#[inline(always)]
-pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
-    product::<S, SECOND_TRANSPOSED>(k, m, onto, a, b);
-}
-
-/// Computes M = onto + A B^T if the result is symmetric; M is exactly symmetric.
-#[inline(always)]
-pub(crate) fn mul_transpose_symmetric<S: Scalar>(
-    k: usize,
-    m: &mut [S],
-    onto: Addend<S>,
-    a: &[S],
-    b: &[S],
-) {
-    product::<S, UPPER>(k, m, onto, a, b);
+of_matrices! {
+    /// Computes M = onto + A B.
+    mul: PLAIN;
+    /// Computes M = onto + A^T B.
+    transpose_mul: FIRST_TRANSPOSED;
+    /// Computes M = onto + A B^T.
+    mul_transpose: SECOND_TRANSPOSED;
+    /// Computes M = onto + A B^T if the result is symmetric; M is exactly symmetric.
+    mul_transpose_symmetric: UPPER;
 }
 
 kernel! {

@@ -16,14 +16,13 @@ const GAMMA: f64 = 0.9;
 const T: usize = 6;
 type Linear = LinearNetwork<f64, Vec<f64>>;
 
+type OneLayer = Layer<f64, K>;
+const K: usize = 5;
+const TARGETS: Targets<f64> = Targets::Bootstrapped;
+
 /// Something that holds for every network of two features.
 trait Check {
-    fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
-        &mut self,
-        name: &str,
-        theta: N,
-        targets: Targets<f64>,
-    );
+    fn network<N: Network<f64> + Clone>(&mut self, name: &str, theta: N);
 }
 
 /// Linear attention under TD(0)'s and a TD(lambda)'s mask, softmax attention; one layer, three
@@ -32,13 +31,12 @@ fn for_every_network(check: &mut impl Check) {
     let mut rng = Rng::new(1);
     for [stored, depth] in [[1, 1], [1, 3], [2, 2]] {
         let shape = LinearShape::new(2, stored, depth);
-        let discounted = Targets::Bootstrapped;
         for trace_decay in [0.0, 0.7] {
             let theta = random(linear(LinearShape { trace_decay, ..shape }), &mut rng);
-            check.network::<_, Layer<f64, 5>, 5>("linear", theta, discounted);
+            check.network("linear", theta);
         }
         let softmax = SoftmaxNetwork::<f64, 5, 2, 3, T>::zeros(stored, depth).unwrap();
-        check.network::<_, Layer<f64, 5>, 5>("softmax", random(softmax, &mut rng), discounted);
+        check.network("softmax", random(softmax, &mut rng));
     }
 }
 
@@ -52,34 +50,34 @@ fn random<N: Network<f64>>(mut theta: N, rng: &mut Rng) -> N {
 }
 
 /// Returns a network of that layer.
-fn one_layer(layer: &Layer<f64, 5>) -> Linear {
+fn one_layer(layer: &OneLayer) -> Linear {
     let mut theta = linear(LinearShape::new(2, 1, 1));
     set(theta.parameters_mut(), &[*layer]);
     theta
 }
 
-fn layers<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> Vec<L> {
+fn layers(theta: &impl Parameters<f64>) -> Vec<OneLayer> {
     let numbers: Vec<f64> = theta.numbers().copied().collect();
-    numbers.chunks(L::ZERO.matrices().flatten().count()).map(L::from_numbers).collect()
+    numbers.chunks(2 * K * K).map(OneLayer::from_numbers).collect()
 }
 
-fn set<L: LayerParameters<Scalar = f64>>(theta: &mut impl Parameters<f64>, layers: &[L]) {
+fn set(theta: &mut impl Parameters<f64>, layers: &[OneLayer]) {
     let numbers = layers.iter().flat_map(|layer| layer.matrices().flatten());
     theta.numbers_mut().zip(numbers).for_each(|(to, from)| *to = *from);
 }
 
 /// Returns the network with the nearest parameters of the set.
-fn inside<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>>(theta: &N) -> N {
+fn inside<N: Network<f64> + Clone>(theta: &N) -> N {
     let mut inside = theta.clone();
-    let part: Vec<L> = layers(theta.parameters()).iter().map(commuting_part::<2, _>).collect();
+    let part: Vec<_> = layers(theta.parameters()).iter().map(commuting_part::<2, _>).collect();
     set(inside.parameters_mut(), &part);
     inside
 }
 
 /// Returns the square root of the share of the energy that is outside of the set.
-fn distance<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> f64 {
+fn distance(theta: &impl Parameters<f64>) -> f64 {
     let (mut outside, mut all) = (0.0, 0.0);
-    for layer in layers::<L>(theta) {
+    for layer in layers(theta) {
         let part = commuting_part::<2, _>(&layer);
         for (x, inside) in layer.matrices().flatten().zip(part.matrices().flatten()) {
             outside += (x - inside) * (x - inside);
@@ -117,13 +115,9 @@ impl Sample {
     }
 }
 
-fn averaged<N: Network<f64>>(
-    sample: &Sample,
-    theta: &mut N,
-    targets: Targets<f64>,
-) -> N::Parameters {
+fn averaged<N: Network<f64>>(sample: &Sample, theta: &mut N) -> N::Parameters {
     let group = signed_permutations::<_, 2>();
-    averaged_update::<f64, 2, T, _>(theta, &[sample.trajectory()], targets, group).unwrap()
+    averaged_update::<f64, 2, T, _>(theta, &[sample.trajectory()], TARGETS, group).unwrap()
 }
 
 fn rotation(angle: f64) -> SMatrix<f64, 2, 2> {
@@ -132,7 +126,7 @@ fn rotation(angle: f64) -> SMatrix<f64, 2, 2> {
 }
 
 /// S_g theta S_g^T for every matrix of theta.
-fn moved<P: Parameters<f64>, const K: usize>(theta: &P, g: &SMatrix<f64, 2, 2>) -> P {
+fn moved<P: Parameters<f64>>(theta: &P, g: &SMatrix<f64, 2, 2>) -> P {
     let mut s = identity::<f64, K>();
     s.fixed_view_mut::<2, 2>(0, 0).copy_from(g);
     s.fixed_view_mut::<2, 2>(2, 2).copy_from(g);
@@ -182,16 +176,10 @@ fn the_commuting_part_is_the_mean_over_the_group() {
 fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
     struct Stay(Rng);
     impl Check for Stay {
-        fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
-            &mut self,
-            name: &str,
-            mut theta: N,
-            targets: Targets<f64>,
-        ) {
-            let mut start = inside::<_, L>(&theta);
+        fn network<N: Network<f64> + Clone>(&mut self, name: &str, mut theta: N) {
+            let mut start = inside(&theta);
             let sample = Sample::new(&mut self.0);
-            let alone =
-                distance::<L>(&trajectory_update(&mut start, &sample.trajectory(), targets));
+            let alone = distance(&trajectory_update(&mut start, &sample.trajectory(), TARGETS));
             assert!(alone > 1e-3, "{name}: {alone}");
             // With an epsilon that rounding does not reach.
             let settings =
@@ -199,19 +187,19 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
             let mut adam = Adam::new(settings, start.parameters()).unwrap();
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
             for _ in 0..2 {
-                let delta = averaged(&sample, &mut by_td, targets);
+                let delta = averaged(&sample, &mut by_td);
                 apply_update(by_td.parameters_mut(), 0.1, &delta);
-                let delta = averaged(&sample, &mut by_adam, targets);
+                let delta = averaged(&sample, &mut by_adam);
                 let mut gradient = delta.zeros_like();
                 apply_update(&mut gradient, -2.0, &delta);
                 adam.step(by_adam.parameters_mut(), &gradient);
             }
             for end in [by_td.parameters(), by_adam.parameters()] {
-                assert!(distance::<L>(end) < 1e-12, "{name}: {}", distance::<L>(end));
+                assert!(distance(end) < 1e-12, "{name}: {}", distance(end));
                 assert!(largest_difference(end, start.parameters()) > 1e-6, "{name} does not move");
             }
             // From elsewhere the update has no such form.
-            let elsewhere = distance::<L>(&averaged(&sample, &mut theta, targets));
+            let elsewhere = distance(&averaged(&sample, &mut theta));
             assert!(elsewhere > 1e-3, "{name}: {elsewhere}");
         }
     }
@@ -222,28 +210,22 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
 fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
     struct Change(Rng);
     impl Check for Change {
-        fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
-            &mut self,
-            name: &str,
-            mut theta: N,
-            targets: Targets<f64>,
-        ) {
+        fn network<N: Network<f64> + Clone>(&mut self, name: &str, mut theta: N) {
             let sample = Sample::new(&mut self.0);
             let reflection = SMatrix::<f64, 2, 2>::new(1.0, 0.0, 0.0, -1.0);
             for g in [rotation(0.7), rotation(2.0) * reflection] {
-                let there = trajectory_update(&mut theta, &sample.moved(&g).trajectory(), targets);
+                let there = trajectory_update(&mut theta, &sample.moved(&g).trajectory(), TARGETS);
                 let mut back = theta.clone();
-                *back.parameters_mut() = moved::<_, K>(theta.parameters(), &g.transpose());
-                let here =
-                    moved::<_, K>(&trajectory_update(&mut back, &sample.trajectory(), targets), &g);
+                *back.parameters_mut() = moved(theta.parameters(), &g.transpose());
+                let here = moved(&trajectory_update(&mut back, &sample.trajectory(), TARGETS), &g);
                 let largest = largest_difference(&there, &there.zeros_like());
                 let difference = largest_difference(&there, &here) / largest;
                 assert!(difference < 1e-12, "{name}: {difference}");
             }
             // Parameters of the set are what they were.
-            let inside = inside::<_, L>(&theta);
+            let inside = inside(&theta);
             let inside = inside.parameters();
-            let difference = largest_difference(inside, &moved::<_, K>(inside, &rotation(0.7)));
+            let difference = largest_difference(inside, &moved(inside, &rotation(0.7)));
             assert!(difference < 1e-15, "{name}: {difference}");
         }
     }
@@ -257,15 +239,15 @@ fn theorem_2_is_the_case_of_one_layer() {
         let sample = Sample::new(&mut rng);
         let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
         for _ in 0..20 {
-            let delta = averaged(&sample, &mut theta, Targets::Bootstrapped);
+            let delta = averaged(&sample, &mut theta);
             apply_update(theta.parameters_mut(), 0.1, &delta);
         }
         let end = Projection::from_layer::<2, 5>(&layers(theta.parameters())[0]);
         assert!(end.departure < 1e-14 && (end.eta - 0.9).abs() > 1e-4, "{end:?}");
         // From any ten numbers, three of them get an update: one layer's value has no others.
-        let mut theta = inside::<_, Layer<f64, 5>>(&random(theta, &mut rng));
-        let delta = trajectory_update(&mut theta, &sample.trajectory(), Targets::Bootstrapped);
-        let Layer { p, q } = layers::<Layer<f64, 5>>(&delta)[0];
+        let mut theta = inside(&random(theta, &mut rng));
+        let delta = trajectory_update(&mut theta, &sample.trajectory(), TARGETS);
+        let Layer { p, q } = layers(&delta)[0];
         let sum = |m: &[f64], on: [f64; 25]| m.iter().zip(on).map(|(x, on)| x * on).sum::<f64>();
         let [p, q] = [p, q].map(|m| diagonals().map(|on| sum(m.as_slice(), on)));
         assert_eq!((&p[..4], [q[1], q[3], q[4]]), (&[0.0; 4][..], [0.0; 3]));
@@ -277,14 +259,14 @@ fn theorem_2_is_the_case_of_one_layer() {
 fn trajectories_that_do_not_fit_are_refused() {
     let sample = Sample::new(&mut Rng::new(2));
     let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
-    let (trajectory, targets) = ([sample.trajectory()], Targets::Bootstrapped);
+    let trajectory = [sample.trajectory()];
     let group = signed_permutations::<_, 2>();
-    let too_long = averaged_update::<_, 2, 5, _>(&mut theta, &trajectory, targets, group.clone());
+    let too_long = averaged_update::<_, 2, 5, _>(&mut theta, &trajectory, TARGETS, group.clone());
     let refused = Error::CapacityExceeded { parameter: "trajectory", capacity: 5 };
     assert_eq!(too_long.err(), Some(refused));
     let other = signed_permutations::<_, 3>();
-    let other = averaged_update::<_, 3, T, _>(&mut theta, &trajectory, targets, other);
+    let other = averaged_update::<_, 3, T, _>(&mut theta, &trajectory, TARGETS, other);
     assert!(matches!(other, Err(Error::OutOfRange { parameter: "dim", .. })));
-    let nothing = averaged_update::<_, 2, T, _>(&mut theta, &[], targets, group);
+    let nothing = averaged_update::<_, 2, T, _>(&mut theta, &[], TARGETS, group);
     assert_eq!(nothing.err(), Some(Error::Empty { parameter: "trajectories" }));
 }

@@ -5,9 +5,7 @@ use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
 use ictd_core::mask::Td0;
 use ictd_core::metrics::comparison::cosine;
-use ictd_core::metrics::{
-    Blocks, ElementwiseMetrics, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td,
-};
+use ictd_core::metrics::{Blocks, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
@@ -54,23 +52,6 @@ fn the_cosine_neither_overflows_nor_vanishes() {
     let x = SVector::<f32, 2>::new(3e30, 4e30);
     assert!((cosine(&x, &(x * 1e-38)) - 1.0).abs() < 1e-6);
     assert_eq!(cosine(&x, &SVector::zeros()), 0.0);
-}
-
-#[test]
-fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
-    let td = td0::<f64, 4, 9>(&scaled_identity(0.5));
-    let negated = Layer { p: -td.p, q: -td.q };
-    for (layer, sign) in [(td, 1.0), (negated, -1.0)] {
-        let want = ElementwiseMetrics {
-            sign,
-            p_bottom_right: 1.0,
-            p_avg_abs_others: 0.0,
-            q_trace_upper_left: -2.0,
-            q_trace_upper_right: 2.0,
-            q_avg_abs_others: 0.0,
-        };
-        assert_eq!(ElementwiseMetrics::from_layer(&layer), want);
-    }
 }
 
 type Matrix = SMatrix<f64, 9, 9>;

@@ -4,8 +4,7 @@ use ictd_core::Error;
 use ictd_core::layer::Layer;
 use ictd_core::rng::Rng;
 use ictd_core::training::{
-    Adam, AdamSettings, LayerInput, LinearNetwork, LinearShape, Network, Parameters, Rnn, Targets,
-    Windows,
+    Adam, AdamSettings, LayerInput, LinearNetwork, LinearShape, Network, Parameters, Rnn, Windows,
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;
@@ -47,7 +46,7 @@ fn the_written_order_is_p_then_q_by_columns() {
 type Small = Rnn<f64, 6, 4, 3, 4>;
 
 #[test]
-fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
+fn a_window_becomes_tokens_with_a_flag() {
     let mut rng = Rng::new(1);
     let features: [[f64; 2]; 9] =
         core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
@@ -63,19 +62,6 @@ fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
     }
     tokens[4] = [features[6][0], features[6][1], 0.0, 0.0, 0.0, 1.0];
     assert_eq!(network.value(&window), value(&network, &tokens));
-
-    let targets = [0.3, -0.2, 0.1];
-    let mut gradient = network.parameters().zeros_like();
-    let given = Targets::Given(&targets);
-    let loss = network.batch_gradient(&windows, given, &mut gradient);
-    let mut moved = network.clone();
-    for (x, g) in moved.parameters_mut().numbers_mut().zip(gradient.numbers()) {
-        *x -= 1e-3 * g;
-    }
-    let squares: f64 = gradient.numbers().map(|g| g * g).sum();
-    let after = moved.batch_gradient(&windows, given, &mut gradient);
-    let predicted = loss - 1e-3 * squares;
-    assert!((after - predicted).abs() < 0.05 * (loss - after), "{loss} {after} {predicted}");
 }
 
 fn setting(layer_input: LayerInput, seed: u64) -> (Small, [[f64; 6]; 6]) {

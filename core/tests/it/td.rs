@@ -3,7 +3,7 @@ use ictd_core::constructions::scaled_identity;
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::{SMatrix, SVector};
 use ictd_core::rng::Rng;
-use ictd_core::td::updates::{self, td0};
+use ictd_core::td::updates::td0;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
@@ -78,24 +78,6 @@ fn units_of_features_change_no_value_of_lstd() {
         let [v, w] = [&a, &b].map(|context| lstd.value_function(context).unwrap());
         assert_eq!(v.at(&phi), w.at(&units(phi)));
     }
-}
-
-#[test]
-fn each_update_is_its_equation_by_hand() {
-    let transition = |phi, reward, phi_next| {
-        let [phi, phi_next] = [phi, phi_next].map(|x| SVector::from([x]));
-        Transition { phi, reward, phi_next }
-    };
-    let (w, c) = (SVector::from([0.0]), scaled_identity(0.5));
-    let two = [0.0, 2.0].map(|reward| transition(1.0, reward, 1.0));
-    let got = updates::td_lambda(&w, &c, &two, 0.9, 0.5).unwrap();
-    assert_eq!(got[0], 0.5 * 0.5 * (2.0 * (1.0 + 0.5)));
-    let one = [transition(1.0, 3.0, 2.0)];
-    let got = updates::residual_gradient(&w, &scaled_identity(0.25), &one, 0.25).unwrap();
-    assert_eq!(got[0], 0.25 * 3.0 * (1.0 - 0.25 * 2.0));
-    let two = [3.0, 1.0].map(|reward| transition(1.0, reward, -1.0));
-    let got = updates::average_reward(&w, &c, &two).unwrap();
-    assert_eq!(got[0], 0.5 * 0.5 * ((3.0 - 3.0) + (1.0 - 2.0)));
 }
 
 #[test]

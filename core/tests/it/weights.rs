@@ -2,7 +2,7 @@
 
 use ictd_core::context::{Forgetting, Growing, Memory};
 use ictd_core::linalg::dot;
-use ictd_core::mask::{Mask, TdLambda, TwoTraces};
+use ictd_core::mask::{Mask, TdLambda};
 use ictd_core::rng::Rng;
 use ictd_core::{Context, Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
@@ -161,27 +161,6 @@ fn sums_are_those_of_per_decision_importance_sampling() {
         a.as_slice(),
     );
     close(g.fixed_view::<1, 3>(6, 0).transpose().as_slice(), b.as_slice());
-}
-
-#[test]
-fn with_lambda_1_rewards_add_up_to_per_decision_importance_sampled_returns() {
-    // Episodes of three states with a feature each: b of the first is the sum of rho_0 (r_1 + gamma rho_1 (r_2 + ..)).
-    let rng = &mut Rng::new(6);
-    let mask = TwoTraces::new(0.0, GAMMA).unwrap();
-    let mut context = Context::<3, _, Growing, f64>::with_memory(mask, Growing);
-    let mut expected = 0.0;
-    for _ in 0..50 {
-        let [r, rho] = [(); 2].map(|()| [(); 3].map(|()| rng.uniform_in(0.0, 2.0)));
-        expected += rho[0] * (r[0] + GAMMA * rho[1] * (r[1] + GAMMA * rho[2] * r[2]));
-        let phi = |s| SVector::<f64, 3>::from_fn(|i, _| if i == s { 1.0 } else { 0.0 });
-        for s in 0..3 {
-            context.observe_weighted(&phi(s), r[s], &phi(s + 1), rho[s]).unwrap();
-        }
-        context.end_episode();
-    }
-    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap().with_traces(mask);
-    let sums = model.sums(&context, model.gvf(0)).unwrap();
-    assert!((sums.systems[2].b[0] / expected - 1.0).abs() < 1e-12);
 }
 
 #[test]

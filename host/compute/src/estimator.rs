@@ -206,17 +206,15 @@ impl Estimator {
         }
         match retention {
             _ if !self.has_a_context() && d > 32 => on_transitions::<D, K>(self, d),
-            None if d > 32 => on_context::<D, K, _>(self, d, Growing),
-            Some(retention) if d > 32 => {
-                on_context::<D, K, _>(self, d, Forgetting::new(retention)?)
-            }
             _ if !self.has_a_context() => with_room!(d, on_transitions(self, d)),
+            None if d > 32 => on_context::<D, K, _>(self, d, Growing),
             None => with_room!(d, on_context[_](self, d, Growing)),
             Some(retention) => {
                 let window = Forgetting::new(retention)?;
-                // Signals have four features, and millions of rows.
                 match d {
+                    // Signals have four features, and millions of rows.
                     1..=4 => on_context::<4, 9, _>(self, d, window),
+                    33.. => on_context::<D, K, _>(self, d, window),
                     d => with_room!(d, on_context[_](self, d, window)),
                 }
             }

@@ -148,6 +148,9 @@ struct Function<const D: usize> {
     weights: Option<SVector<f64, D>>,
 }
 
+/// The functions of a seed at its end, one in each context; `None` if it has diverged.
+type AtEnd<'a, const D: usize> = Option<&'a [Function<D>]>;
+
 struct Evaluation<const D: usize, const K: usize> {
     recipe: Recipe,
     evaluation: EvaluationPlan,
@@ -319,11 +322,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(largest)
     }
 
-    fn batch_td_distance(
-        &self,
-        run: &SeedRun,
-        end: Option<&[Function<D>]>,
-    ) -> Result<Vec<Measurement>> {
+    fn batch_td_distance(&self, run: &SeedRun, end: AtEnd<D>) -> Result<Vec<Measurement>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
         let mut numbers = vec![number("alpha_converged", alpha)];
@@ -345,19 +344,18 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             }
             let some: Vec<_> = Self::draws().flat_map(|of| of.take(OF_LOG)).collect();
             let every = (run.points.len() - 1).div_ceil(POINTS).max(1);
-            for (at, point) in run.points.iter().enumerate() {
-                if (run.points.len() - 1 - at).is_multiple_of(every) {
-                    let transformer = self.transformer(&layers(point))?;
-                    let functions =
-                        some.iter().map(|i| self.function(&transformer, &self.contexts[*i]));
-                    let functions = functions.collect::<Result<Vec<_>>>()?;
-                    let places = some.iter().zip(&functions);
-                    let [vd, iws] =
-                        Self::distance(places.map(|(i, f)| (&self.contexts[*i], f, weights[*i])));
-                    for (metric, value) in [("vd_converged", vd), ("iws_converged", iws)] {
-                        numbers
-                            .push(Measurement { at: point.tasks as f64, ..number(metric, value) });
-                    }
+            // Every so many up to the last.
+            let skipped = (run.points.len() - 1) % every;
+            for point in run.points.iter().skip(skipped).step_by(every) {
+                let transformer = self.transformer(&layers(point))?;
+                let functions =
+                    some.iter().map(|i| self.function(&transformer, &self.contexts[*i]));
+                let functions = functions.collect::<Result<Vec<_>>>()?;
+                let places = some.iter().zip(&functions);
+                let [vd, iws] =
+                    Self::distance(places.map(|(i, f)| (&self.contexts[*i], f, weights[*i])));
+                for (metric, value) in [("vd_converged", vd), ("iws_converged", iws)] {
+                    numbers.push(Measurement { at: point.tasks as f64, ..number(metric, value) });
                 }
             }
             nonlinear = self.nonlinear(&at_end(run), run.seed)?;
@@ -368,7 +366,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(numbers)
     }
 
-    fn explained(&self, end: Option<&[Function<D>]>) -> Vec<Measurement> {
+    fn explained(&self, end: AtEnd<D>) -> Vec<Measurement> {
         let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
         if let Some(end) = end {
             let target = |(context, function): (&Context<D, K>, &Function<D>)| {
@@ -406,11 +404,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         numbers
     }
 
-    fn lost(
-        &self,
-        layers: &[Layer<f64, K>],
-        end: Option<&[Function<D>]>,
-    ) -> Result<Vec<Measurement>> {
+    fn lost(&self, layers: &[Layer<f64, K>], end: AtEnd<D>) -> Result<Vec<Measurement>> {
         let forms = layers.iter().flat_map(|layer| self.form(layer));
         let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
@@ -425,12 +419,12 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             let kept = self.functions(&kept)?;
             lost = Self::draws()
                 .map(|places| {
-                    let values = |of: &'_ [Function<D>]| -> Vec<f64> {
-                        of[places.clone()].iter().flat_map(|of| of.values.clone()).collect()
+                    let pairs = || {
+                        let functions = end[places.clone()].iter().zip(&kept[places.clone()]);
+                        functions.flat_map(|(all, kept)| all.values.iter().zip(&kept.values))
                     };
-                    let (v, kept) = (values(end), values(&kept));
-                    let squares = v.iter().zip(kept).map(|(v, kept)| (v - kept) * (v - kept));
-                    squares.sum::<f64>() / v.iter().map(|v| v * v).sum::<f64>()
+                    let squares = pairs().map(|(v, kept)| (v - kept) * (v - kept));
+                    squares.sum::<f64>() / pairs().map(|(v, _)| v * v).sum::<f64>()
                 })
                 .collect();
         }

@@ -5,7 +5,6 @@ use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
 use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
-use ictd_core::tasks::TaskKind;
 pub use ictd_core::tasks::TaskSpec;
 use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
 pub use ictd_core::training::{LayerInput as RnnInput, Loss};
@@ -230,7 +229,7 @@ impl Recipe {
         let rnn = self.network == NetworkKind::Rnn;
         let softmax = self.attention == AttentionKind::Softmax;
         let small = rnn || softmax;
-        let cart_pole = |spec: &TaskSpec| matches!(spec.kind(1), TaskKind::CartPole { .. });
+        let cart_pole = |spec: &TaskSpec| spec.cart_pole().is_some();
         // While the condition holds, these settings must keep their defaults.
         let conflicts: [(bool, &[&'static str], &str); 8] = [
             (self.gamma_range.is_some(), &["gamma"], "no --gamma-range"),

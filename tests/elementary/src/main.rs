@@ -12,16 +12,9 @@ use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
 use std::process::ExitCode;
 use walk::{Found, mirrored, walk, walk_root};
 
-/// What is promised of a function, in the guide's words.
-struct Promise {
-    name: &'static str,
-    domain: &'static str,
-    /// The largest error in units in the last place, to two digits.
-    ulp: f64,
-    /// How many neighbours have values in the wrong order; none of a function that is not monotone.
-    descents: Option<u64>,
-    reason: &'static str,
-}
+/// What is promised of a function, in the guide's words: name, domain, the largest error in units in the last place to two
+/// digits, how many neighbours have values in the wrong order (none of a function that is not monotone), and the reason.
+type Promise = (&'static str, &'static str, f64, Option<u64>, &'static str);
 
 /// A tolerance that is larger than what was found by more than this is stale.
 const SLACK: f64 = 0.01;
@@ -69,25 +62,20 @@ fn of_lanes(function: impl Fn(Lanes8) -> Lanes8) -> impl Fn(f32) -> f32 {
 
 /// The functions, what is promised of them, and how they are walked.
 fn functions() -> [(Promise, fn() -> Found); 8] {
-    fn promise(
-        (name, domain): (&'static str, &'static str),
-        (ulp, descents): (f64, Option<u64>),
-        reason: &'static str,
-    ) -> Promise {
-        Promise { name, domain, ulp, descents, reason }
-    }
     let angles = "up to 1,647,098 in size; beyond, the angle is reduced by the `f64` next to 2 pi";
     [
-        (promise(("sqrt", "all"), (0.5, Some(0)), "IEEE 754 asks for it"), || {
+        (("sqrt", "all", 0.5, Some(0), "IEEE 754 asks for it"), || {
             walk_root(<f32 as Scalar>::sqrt)
         }),
-        (promise(("sqrt of lanes", "all"), (0.5, Some(0)), "in operations that vectorise"), || {
+        (("sqrt of lanes", "all", 0.5, Some(0), "in operations that vectorise"), || {
             walk_root(of_lanes(Lanes8::sqrt))
         }),
         (
-            promise(
-                ("exp2", "-125 to 127; below, the value at -125"),
-                (2.29, Some(83_634)),
+            (
+                "exp2",
+                "-125 to 127; below, the value at -125",
+                2.29,
+                Some(83_634),
                 "a polynomial of degree 5: one degree more would cost softmax two operations for each score",
             ),
             || {
@@ -96,32 +84,25 @@ fn functions() -> [(Promise, fn() -> Found); 8] {
                 negative.and(walk(1.0, [NO_POWER, 127.0], 127.0, exp2, exp2_and_derivatives))
             },
         ),
-        (promise(("tanh", "all"), (0.51, Some(0)), "in `f64`, rounded once"), || {
+        (("tanh", "all", 0.51, Some(0), "in `f64`, rounded once"), || {
             let tanh = <f32 as Scalar>::tanh;
             let negative = mirrored(TANH, f32::MAX, -1.0, tanh);
             negative.and(walk(1.0, TANH, f32::MAX, tanh, tanh_and_derivatives))
         }),
-        (
-            promise(
-                ("exp", "-103.9 to 88.7; below, 0; above, infinity"),
-                (0.91, Some(0)),
-                "as in msun",
-            ),
-            || {
-                let exact = |x| [libm::exp(x); 5];
-                let negative = walk(-1.0, [NO_POWER, 103.9], 103.9, exp_f32, exact);
-                negative.and(walk(1.0, [NO_POWER, 88.722_83], 88.722_83, exp_f32, exact))
-            },
-        ),
-        (promise(("ln", "all above 0"), (0.83, Some(0)), "as in msun"), || {
+        (("exp", "-103.9 to 88.7; below, 0; above, infinity", 0.91, Some(0), "as in msun"), || {
+            let exact = |x| [libm::exp(x); 5];
+            let negative = walk(-1.0, [NO_POWER, 103.9], 103.9, exp_f32, exact);
+            negative.and(walk(1.0, [NO_POWER, 88.722_83], 88.722_83, exp_f32, exact))
+        }),
+        (("ln", "all above 0", 0.83, Some(0), "as in msun"), || {
             walk(1.0, [0.0, f32::MAX], f32::MAX, <f32 as Real>::ln, ln_and_derivatives)
         }),
-        (promise(("sin", angles), (0.5, None), "as in msun, in `f64`"), || {
+        (("sin", angles, 0.5, None, "as in msun, in `f64`"), || {
             let sin = <f32 as Real>::sin;
             let negative = mirrored(ANGLES, LARGEST_ANGLE, -1.0, sin);
             negative.and(walk(1.0, ANGLES, LARGEST_ANGLE, sin, sin_and_derivatives))
         }),
-        (promise(("cos", angles), (0.5, None), "as in msun, in `f64`"), || {
+        (("cos", angles, 0.5, None, "as in msun, in `f64`"), || {
             let cos = <f32 as Real>::cos;
             let negative = mirrored(ANGLES, LARGEST_ANGLE, 1.0, cos);
             negative.and(walk(1.0, ANGLES, LARGEST_ANGLE, cos, cos_and_derivatives))
@@ -160,7 +141,7 @@ fn main() -> ExitCode {
         }
     };
     println!("| function | arguments | ulp | monotone | why so many |\n|---|---|---|---|---|");
-    for (Promise { name, domain, ulp, descents, reason }, find) in functions() {
+    for ((name, domain, ulp, descents, reason), find) in functions() {
         let found = find();
         let monotone = match descents {
             None => "no".to_owned(),
@@ -175,14 +156,10 @@ fn main() -> ExitCode {
             found.count, found.ulp, found.descents
         );
         expect(found.ulp <= ulp + 0.005, format!("{name}: {} ulp at {at:e}", found.ulp));
-        expect(
-            found.ulp > ulp - SLACK,
-            format!("{name}: {ulp} ulp where {} were found", found.ulp),
-        );
-        expect(
-            descents.is_none_or(|n| n == found.descents),
-            format!("{name}: {} descents", found.descents),
-        );
+        let stale = format!("{name}: {ulp} ulp where {} were found", found.ulp);
+        expect(found.ulp > ulp - SLACK, stale);
+        let descends = format!("{name}: {} descents", found.descents);
+        expect(descents.is_none_or(|n| n == found.descents), descends);
         expect(
             GUIDE.contains(&row),
             format!("host/src/guide/same_bits.md has another row of {name}"),

@@ -158,27 +158,6 @@ fn streaming_equals_literal() {
     check(MeanCentred);
 }
 
-#[test]
-fn value_is_linear_in_the_query() {
-    fn difference<B: Attention<f64, K, Layer = Layer<f64, K>>>(attention: &B) -> f64 {
-        let rng = &mut Rng::new(31);
-        let mut largest = 0.0f64;
-        for (_, transitions) in trajectories(32) {
-            let transformer = random_transformer(rng, 3);
-            let (x, y): (Phi, Phi) = (random(rng, 1.0), random(rng, 1.0));
-            let v = |query: Phi| {
-                let prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query).unwrap();
-                transformer.value(&prompt, attention).unwrap()
-            };
-            largest = largest.max((v(1.5 * x - y) - (1.5 * v(x) - v(y))).abs());
-        }
-        largest
-    }
-    assert!(difference(&Td0) < 1e-11 && difference(&TdLambda::new(0.5).unwrap()) < 1e-11);
-    // Softmax attention is not: the query enters every row's normalisation.
-    assert!(difference(&SoftmaxAttention) > 1e-9);
-}
-
 /// The mask as the (n + 1, n + 1) matrix of the paper, n = 6.
 fn mask_matrix<M: Mask<f64>>(mask: &M) -> SMatrix<f64, 7, 7> {
     SMatrix::from_fn(|r, c| mask.entry(r, c, 6))
