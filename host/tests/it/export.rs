@@ -141,17 +141,8 @@ fn the_firmwares_model_is_what_training_and_export_give() {
 fn inspect_shows_what_was_exported() {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("m.ictd");
-    const KEYS: [&str; 9] = [
-        "attention",
-        "layers",
-        "gamma",
-        "trace_decay",
-        "parameters",
-        "nonzero_parameters",
-        "largest_parameter",
-        "scalar",
-        "mode",
-    ];
+    let keys = "attention layers gamma trace_decay parameters nonzero_parameters largest_parameter \
+        scalar mode";
     for (arguments, values) in [
         ("td-lambda --layers 7 --alpha 0.5", "linear 7 0.9 0.5 162 9 1.0 f32 autoregressive"),
         ("average-reward --dim 2", "two-head 15 1.0 0.0 216 12 1.0 f32 autoregressive"),
@@ -161,7 +152,7 @@ fn inspect_shows_what_was_exported() {
         let object = json(&ictd(out.path(), &format!("inspect {} --json", file.display())));
         assert_eq!(text.status.code(), Some(0));
         let text = String::from_utf8(text.stdout).unwrap();
-        for (key, value) in KEYS.into_iter().zip(values.split(' ')) {
+        for (key, value) in keys.split(' ').zip(values.split(' ')) {
             let line = format!("{key:<20}{value}");
             assert!(text.lines().any(|l| l == line), "{line}: {text}");
             // Numbers are said in double precision, and shown as they were typed.
