@@ -1,13 +1,9 @@
 //! Tables as loggers, spreadsheets and databases write them.
 
-use crate::common::{self, json};
+use crate::common::{self, json, text};
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::rng::Rng;
 use std::fs;
-
-fn text(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 /// A time of the form that a logger writes, of a number of minutes.
 fn stamp(form: usize, minute: usize) -> String {
