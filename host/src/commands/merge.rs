@@ -47,7 +47,6 @@ struct MergedRun {
     taken: Vec<(u64, usize)>,
 }
 
-/// Joins the runs.
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();
