@@ -286,7 +286,7 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
     let directory = tempfile::tempdir().unwrap();
     let content = csv("x", signal(400).iter().map(f64::to_string));
     let model = directory.path().join("universal.ictd");
-    assert!(ictd(&model, "export universal").status.success());
+    common::done(&model, "export universal");
     let model = model.display().to_string();
     let arguments = format!("--column x --gamma 0.5 --gamma 0.9 --dim 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));
