@@ -61,7 +61,6 @@ impl Axis {
 pub struct Curve {
     /// The name in the legend; if empty, the curve is not listed.
     pub label: String,
-    /// The x values.
     pub x: Vec<f64>,
     /// One y per x; a value that is not finite is a gap.
     pub y: Vec<f64>,

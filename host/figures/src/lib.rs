@@ -18,7 +18,7 @@ pub use heatmap::Heatmap;
 use svg::{Anchor, Drawing, Point, Size};
 
 /// Panels under a title.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The title, which says what the figure shows.
     pub title: String,
@@ -28,12 +28,6 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// The number of panels in a row.
     pub columns: usize,
-}
-
-impl Default for Figure {
-    fn default() -> Self {
-        Figure { title: String::new(), subtitle: String::new(), panels: Vec::new(), columns: 3 }
-    }
 }
 
 /// Figures with their file names, without extension.

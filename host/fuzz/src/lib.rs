@@ -39,7 +39,6 @@ pub fn initialize() {
     }
 }
 
-/// Every target.
 pub const TARGETS: [(&str, Target); 11] = [
     ("toml", toml),
     ("stored_model", stored_model),

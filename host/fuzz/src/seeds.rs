@@ -34,7 +34,6 @@ learning-rate = [0.001, 0.01]
 layers = [1, 2]
 ";
 
-/// Writes them.
 pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for (target, _) in TARGETS {
         fs::create_dir_all(out.join(target))?;

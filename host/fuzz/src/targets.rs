@@ -169,7 +169,6 @@ fn archive(bytes: &[u8]) {
     }
 }
 
-/// Parameters.
 pub fn safetensors(bytes: &[u8]) {
     if let Ok(parameters) = safetensors::from_bytes(Path::new(FILE), bytes) {
         let square = parameters.token_size * parameters.token_size;
@@ -177,7 +176,6 @@ pub fn safetensors(bytes: &[u8]) {
     }
 }
 
-/// Tables.
 pub fn csv(bytes: &[u8]) {
     if let Ok(trajectory) = Trajectory::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec())) {
         assert_eq!(trajectory.transitions.len(), trajectory.transitions.from.len());

@@ -18,7 +18,6 @@ pub(crate) struct Numbers {
     pub(crate) data: Vec<f64>,
 }
 
-/// Returns the error for an argument.
 pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {reason}"))
 }

@@ -139,14 +139,12 @@ impl Model {
     }
 }
 
-/// Returns a stream's weights.
 pub(crate) fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
     let nonlinear = "softmax attention: its value is not linear in the features";
     let weights = stream.weights().context("the value function")?;
     weights.ok_or_else(|| Error::option("model", nonlinear))
 }
 
-/// Returns a stream's values of the queries.
 pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
     let mut values = Vec::new();
     stream.values(queries, &mut values).context("the value function")?;

@@ -227,9 +227,9 @@ impl Evaluate {
             (0..of(&transformer).len()).map(row).collect()
         };
         let head = ["row", "transformer", "algorithm", "lstd"];
-        records.put_table("values.csv", &head, &table(|values| &values.rows))?;
+        records.put_table("values.csv", &head, table(|values| &values.rows))?;
         if !queries.is_empty() {
-            records.put_table("queries.csv", &head, &table(|values| &values.queries))?;
+            records.put_table("queries.csv", &head, table(|values| &values.queries))?;
         }
 
         let squares = data.reward.iter().enumerate().map(|(i, r)| data.weight(i) * (r * r));

@@ -47,7 +47,6 @@ struct MergedRun {
     taken: Vec<(u64, usize)>,
 }
 
-/// Joins the runs.
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, MergedRun>::new();
     let mut left_out = Vec::new();
@@ -146,9 +145,7 @@ impl MergedRun {
         for (seed, places) in all {
             let mut furthest: Option<(usize, Checkpoint)> = None;
             for number in places {
-                if progress::interrupted() {
-                    return Err(Error::Interrupted);
-                }
+                progress::check()?;
                 let Some(found) = self.places[number].load(seed)? else { continue };
                 let before = furthest.as_ref();
                 if let Some((other, _)) = before.filter(|(_, before)| !agree(before, &found)) {
@@ -202,9 +199,7 @@ impl MergedRun {
             begun.write(&out.path, None)?;
         }
         for (seed, number) in &self.taken {
-            if progress::interrupted() {
-                return Err(Error::Interrupted);
-            }
+            progress::check()?;
             let _claim = out.claim_seed(*seed)?;
             if let Some(found) = self.places[*number].load(*seed)? {
                 let found = Checkpoint { config: out.name.clone(), ..found };

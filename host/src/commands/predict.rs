@@ -178,9 +178,7 @@ impl Predict {
         let bar = progress::bar("bytes", bytes, session.json);
         let mut rows_read = 0;
         loop {
-            if progress::interrupted() {
-                return Err(Error::Interrupted);
-            }
+            progress::check()?;
             rows_read += rows.len() as u64;
             if rows.is_empty() {
                 for series in &mut all {

@@ -156,9 +156,7 @@ fn draw(session: &Session, target: Target, share: f64, stage: usize) -> Result<L
 
 /// Returns the loss and gradient of each group of contexts.
 fn losses(session: &Session, loss: &Loss, at: &[f64]) -> Result<Vec<(f64, Vec<f64>)>, Error> {
-    if progress::interrupted() {
-        return Err(Error::Interrupted);
-    }
+    progress::check()?;
     session.on_threads(loss.groups(), || {
         (0..loss.groups()).into_par_iter().map(|group| loss.of_group(group, at)).collect()
     })

@@ -119,7 +119,7 @@ pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
     if options.collect {
         return collect(options, &plan, session);
     }
-    train(&plan, options.shard.unwrap_or(Shard::ALL), options, session)
+    train(&plan, options.shard.unwrap_or(Shard { number: 1, of: 1 }), options, session)
 }
 
 fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Result<Report, Error> {

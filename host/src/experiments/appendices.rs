@@ -11,7 +11,7 @@ use super::paper::{
 };
 use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{mean_interval, resampled};
-use super::table::{EvaluationPlan, ExperimentSpec, run};
+use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -28,26 +28,7 @@ pub const SEQUENTIAL: Experiment = table(
     "App. figures: sequential linear transformers, L = 2, 3, 4",
     ExperimentSpec {
         about: "As Figure 2, each layer with its own pair, which starts a factor L smaller as in the authors' code.",
-        runs: &[
-            run(
-                "sequential-l2",
-                "--layer-sharing sequential --layers 2",
-                "own layers, L = 2",
-                OF_TWO,
-            ),
-            run(
-                "sequential-l3",
-                "--layer-sharing sequential --layers 3",
-                "own layers, L = 3",
-                OF_THREE,
-            ),
-            run(
-                "sequential-l4",
-                "--layer-sharing sequential --layers 4",
-                "own layers, L = 4",
-                OF_FOUR,
-            ),
-        ],
+        runs: SEQUENTIAL_RUNS,
         figures: &[
             Comparison("sequential", "Sequential linear transformers against batch TD"),
             Explained("functions", "Which algorithm sequential linear transformers are", 3),
@@ -56,7 +37,12 @@ pub const SEQUENTIAL: Experiment = table(
         ..TRAINED
     },
 );
-const OF_TWO: &[ClaimSpec] = &[GROWS, FALLS, CLOSE];
+const SEQUENTIAL_RUNS: &[TrainingRun] = &[
+    run("sequential-l2", "--layer-sharing sequential --layers 2", "own layers, L = 2", OTHERS),
+    run("sequential-l3", "--layer-sharing sequential --layers 3", "own layers, L = 3", OF_THREE),
+    run("sequential-l4", "--layer-sharing sequential --layers 4", "own layers, L = 4", OTHERS),
+];
+const OTHERS: &[ClaimSpec] = &[GROWS, FALLS, CLOSE];
 const OF_THREE: &[ClaimSpec] = &[
     GROWS,
     FALLS,
@@ -70,7 +56,6 @@ const OF_THREE: &[ClaimSpec] = &[
     Q_STRICTLY.stated(INPUT_LAYER.variant()).refuted(),
     P_FOLLOWS_STRICTLY,
 ];
-const OF_FOUR: &[ClaimSpec] = &[GROWS, FALLS, CLOSE];
 const CLOSE: ClaimSpec = IS_TD0.stated(app_d3("functionally close to batch TD").variant());
 const GROWS: ClaimSpec = IWS_NEAR_1.stated(app_d3("grow drastically to near 1"));
 const FALLS: ClaimSpec = claim(

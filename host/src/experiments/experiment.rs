@@ -58,7 +58,6 @@ impl Experiment {
         TrainingBudget { tasks, ..scale.clone() }
     }
 
-    /// Runs the experiment.
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),

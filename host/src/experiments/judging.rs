@@ -28,7 +28,6 @@ pub struct ClaimSpec {
 enum Judge {
     /// Most seeds meet a threshold in one metric, or in two.
     Every((&'static str, Threshold), Option<(&'static str, Threshold)>),
-    /// A function judges the measurements.
     Own(fn(RunMeasurements) -> Judgement),
 }
 
@@ -134,9 +133,7 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
 /// The condition that a number of a seed must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// At least this.
     AtLeast(f64),
-    /// At most this.
     AtMost(f64),
     /// More than this.
     Above(f64),

@@ -18,11 +18,9 @@ const MOST_NAMES: usize = 400;
 /// One row of `records.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementRow {
-    /// The run's name.
     pub run: String,
     /// The seed; empty for a number of all seeds together.
     pub seed: Option<u64>,
-    /// The metric's name.
     pub metric: String,
     /// The place: a number of tasks, layers or steps; 0 for a metric without a place.
     pub x: f64,
@@ -33,19 +31,15 @@ pub struct MeasurementRow {
 /// One row of `matrices.csv`: an entry of P or Q, sign-aligned per seed and averaged over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixEntry {
-    /// The run's name.
     pub run: String,
     /// `P` or `Q`.
     pub matrix: String,
-    /// The stored layer, from 0.
+    /// The stored layer, from 0, as are row and column.
     pub layer: usize,
-    /// The row, from 0.
     pub row: usize,
-    /// The column, from 0.
     pub column: usize,
     /// The number of tasks trained on.
     pub tasks: u64,
-    /// The value of the entry.
     pub value: f64,
 }
 
@@ -83,7 +77,6 @@ impl MeasurementTable {
         run.entry(metric.to_owned()).or_default().push(measurement);
     }
 
-    /// Adds numbers of a seed.
     pub fn extend(&mut self, run: &str, seed: u64, numbers: Vec<Measurement>) {
         for Measurement { metric, at, value } in numbers {
             self.put(run, seed, &metric, at, value);
@@ -107,7 +100,6 @@ impl MeasurementTable {
         Ok(table)
     }
 
-    /// Writes the measurements.
     pub fn write(&self, records: &mut RunFiles) -> Result<(), Error> {
         let rows = self.numbers.iter().flat_map(|(run, metrics)| {
             metrics.iter().flat_map(move |(metric, measurements)| {
@@ -122,7 +114,6 @@ impl MeasurementTable {
         records.put_csv(MATRICES, &self.matrices)
     }
 
-    /// Returns the measurements of one run.
     pub fn of<'a>(&'a self, run: &'a str) -> RunMeasurements<'a> {
         RunMeasurements { table: self, run }
     }
@@ -141,7 +132,6 @@ impl<'a> RunMeasurements<'a> {
         RunMeasurements { run, ..self }
     }
 
-    /// Returns all measurements of a metric.
     pub fn samples(self, metric: &str) -> &'a [SeedMeasurement] {
         let run = self.table.numbers.get(self.run);
         run.and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)

@@ -28,11 +28,8 @@ pub enum FigureSpec {
 pub struct PanelSpec {
     /// The title above the panel.
     pub title: &'static str,
-    /// The horizontal axis.
     pub x: fn() -> Axis,
-    /// The vertical axis.
     pub y: fn() -> Axis,
-    /// The curves of the panel.
     pub curves: &'static [CurveSpec],
 }
 
@@ -56,7 +53,6 @@ pub const fn medians(label: &'static str, run: &'static str, metric: &'static st
 }
 
 impl CurveSpec {
-    /// Returns the curve with dashes.
     pub const fn dashed(self) -> Self {
         CurveSpec { dashed: true, ..self }
     }

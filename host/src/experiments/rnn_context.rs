@@ -6,7 +6,7 @@ use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
-use super::plots::{CurveSpec, means};
+use super::plots::means;
 use super::statistics::mean_and_stderr;
 use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::Error;
@@ -14,6 +14,18 @@ use crate::options;
 use crate::run::report::{Source, Verdict};
 use compute::value_error::ValuePredictor;
 use figures::Axis;
+
+/// The curves of an environment.
+macro_rules! curves {
+    ($name:literal) => {
+        &[
+            means("RNN", RNN, $name),
+            means("delayed RNN", DELAYED, $name),
+            means("predicting 0", RNN, concat!($name, " zero")).dashed(),
+            means("sum of rewards", RNN, concat!($name, " rewards")).dashed(),
+        ]
+    };
+}
 
 /// The experiment of Figure 1 with trained RNNs.
 pub const RNN_CONTEXT: Experiment = table(
@@ -39,17 +51,9 @@ pub const RNN_CONTEXT: Experiment = table(
             "The trained RNN against the length of its context",
             "value error, mean over seeds with standard error; dashed: estimates that never see the query",
             &[
-                plot("Loop", MSVE, &curves("loop", "loop zero", "loop rewards")),
-                plot(
-                    "Boyan's chain, representable",
-                    MSVE,
-                    &curves(
-                        "boyan-representable",
-                        "boyan-representable zero",
-                        "boyan-representable rewards",
-                    ),
-                ),
-                plot("Boyan's chain", MSVE, &curves("boyan", "boyan zero", "boyan rewards")),
+                plot("Loop", MSVE, curves!("loop")),
+                plot("Boyan's chain, representable", MSVE, curves!("boyan-representable")),
+                plot("Boyan's chain", MSVE, curves!("boyan")),
             ],
             3,
         )],
@@ -68,15 +72,6 @@ const ENVIRONMENTS: [(&str, &str); 3] = [
     ("--task boyan-representable --min-states 10", "boyan-representable"),
     ("--task boyan --min-states 10", "boyan"),
 ];
-
-const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [CurveSpec; 4] {
-    [
-        means("RNN", RNN, error),
-        means("delayed RNN", DELAYED, error),
-        means("predicting 0", RNN, zero).dashed(),
-        means("sum of rewards", RNN, rewards).dashed(),
-    ]
-}
 
 const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 

@@ -142,7 +142,6 @@ pub fn two_way<const M: usize>(
     })
 }
 
-/// Returns the mean, with its interval.
 pub fn mean_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| mean_and_stderr(sample.iter().copied()).0)
 }

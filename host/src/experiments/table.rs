@@ -35,7 +35,6 @@ use crate::train::options::{LayerSharing, Recipe, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde_json::{Map, Value};
-/// An experiment that is data.
 pub struct ExperimentSpec {
     /// The help text of its command, in addition to the figure.
     pub about: &'static str,

@@ -20,9 +20,7 @@ pub struct Array {
 /// The elements of an [`Array`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// `float32`.
     F32(Vec<f32>),
-    /// `float64`.
     F64(Vec<f64>),
     /// `int64`, and every other integer and boolean type.
     I64(Vec<i64>),

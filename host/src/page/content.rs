@@ -22,7 +22,6 @@ pub enum Damaged {
 pub struct Content {
     /// The runs, in the paper's order.
     pub runs: Vec<RunPage>,
-    /// The runs left out.
     pub left_out: LeftOut,
     /// The kernels' digests of this machine.
     pub digests: Vec<digests::Row>,

@@ -1,5 +1,6 @@
 //! Progress bars on stderr: silent with `--json` and when stderr is not a terminal.
 
+use crate::error::Error;
 use crate::program::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
@@ -20,6 +21,11 @@ pub fn flag() -> &'static AtomicBool {
 /// Returns true after Ctrl-C.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Returns [`Error::Interrupted`] after Ctrl-C.
+pub fn check() -> Result<(), Error> {
+    if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// Writes a line to stderr, whether it is a terminal or not.

@@ -236,27 +236,15 @@ impl RunDirectory {
         info.verdicts = claims.to_vec();
         records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
         let old = info::files(&self.path, "")?;
-        self.refuse_foreign(records.files().map(|(name, _)| name), &old)?;
-        transaction::commit(&self.path, records.files().collect(), streamed, &old)
-    }
-
-    /// Rejects the replacement of a file that no run wrote.
-    fn refuse_foreign<'a>(
-        &self,
-        names: impl IntoIterator<Item = &'a str>,
-        ours: &[String],
-    ) -> Result<(), Error> {
-        let is_foreign = |name: &&str| {
-            !ours.iter().any(|ours| ours == name)
+        let is_foreign = |(name, _): &(&str, _)| {
+            !old.iter().any(|ours| ours == name)
                 && files::kind(&self.path.join(name)) != Kind::Nothing
         };
-        match names.into_iter().find(is_foreign) {
-            Some(name) => {
-                let reason = "no run wrote it, and it would be replaced; expected another folder";
-                Err(Error::file(&self.path.join(name), reason))
-            }
-            None => Ok(()),
+        if let Some((name, _)) = records.files().find(is_foreign) {
+            let reason = "no run wrote it, and it would be replaced; expected another folder";
+            return Err(Error::file(&self.path.join(name), reason));
         }
+        transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }
 
     /// Writes all files, or changes none; returns their paths, `run.json` last.

@@ -75,9 +75,7 @@ impl Session {
     ) -> Result<Vec<R>, Error> {
         let bar = progress::bar(label, items.len() as u64, self.json);
         let work = |item| {
-            if progress::interrupted() {
-                return Err(Error::Interrupted);
-            }
+            progress::check()?;
             let result = f(item);
             bar.inc(1);
             result

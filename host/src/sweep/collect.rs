@@ -109,9 +109,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
         let mut ends = vec![Vec::new(); metrics.len()];
         let (mut missing, mut diverged) = (BTreeSet::new(), BTreeSet::new());
         for block in plan.seeds.chunks(session.threads()) {
-            if progress::interrupted() {
-                return Err(Error::Interrupted);
-            }
+            progress::check()?;
             let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
                 let there = directory.load(*seed)?.filter(|there| directory.has_ended(there));
                 let found = there.map(|there| seed_of(run, &there.run, layers)).transpose()?;

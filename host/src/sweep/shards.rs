@@ -20,10 +20,6 @@ pub struct Shard {
     pub of: usize,
 }
 
-impl Shard {
-    pub const ALL: Shard = Shard { number: 1, of: 1 };
-}
-
 impl FromStr for Shard {
     type Err = String;
 

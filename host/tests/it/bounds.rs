@@ -1,23 +1,11 @@
 //! What a command costs has bounds: memory, time, threads, the size of a file.
 
-use crate::common::ictd;
+use crate::common::{code, done, ictd, refusal};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-pub(crate) fn code(output: &Output) -> Option<i32> {
-    output.status.code()
-}
-
-/// The line of a refusal.
-#[track_caller]
-pub(crate) fn refusal(output: &Output) -> String {
-    let line = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!((code(output), line.lines().count()), (Some(2), 1), "{line}");
-    line
-}
 
 /// The most that a command may take of a file of at most 1 MB: memory in KiB, seconds of a processor.
 pub(crate) const MEMORY: u64 = 512 << 10;
@@ -204,7 +192,7 @@ fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
     let file = out.path().join("a.csv");
     let predict = format!("predict {}", file.display());
     fs::write(&file, signal("\u{1b}[31m\u{8}<a>,=cmd|A1", 200)).unwrap();
-    assert_eq!(code(&ictd(out.path(), &predict)), Some(0));
+    done(out.path(), &predict);
     let svg = fs::read_to_string(out.path().join("predict/predictions.svg")).unwrap();
     assert!(!svg.chars().any(|c| c.is_control() && c != '\n') && !svg.contains("<a>"));
     for name in ["predictions.csv", "shown.csv"] {

@@ -1,10 +1,9 @@
 //! Wrong use: one line that names the option and what is expected, exit code 2, nothing written.
 
-use crate::common::{files, ictd, object};
+use crate::common::{files, ictd, object, refusal, run, text};
 use ictd::cli::config_file::insert_text;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 /// The line of a refusal that leaves no files.
 fn refused(arguments: &str) -> String {
@@ -63,9 +62,7 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
 #[test]
 fn a_directory_that_cannot_be_written_is_named_before_anything_is_computed() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let output = ictd(&file.path().join("x"), "demo --tasks 1000000");
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let line = refusal(&ictd(&file.path().join("x"), "demo --tasks 1000000"));
     assert!(line.contains("--out") && line.contains(file.path().to_str().unwrap()), "{line}");
 }
 
@@ -92,15 +89,15 @@ fn a_bad_config_file_is_named_with_the_option() {
 
 #[test]
 fn help_is_a_command_too() {
-    let text = |arguments| {
-        let output = Command::new(env!("CARGO_BIN_EXE_ictd")).args(arguments).output().unwrap();
+    let shown = |arguments| {
+        let output = run(&std::env::temp_dir(), arguments);
         assert_eq!(output.status.code(), Some(0));
-        String::from_utf8(output.stdout).unwrap()
+        text(&output)
     };
-    assert_eq!(text(["help"].as_slice()), text(["--help"].as_slice()));
-    assert_eq!(text(["help", "demo"].as_slice()), text(["demo", "--help"].as_slice()));
+    assert_eq!(shown("help"), shown("--help"));
+    assert_eq!(shown("help demo"), shown("demo --help"));
     for line in ["--version", "train --help"] {
-        let answer = object(std::env::temp_dir().as_path(), 0, line);
+        let answer = object(&std::env::temp_dir(), 0, line);
         assert!(answer["text"].as_str().unwrap().contains("ictd"), "{answer}");
     }
 }
@@ -109,7 +106,7 @@ fn help_is_a_command_too() {
 fn iterates_that_diverge_do_not_hold_and_stay_readable() {
     let out = tempfile::tempdir().unwrap();
     let output = ictd(out.path(), "demo --tasks 20 --alpha 50");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("DOES NOT HOLD"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

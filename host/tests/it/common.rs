@@ -21,6 +21,26 @@ pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
     command.output().expect("ictd starts")
 }
 
+/// Runs `ictd` like [`ictd`]: it ends with exit code 0.
+#[track_caller]
+pub(crate) fn done(out: &Path, arguments: &str) -> Output {
+    let output = ictd(out, arguments);
+    assert_eq!(code(&output), Some(0), "{arguments}: {output:?}");
+    output
+}
+
+pub(crate) fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// The line of a refusal.
+#[track_caller]
+pub(crate) fn refusal(output: &Output) -> String {
+    let line = String::from_utf8(output.stderr.clone()).expect("UTF-8");
+    assert_eq!((code(output), line.lines().count()), (Some(2), 1), "{line}");
+    line
+}
+
 /// What a command printed.
 pub(crate) fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
@@ -48,10 +68,8 @@ pub(crate) fn object(here: &Path, code: i32, line: &str) -> serde_json::Value {
 #[track_caller]
 pub(crate) fn refused(here: &Path, line: &str) -> String {
     let output = run(here, line);
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{line}: {error}");
     assert!(output.stdout.is_empty(), "{line}");
-    error
+    refusal(&output)
 }
 
 /// A `.safetensors` file as another tool writes it: matrices of f32 by name, each K x K, and what it says of them.

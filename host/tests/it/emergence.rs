@@ -1,7 +1,7 @@
 //! In-context TD emerges: whole training runs, whose ends are compared over seeds, never seed by seed
 //! (some seeds stay stuck, here as in every implementation).
 
-use crate::common::{files, ictd, json};
+use crate::common::{self, files, ictd, json};
 use crate::documented_numbers::differing;
 use ictd::experiments::measurements::MeasurementTable;
 use ictd::run::records::RunFiles;
@@ -60,8 +60,7 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     let (compared, differing) = differing(out.path());
     assert!(compared > 10 && differing.is_empty(), "{compared}: {differing:#?}");
     // They have finished, so nothing is trained again; one layer's are in a folder of their own.
-    let again = ictd(out.path(), "");
-    let text = String::from_utf8(again.stdout).unwrap();
+    let text = common::text(&ictd(out.path(), ""));
     assert!(text.lines().count() <= 40 && !text.contains("NaN"), "{text}");
     let inside = std::fs::read_dir(out.path().join("runs")).unwrap().map(|e| e.unwrap().path());
     let one_layer = inside.into_iter().find(|path| path.display().to_string().contains("-L1-"));

@@ -1,6 +1,6 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-use crate::common::{self, files, ictd, json, trained};
+use crate::common::{self, done, files, ictd, json, text, trained};
 use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
 use ictd_core::attention::{AverageReward, Td0};
@@ -70,8 +70,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("model.ictd");
     let export = |arguments: &str| {
-        let output = ictd(&file, &format!("export --construction {arguments}"));
-        assert_eq!(output.status.code(), Some(0), "{arguments}");
+        done(&file, &format!("export --construction {arguments}"));
         fs::read(&file).unwrap()
     };
     type Model = ictd_core::Model<4>;
@@ -114,7 +113,7 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
                 format!("export {run}/seed_{seed}"),
                 format!("export {run}/seed_{seed}/parameters.safetensors"),
             ] {
-                assert_eq!(ictd(&file, &arguments).status.code(), Some(0), "{arguments}");
+                done(&file, &arguments);
                 assert_eq!(numbers(&fs::read(&file).unwrap()), want, "{arguments}");
             }
         }
@@ -123,16 +122,16 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
     assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
     // What was exported can be exported again.
     let again = directory.path().join("again.ictd");
-    assert_eq!(ictd(&again, &format!("export {}", file.display())).status.code(), Some(0));
+    done(&again, &format!("export {}", file.display()));
     assert_eq!(fs::read(&again).unwrap(), fs::read(&file).unwrap());
 }
 
 #[test]
 fn the_firmwares_model_is_what_training_and_export_give() {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(ictd(directory.path(), "train --seeds 1 --seed 0").status.code(), Some(0));
+    done(directory.path(), "train --seeds 1 --seed 0");
     let (run, file) = (trained(directory.path()), directory.path().join("trained.ictd"));
-    assert_eq!(ictd(&file, &format!("export {}", run.display())).status.code(), Some(0));
+    done(&file, &format!("export {}", run.display()));
     let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
     assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
 }
@@ -141,27 +140,16 @@ fn the_firmwares_model_is_what_training_and_export_give() {
 fn inspect_shows_what_was_exported() {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("m.ictd");
-    const KEYS: [&str; 9] = [
-        "attention",
-        "layers",
-        "gamma",
-        "trace_decay",
-        "parameters",
-        "nonzero_parameters",
-        "largest_parameter",
-        "scalar",
-        "mode",
-    ];
+    let keys = "attention layers gamma trace_decay parameters nonzero_parameters largest_parameter \
+        scalar mode";
     for (arguments, values) in [
         ("td-lambda --layers 7 --alpha 0.5", "linear 7 0.9 0.5 162 9 1.0 f32 autoregressive"),
         ("average-reward --dim 2", "two-head 15 1.0 0.0 216 12 1.0 f32 autoregressive"),
     ] {
         ictd(&file, &format!("export --construction {arguments}"));
-        let text = ictd(out.path(), &format!("inspect {}", file.display()));
+        let text = text(&done(out.path(), &format!("inspect {}", file.display())));
         let object = json(&ictd(out.path(), &format!("inspect {} --json", file.display())));
-        assert_eq!(text.status.code(), Some(0));
-        let text = String::from_utf8(text.stdout).unwrap();
-        for (key, value) in KEYS.into_iter().zip(values.split(' ')) {
+        for (key, value) in keys.split(' ').zip(values.split(' ')) {
             let line = format!("{key:<20}{value}");
             assert!(text.lines().any(|l| l == line), "{line}: {text}");
             // Numbers are said in double precision, and shown as they were typed.
@@ -189,7 +177,7 @@ fn digest_lists_every_kernel_beside_its_expected_digest() {
     let stated: Vec<String> =
         lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(listed, stated);
-    let text = String::from_utf8(ictd(out.path(), "digest").stdout).unwrap();
+    let text = text(&ictd(out.path(), "digest"));
     let digest = stated[0].split(' ').nth(1).unwrap();
     assert_eq!(text.matches(digest).count(), 2, "{text}");
 }
@@ -264,7 +252,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     // Layers that share their parameters can be as many as wanted.
     for layers in [3, 7] {
         let typed = format!("export {} --gamma 0.75 --layers {layers}", path("good.safetensors"));
-        assert_eq!(ictd(&directory.path().join("same.ictd"), &typed).status.code(), Some(0));
+        done(&directory.path().join("same.ictd"), &typed);
     }
     for (arguments, reason) in [
         ("export", "RUN_DIR"),

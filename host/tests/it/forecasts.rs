@@ -1,6 +1,6 @@
 //! The predictor in `ictd predict`, and what a user would otherwise take, against direct computations.
 
-use crate::common::json;
+use crate::common::{self, json};
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::Predictor;
 
@@ -158,8 +158,7 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     assert_eq!(found["coverage"], in_band as f64 / banded as f64);
     // The value out of place is one of them, and nearly all of the band holds.
     assert!(surprises >= 1 && in_band * 10 > banded * 7, "{surprises}, {in_band} of {banded}");
-    let output = predict(&directory, &content, "--horizon 10 --skip-gaps");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = common::text(&predict(&directory, &content, "--horizon 10 --skip-gaps"));
     let line = text.lines().skip_while(|line| !line.contains("in its band")).nth(2);
     assert!(line.is_some_and(|line| line.contains(&format!(" {surprises} "))), "{text}");
     let svg = directory.path().join("out/predict/predictions.svg");

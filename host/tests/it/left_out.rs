@@ -1,7 +1,6 @@
 //! What a command leaves out of runs that it reads, it names; a link in them it does not follow.
 
-use crate::bounds::{code, refusal};
-use crate::common::{as_train, contents, files, ictd, json, trained};
+use crate::common::{as_train, contents, done, files, ictd, json, refusal, trained};
 use crate::untrusted::TRAIN;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,8 +20,7 @@ fn folders_of_somebody_else_are_merged_and_none_is_written_through() {
     fs::write(run.join("seed_0/metrics.csv"), "mine").unwrap();
     fs::write(run.join("seed_0/more.txt"), "mine").unwrap();
     let to = out.path().join("to");
-    let merged = ictd(&to, &format!("merge {}", from.path().display()));
-    assert_eq!(code(&merged), Some(0), "{merged:?}");
+    done(&to, &format!("merge {}", from.path().display()));
     let seeds = files(&trained(&to)).into_iter().filter(|name| name.starts_with("seed_"));
     assert!(
         seeds.clone().all(|name| name.starts_with("seed_0/")),

@@ -102,18 +102,8 @@ fn a_signal_that_is_ignored_stays_so() {
         let mut command = Command::new("sh");
         command
             .args(["-c", &format!("trap '' {name}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_ictd")])
-            .args([
-                "train",
-                "--tasks",
-                "2000",
-                "--batches",
-                "1",
-                "--batch-size",
-                "4",
-                "--json",
-                "--out",
-                name,
-            ])
+            .args("train --tasks 2000 --batches 1 --batch-size 4 --json --out".split(' '))
+            .arg(name)
             .current_dir(out.path());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for(|| trained(&out.path().join(name)).join("run.json").exists());

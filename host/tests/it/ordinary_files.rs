@@ -1,13 +1,9 @@
 //! Tables as loggers, spreadsheets and databases write them.
 
-use crate::common::{self, json};
+use crate::common::{self, json, text};
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::rng::Rng;
 use std::fs;
-
-fn text(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 /// A time of the form that a logger writes, of a number of minutes.
 fn stamp(form: usize, minute: usize) -> String {
@@ -242,15 +238,9 @@ fn a_header_that_is_none_is_refused_with_what_it_may_be() {
     let directory = tempfile::tempdir().unwrap();
     for (content, part) in [
         ("# x,y\n1,2\n", "without its #, is `# x,y` the header?"),
-        (
-            "x,y\ns,°C\n1,2\n",
-            "the first number is in line 3: expected the header line right above it",
-        ),
+        ("x,y\ns,°C\n1,2\n", "number is in line 3: expected the header line right above it"),
         ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
-        (
-            "Export of sensor 7\n\nx,y\n1,2\n",
-            "the first number is in line 4: expected the header line right above it",
-        ),
+        ("Sensor 7\n\nx,y\n1,2\n", "number is in line 4: expected the header line right above it"),
         ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
         ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
         ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),

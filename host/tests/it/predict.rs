@@ -268,14 +268,16 @@ fn a_constant_column_has_an_answer() {
         let estimators = constant["gammas"][0]["estimators"].as_array().unwrap();
         assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{constant}");
     }
-    let output = predict(&directory, &csv("x", (0..300).map(|_| "0".into())), "");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = common::text(&predict(&directory, &csv("x", (0..300).map(|_| "0".into())), ""));
     assert!(
         text.contains("`x` is 0 in every row") && text.contains("nothing to recommend"),
         "{text}"
     );
-    let output = predict(&directory, &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))), "");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = common::text(&predict(
+        &directory,
+        &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))),
+        "",
+    ));
     assert!(text.contains("the returns never changed, in single precision"), "{text}");
 }
 
@@ -284,7 +286,7 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
     let directory = tempfile::tempdir().unwrap();
     let content = csv("x", signal(400).iter().map(f64::to_string));
     let model = directory.path().join("universal.ictd");
-    assert!(ictd(&model, "export universal").status.success());
+    common::done(&model, "export universal");
     let model = model.display().to_string();
     let arguments = format!("--column x --gamma 0.5 --gamma 0.9 --dim 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));

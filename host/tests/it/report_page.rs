@@ -5,7 +5,7 @@
 //! the environment variable CI is set. With `ICTD_SCREENSHOTS=DIR` they leave pictures there.
 
 use crate::browser::Browser;
-use crate::common::ictd;
+use crate::common::{done, ictd};
 use live::{Kind, Live, MAX_STATES, Signals};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn browser(test: &str) -> Option<Browser> {
 /// Runs with every kind of content: claims of each verdict, figures, a moving picture.
 fn report(out: &Path) -> PathBuf {
     for arguments in ["demo --tasks 20", "verify --seeds 2 --layers 5"] {
-        assert_eq!(ictd(out, arguments).status.code(), Some(0), "{arguments}");
+        done(out, arguments);
     }
     // So few tasks hardly train: the claims fail, and that is exit code 1.
     let output = ictd(out, "reproduce figure-2 --seeds 2 --tasks 40");
@@ -37,8 +37,7 @@ fn report(out: &Path) -> PathBuf {
 /// The page of a run that is too small for a verdict.
 fn page_of_demo(out: &Path) -> PathBuf {
     assert_eq!(ictd(out, "demo --tasks 2 --max-context 3").status.code(), Some(1));
-    let made = ictd(out, &format!("report {}", out.display()));
-    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    done(out, &format!("report {}", out.display()));
     out.join("report.html")
 }
 

@@ -1,7 +1,6 @@
 //! A run directory describes itself, and one process at a time works on it.
 
-use crate::bounds::refusal;
-use crate::common::{contents, files, ictd, json, trained};
+use crate::common::{contents, files, ictd, json, refusal, trained};
 use ictd::run::lock::RunLock;
 use serde_json::Value;
 use std::fs;

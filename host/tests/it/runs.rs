@@ -1,6 +1,6 @@
 //! The runs show their results, and can be repeated.
 
-use crate::common::{contents, files, ictd, json, numbers, object};
+use crate::common::{contents, done, files, ictd, json, numbers, object};
 use ictd::commands::reproduce::choose;
 use ictd::experiments::{ALL, experiment::Runner, measurements::MeasurementTable};
 use ictd::run::records::RunFiles;
@@ -81,8 +81,7 @@ fn results_are_the_same_bytes_for_any_number_of_threads_and_from_the_config_file
     let [one, four, again] = [0; 3].map(|_| tempfile::tempdir().unwrap());
     for arguments in ["demo --tasks 21 --seed 5 --layers 12", "verify --seeds 5"] {
         let run = arguments.split(' ').next().unwrap();
-        let status = ictd(one.path(), &format!("{arguments} --threads 1")).status;
-        assert_eq!(status.code(), Some(0));
+        done(one.path(), &format!("{arguments} --threads 1"));
         ictd(four.path(), &format!("{arguments} --threads 4"));
         let config = one.path().join(run).join("config.toml");
         ictd(again.path(), &format!("--config {}", config.display()));

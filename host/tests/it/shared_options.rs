@@ -2,7 +2,7 @@
 //!
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
-use crate::common::{run, trained};
+use crate::common::{refusal, refused, run, trained};
 use ictd::cli::command::clap_command;
 use ictd::experiments;
 use serde_json::Value;
@@ -81,18 +81,16 @@ fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it(
             for line in [format!("--{id} {value} {line}"), format!("{line} --{id} {value}")] {
                 if taken.contains(&id) {
                     if id == "config" {
-                        let refused = run(place.path(), &line);
-                        let text = String::from_utf8(refused.stderr).unwrap();
+                        let text = refused(place.path(), &line);
                         assert!(text.contains("nowhere.toml"), "{line}: {text}");
                     }
                     continue;
                 }
-                let refused = run(place.path(), &format!("{line} --json"));
-                assert_eq!(refused.status.code(), Some(2), "{line}: {refused:?}");
-                let text = String::from_utf8(refused.stderr).unwrap();
+                let output = run(place.path(), &format!("{line} --json"));
+                let text = refusal(&output);
                 let reason = format!("--{id} has no effect on `{name}`: remove it");
                 assert!(text.contains(&reason), "{line}: {text}");
-                let object: Value = serde_json::from_slice(&refused.stdout).unwrap();
+                let object: Value = serde_json::from_slice(&output.stdout).unwrap();
                 assert_eq!(object["exit_code"], 2, "{object}");
             }
             let shown = command.get_arguments().find(|arg| arg.get_id() == id);
@@ -116,9 +114,7 @@ fn a_seed_that_chooses_nothing_and_an_option_of_a_run_that_goes_on_are_refused()
         ("train --resume run --seed 1", own),
         ("train --resume run --out elsewhere", own),
     ] {
-        let refused = run(place.path(), line);
-        let text = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(2), "{line}: {text}");
+        let text = refused(place.path(), line);
         assert!(text.contains(reason), "{line}: {text}");
     }
 }

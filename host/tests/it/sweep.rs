@@ -1,7 +1,8 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
-use crate::bounds::refusal;
-use crate::common::{assert_same, contents, files, ictd, json, trained, with_default_signals};
+use crate::common::{
+    assert_same, contents, done, files, ictd, json, refusal, trained, with_default_signals,
+};
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::Plan;
 use ictd::sweep::shards::Shard;
@@ -113,9 +114,7 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     assert!(text(&incomplete).contains("24 seeds are missing: boyan-L2-"), "{incomplete:?}");
     let [left, right, both] = ["left", "right", "both"].map(|name| place.out(name));
     for _ in 0..2 {
-        let merge = format!("merge {} {}", left.display(), right.display());
-        let merged = ictd(&both, &merge);
-        assert_eq!(merged.status.code(), Some(0), "{}", text(&merged));
+        done(&both, &format!("merge {} {}", left.display(), right.display()));
     }
     place.done("both", "--collect --metric loss --check");
     assert_same(&both, &place.out("one"));
@@ -127,9 +126,8 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     let plot = ictd(&both, &format!("plot {}", both.join("sweep").display()));
     assert_eq!((plot.status.code(), fs::read(&figure).unwrap() == drawn), (Some(0), true));
     let config = both.join("sweep/config.toml");
-    let again = ictd(&place.out("one"), &format!("--config {}", config.display()));
-    assert_eq!(again.status.code(), Some(0), "{}", text(&again));
-    assert_eq!(ictd(&both, &format!("report {}", both.display())).status.code(), Some(0));
+    done(&place.out("one"), &format!("--config {}", config.display()));
+    done(&both, &format!("report {}", both.display()));
 }
 
 #[test]
@@ -315,8 +313,7 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     for (out, seeds) in [("whole", "0..3"), ("a", "0..1"), ("b", "1..3")] {
-        let output = ictd(&at(out), &format!("{TRAIN} --seeds {seeds}"));
-        assert!(output.status.success(), "{}", text(&output));
+        done(&at(out), &format!("{TRAIN} --seeds {seeds}"));
     }
     let merge = |out: &str, from: &[&str]| {
         let from: Vec<_> = from.iter().map(|name| at(name).display().to_string()).collect();

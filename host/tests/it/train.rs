@@ -1,7 +1,6 @@
 //! `ictd train`: what it prints, and that nothing but its options changes a bit.
 
-use crate::bounds::refusal;
-use crate::common::{contents as files, ictd, json, trained};
+use crate::common::{contents as files, done, ictd, json, refusal, text, trained};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -12,9 +11,7 @@ const FIVE: &str = "train --tasks 12 --batches 2 --batch-size 8 --context-length
 
 /// The object of a command that succeeds.
 fn ran(out: &Path, arguments: &str) -> Value {
-    let output = ictd(out, &format!("{arguments} --json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    json(&output)
+    json(&done(out, &format!("{arguments} --json")))
 }
 
 /// As [`ran`], into a directory of its own.
@@ -62,9 +59,7 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
     let out = tempfile::tempdir().unwrap();
     let arguments = format!("{ONE} --seeds 2 --learning-rate 1000");
     assert_eq!(ictd(out.path(), &format!("{arguments} --check")).status.code(), Some(1));
-    let output = ictd(out.path(), &arguments);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    let text = text(&done(out.path(), &arguments));
     let line =
         "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate";
     assert!(text.lines().any(|l| l == line), "{text}");
@@ -88,9 +83,8 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
 fn the_figure_and_the_table_have_what_was_recorded() {
     let shown = |arguments: &str| {
         let out = tempfile::tempdir().unwrap();
-        let output = ictd(out.path(), &format!("{ONE} {arguments}"));
+        let text = text(&ictd(out.path(), &format!("{ONE} {arguments}")));
         let run = trained(out.path());
-        let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains(run.to_str().unwrap()), "{text}");
         (text, fs::read_to_string(run.join("train.svg")).unwrap())
     };

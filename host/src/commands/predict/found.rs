@@ -116,11 +116,11 @@ impl<'a> Found<'a> {
         of_name.min_by(|a, b| size(a.1).total_cmp(&size(b.1)))
     }
 
-    /// Returns the candidates and their geometric means, the best first.
-    fn single_settings(&self) -> Vec<(&'a Candidate, Option<f64>)> {
-        let mut single: Vec<_> = self.candidates.iter().zip(self.means.iter().copied()).collect();
-        single.sort_by(|a, b| size(a.1).total_cmp(&size(b.1)));
-        single
+    /// Returns the places of the candidates, that with the least geometric mean first.
+    fn ranked(&self) -> Vec<usize> {
+        let mut places: Vec<_> = (0..self.candidates.len()).collect();
+        places.sort_by(|a, b| size(self.means[*a]).total_cmp(&size(self.means[*b])));
+        places
     }
 
     /// Returns the results of a file with this number of rows, by d features.
@@ -148,11 +148,9 @@ impl<'a> Found<'a> {
                 "gammas": tasks.iter().zip(errors).map(gamma).collect::<Vec<_>>(),
             })
         });
-        let single = self.single_settings();
         let recommended = self.recommended().ok();
         let left_out: Vec<_> = columns.left_out.iter().map(|(name, _)| name).collect();
-        let mean =
-            |(c, mean): &(&Candidate, _)| json!({ "column": c.column, "geometric_mean": mean });
+        let mean = |at: usize| json!({ "column": self.candidates[at].column, "geometric_mean": self.means[at] });
         let places = |candidate: &Candidate| -> Vec<Value> {
             let worse = self.no_better(candidate).into_iter();
             worse.map(|task| json!({ "name": task.name, "gamma": task.gamma })).collect()
@@ -164,7 +162,7 @@ impl<'a> Found<'a> {
             "time": columns.time,
             "times": times.lines().collect::<Vec<_>>(),
             "signals": signals.collect::<Vec<_>>(),
-            "single_settings": single.iter().map(mean).collect::<Vec<_>>(),
+            "single_settings": self.ranked().into_iter().map(mean).collect::<Vec<_>>(),
             "recommended": recommended.as_ref().map(|advice| &advice.candidate.column),
             "recommended_over_mean": recommended.as_ref().map(|advice| advice.over_mean),
             "recommended_is_no_better_at":
@@ -230,8 +228,7 @@ impl<'a> Found<'a> {
     /// Returns a recommendation: the candidate with the smallest mean error, or one without settings whose error is nearly as
     /// small or not distinguishable. Otherwise returns the reason why there is none.
     fn recommended(&self) -> Result<Advice<'a>, String> {
-        let mut places: Vec<_> = (0..self.candidates.len()).collect();
-        places.sort_by(|a, b| size(self.means[*a]).total_cmp(&size(self.means[*b])));
+        let places = self.ranked();
         let best = places[0];
         let Some(least) = self.means[best] else {
             return Err("the returns never changed, in single precision".into());

@@ -84,10 +84,7 @@ fn settings_that_contradict_the_arrays_are_named() {
     for (settings, expected) in [
         (PartialParams { d: Some(4), ..default() }, "`d`: 4; expected 1, as P has it"),
         (PartialParams { mode: Some("auto".into()), ..default() }, "since `P` has 2 layers"),
-        (
-            PartialParams { activation: Some("relu".into()), ..default() },
-            "(or identity) or softmax",
-        ),
+        (PartialParams { activation: Some("relu".into()), ..default() }, "identity) or softmax"),
     ] {
         let message = refuse(settings);
         assert!(message.contains(expected), "{message}");

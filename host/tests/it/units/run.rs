@@ -1,6 +1,39 @@
+use ictd::error::Error;
+use ictd::files;
+use ictd::run::info::{outcome, time_of_day};
+use ictd::run::lock::{FILE_NAME, RunLock};
 use ictd::run::report::{Claim, Report, Source, Verdict, Whose, shortest};
+use ictd::run::transaction::{JOURNAL, settle};
 use serde_json::json;
+use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+#[test]
+fn an_outcome_is_that_of_the_result() {
+    assert_eq!(outcome(&Ok(())), "finished");
+    assert_eq!(outcome::<()>(&Err(Error::Interrupted)), "interrupted");
+    let failed = outcome::<()>(&Err(Error::Usage("no\nroom".into())));
+    assert_eq!(failed, "failed: no room");
+}
+
+#[test]
+fn a_clock_before_1970_is_no_reason_to_stop() {
+    let year = Duration::from_secs(366 * 24 * 3600);
+    assert_eq!(time_of_day(SystemTime::UNIX_EPOCH - year), "1970-01-01T00:00:00Z");
+    assert_eq!(time_of_day(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
+}
+
+#[test]
+fn a_lock_file_that_a_killed_process_left_does_not_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let of_this_host = format!("ictd\nprocess 1 on {}\n", files::host());
+    for left in ["process 1", "ictd\n", "", &of_this_host] {
+        fs::write(directory.path().join(FILE_NAME), left).unwrap();
+        RunLock::acquire(directory.path()).unwrap();
+    }
+}
 
 fn report(claim: &str, measured: &str, verdict: Verdict) -> Report {
     let claims = vec![Claim::new(claim, Source::own("falls"), measured, verdict)];
@@ -81,4 +114,26 @@ fn a_number_is_as_short_as_its_precision_allows() {
     ] {
         assert_eq!(shortest(x), text);
     }
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let found = files::list(directory).unwrap().into_iter();
+    found.map(|(name, _)| name.into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("run.json")).unwrap();
+    fs::write(at(JOURNAL), "remove old.csv\nput a.csv\n").unwrap();
+    fs::write(at("old.csv"), "1").unwrap();
+    fs::write(at(".ictd-new-a.csv"), "new").unwrap();
+    let before = names(directory.path());
+    assert!(settle(directory.path()).unwrap_err().to_string().contains("run.json"));
+    assert_eq!(names(directory.path()), before);
+    fs::remove_dir(at("run.json")).unwrap();
+    fs::write(at("run.json"), "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}").unwrap();
+    settle(directory.path()).unwrap();
+    assert_eq!(names(directory.path()), ["a.csv", "run.json"]);
 }

@@ -1,0 +1,92 @@
+use clap::{Args as _, Command, Subcommand as _};
+use figures::{Figure, Heatmap, Panel};
+use ictd::commands::evaluate::Evaluate;
+use ictd::experiments::ExperimentCommand;
+use ictd::experiments::demo::Demo;
+use ictd::page::command_line::repeats;
+use ictd::page::numbers::tables;
+use ictd::page::section::cells;
+use ictd::page::words::in_words;
+use serde_json::{Value, json};
+
+#[test]
+fn a_command_line_has_what_differs_from_the_defaults() {
+    let config = |value: Value| value.as_object().cloned().unwrap_or_default();
+    let root = Command::new("ictd").subcommands([
+        Demo::augment_args(Command::new("demo")),
+        Evaluate::augment_args(Command::new("evaluate")),
+    ]);
+    let root = ExperimentCommand::augment_subcommands(root);
+    let of = |command, seed, value| repeats(&root, command, seed, &config(value));
+    assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
+    assert_eq!(
+        of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
+        "demo --seed 3 --tasks 20 --task loop"
+    );
+    assert_eq!(
+        of("figure-2", 0, json!({"seeds": 4, "tasks": 400})),
+        "reproduce figure-2 --seeds 4 --tasks 400"
+    );
+    assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
+    assert_eq!(of("universal", 0, json!({"fresh-tasks": 2000})), "reproduce universal");
+    assert_eq!(of("universal", 0, json!({"fresh-tasks": 512})), "universal --fresh-tasks 512");
+    assert_eq!(
+        of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
+        "evaluate --data 'it'\\''s; $(x).csv'"
+    );
+}
+
+fn shown(value: Value) -> String {
+    tables(value.as_object().expect("an object"))
+}
+
+#[test]
+fn seeds_are_shown_with_their_spread_layer_by_layer_and_other_results_one_by_one() {
+    let seed = |s: u64, iws: f64| {
+        let digest = format!("d{s}");
+        json!({"seed": s, "digest": digest, "iws": iws, "vd": null, "p_bottom_right": [0.5, iws]})
+    };
+    let html = shown(json!({
+        "seeds": [seed(0, 1.0), seed(1, 2.0), seed(2, 6.0)],
+        "a & <i>": [json!({"seed": 0, "<b>": 1.5})],
+        "constructions": {"td0": {"max_abs_error": 4.4e-16, "list": [1]}, "x": {}},
+        "max_abs_error": 1e-16,
+    }));
+    let spread = "<td>2.000</td><td>1.500 to 4.000</td><td>1.000 to 6.000</td>\
+                  <td>3.000 ± 1.247</td>";
+    for shown in [
+        "3 seeds, at the end of training",
+        &format!("<th scope=\"row\">IWS</th>{spread}"),
+        &format!("<th scope=\"row\">P[−1, −1], layer 1</th>{spread}"),
+        "&lt;b&gt;",
+        "<th scope=\"row\">constructions, TD(0), max abs error</th><td>4.40e−16</td>",
+        "<th scope=\"row\">max abs error</th><td>1.00e−16</td>",
+    ] {
+        assert!(html.contains(shown), "{shown}: {html}");
+    }
+    assert!(!html.contains("<b>") && !html.contains("<i>") && !html.contains("VD"), "{html}");
+}
+
+#[test]
+fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
+    let frame = |title: &str, x: f64| {
+        let heatmap = Heatmap { rows: vec![vec![x, 0.5], vec![-1.0, 0.0]], ..Default::default() };
+        Figure {
+            title: title.into(),
+            panels: vec![Panel::Heatmap(heatmap.clone()), Panel::Heatmap(heatmap)],
+            ..Default::default()
+        }
+    };
+    let of_frame =
+        |title: &str, x: &str| format!("[\"{title}\",[[{x},50,-100,0],[{x},50,-100,0]]]");
+    let expected = format!("[{},{}]", of_frame("a", "25"), of_frame("b", "null"));
+    assert_eq!(cells(&[frame("a", 0.25), frame("b", f64::NAN)]), expected);
+}
+
+#[test]
+fn names_of_records_are_words_and_all_else_stays() {
+    let said = "p_form_0 0.767 (0.700 to 0.818), needs >= 0.9; q_form_2 0.5; other_name 1";
+    let expected = "the share of P's squared norm in P[-1,-1]: 0.767 (0.700 to 0.818), needs >= 0.9; in layer 3 the share of \
+                    Q's squared norm in Theorem 1's form: 0.5; other_name 1";
+    assert_eq!(in_words(said), expected);
+}
