@@ -103,13 +103,12 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
                 plain.b[j] - gamma * read.parts.sum(|m| m.rewards.get(r)?.phi_next.get(j));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
-                    let next = gamma
-                        * read
-                            .parts
-                            .sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
-                    system.a[j][i] =
-                        read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i))
-                            - next;
+                    let now =
+                        read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
+                    let next = read
+                        .parts
+                        .sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
+                    system.a[j][i] = now - gamma * next;
                 }
                 system.b[j] =
                     read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
