@@ -50,9 +50,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Au
     for BlockedSums<S, M, D, C>
 {
     #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S) -> S {
+    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>) -> S {
         let [first, second] = &self.blocks;
-        at(&self.total) + (at(first) + at(second))
+        self.total.sum(&at) + (first.sum(&at) + second.sum(&at))
     }
 }
 

@@ -20,23 +20,23 @@ pub struct Moments<S, B, const D: usize, const C: usize> {
 
 /// Moments, or several moments that are read as their sum.
 pub trait EntrySource<S, B, const D: usize, const C: usize> {
-    /// Returns a number of the sum, by its place in each moments.
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S;
+    /// Returns a number of the sum, by its place in each moments; 0 for a place that is none.
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S;
 }
 
 impl<S, B, P: EntrySource<S, B, D, C>, const D: usize, const C: usize> EntrySource<S, B, D, C>
     for &P
 {
     #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S {
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S {
         P::sum(self, at)
     }
 }
 
-impl<S, B, const D: usize, const C: usize> EntrySource<S, B, D, C> for Moments<S, B, D, C> {
+impl<S: Scalar, B, const D: usize, const C: usize> EntrySource<S, B, D, C> for Moments<S, B, D, C> {
     #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> S) -> S {
-        at(self)
+    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S {
+        at(self).copied().unwrap_or(S::ZERO)
     }
 }
 
@@ -123,12 +123,6 @@ pub(crate) struct DiscountedView<S, P> {
 }
 
 impl<S: Scalar, P> DiscountedView<S, P> {
-    /// Returns the cumulant's number.
-    #[inline(always)]
-    pub(crate) fn of<T: Copy, const C: usize>(&self, all: &[T; C], number: impl Fn(&T) -> S) -> S {
-        all.get(self.cumulant).map_or(S::ZERO, number)
-    }
-
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
     pub(super) fn to_columns<B, const D: usize, const C: usize, const K: usize>(
@@ -140,23 +134,23 @@ impl<S: Scalar, P> DiscountedView<S, P> {
     {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let (gamma, one, all, d) = (self.gamma, S::ONE, !of_phi_alone, (K - 1) / 2);
+        let r = self.cumulant;
         let (phi, next, reward) = ((0, D), (d, D), (2 * d, 1));
-        let number = |x: &S| *x;
-        self.block(g, [phi, phi], one, |m, i, j| m.phi[j].phi[i]);
-        self.block(g, [phi, next], gamma, |m, i, j| m.phi_next[j].phi[i]);
-        self.block(g, [phi, reward], one, |m, i, _| self.of(&m.rewards, |r| r.phi[i]));
+        self.block(g, [phi, phi], one, |m, i, j| m.phi.get(j)?.phi.get(i));
+        self.block(g, [phi, next], gamma, |m, i, j| m.phi_next.get(j)?.phi.get(i));
+        self.block(g, [phi, reward], one, |m, i, _| m.rewards.get(r)?.phi.get(i));
         if all {
-            self.block(g, [next, next], gamma * gamma, |m, i, j| m.phi_next[j].phi_next[i]);
-            self.block(g, [next, reward], gamma, |m, i, _| self.of(&m.rewards, |r| r.phi_next[i]));
-            self.block(g, [reward, reward], one, |m, _, _| self.of(&m.rewards, |r| r.rewards[0]));
+            self.block(g, [next, next], gamma * gamma, |m, i, j| {
+                m.phi_next.get(j)?.phi_next.get(i)
+            });
+            self.block(g, [next, reward], gamma, |m, i, _| m.rewards.get(r)?.phi_next.get(i));
+            self.block(g, [reward, reward], one, |m, _, _| m.rewards.get(r)?.rewards.first());
         }
         if !self.symmetric {
-            self.block(g, [next, phi], gamma, |m, i, j| m.phi[j].phi_next[i]);
-            self.block(g, [reward, phi], one, |m, _, j| self.of(&m.phi[j].rewards, number));
+            self.block(g, [next, phi], gamma, |m, i, j| m.phi.get(j)?.phi_next.get(i));
+            self.block(g, [reward, phi], one, |m, _, j| m.phi.get(j)?.rewards.get(r));
             if all {
-                let of_next =
-                    |m: &Moments<S, B, D, C>, _, j: usize| self.of(&m.phi_next[j].rewards, number);
-                self.block(g, [reward, next], gamma, of_next);
+                self.block(g, [reward, next], gamma, |m, _, j| m.phi_next.get(j)?.rewards.get(r));
             }
         }
     }
@@ -169,7 +163,7 @@ impl<S: Scalar, P> DiscountedView<S, P> {
         g: &mut SMatrix<S, K, K>,
         [(top, rows), (left, columns)]: [(usize, usize); 2],
         scale: S,
-        entry: impl Fn(&Moments<S, B, D, C>, usize, usize) -> S,
+        entry: impl Fn(&Moments<S, B, D, C>, usize, usize) -> Option<&S>,
     ) where
         P: EntrySource<S, B, D, C>,
     {

@@ -79,38 +79,41 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     where
         P: EntrySource<S, TraceSums<S, D, C>, D, C>,
     {
-        self.squared_rewards = read.parts.sum(|m| read.of(&m.rewards, |r| r.rewards[0]));
+        let r = read.cumulant;
+        self.squared_rewards = read.parts.sum(|m| m.rewards.get(r)?.rewards.first());
         let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         for j in 0..D {
             for i in 0..D {
-                plain.a[j][i] = gamma * read.parts.sum(|m| m.phi_next[j].phi[i]);
+                plain.a[j][i] = gamma * read.parts.sum(|m| m.phi_next.get(j)?.phi.get(i));
             }
         }
         for j in 0..D {
             for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
-                let now = read.parts.sum(|m| m.phi[j].phi[i]);
-                let next = read.parts.sum(|m| m.phi_next[j].phi_next[i]);
+                let now = read.parts.sum(|m| m.phi.get(j)?.phi.get(i));
+                let next = read.parts.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
                 self.residual_gram[j][i] = now - across + (square * next - back);
                 self.second_moments[j][i] = now + next;
             }
-            plain.b[j] = read.parts.sum(|m| read.of(&m.rewards, |r| r.phi[j]));
+            plain.b[j] = read.parts.sum(|m| m.rewards.get(r)?.phi.get(j));
             self.residual_rewards[j] =
-                plain.b[j] - gamma * read.parts.sum(|m| read.of(&m.rewards, |r| r.phi_next[j]));
+                plain.b[j] - gamma * read.parts.sum(|m| m.rewards.get(r)?.phi_next.get(j));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
-                    let next =
-                        gamma * read.parts.sum(|m| m.auxiliary.columns[l][j].sums.phi_next[i]);
-                    system.a[j][i] =
-                        read.parts.sum(|m| m.auxiliary.columns[l][j].sums.phi[i]) - next;
+                    let now =
+                        read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
+                    let next = read
+                        .parts
+                        .sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
+                    system.a[j][i] = now - gamma * next;
                 }
-                let reward = |r: &S| *r;
                 system.b[j] =
-                    read.parts.sum(|m| read.of(&m.auxiliary.columns[l][j].sums.rewards, reward));
-                system.squares[j] = read.parts.sum(|m| m.auxiliary.columns[l][j].square);
+                    read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
+                system.squares[j] =
+                    read.parts.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
             }
         }
     }
@@ -135,11 +138,11 @@ impl<S: Scalar, const D: usize> LstdSystem<S, D> {
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                let next = read.parts.sum(|m| m.phi[j].phi_next[i]);
-                system.a[j][i] = read.parts.sum(|m| m.phi[j].phi[i]) - read.gamma * next;
+                let next = read.parts.sum(|m| m.phi.get(j)?.phi_next.get(i));
+                system.a[j][i] = read.parts.sum(|m| m.phi.get(j)?.phi.get(i)) - read.gamma * next;
             }
-            system.b[j] = read.parts.sum(|m| read.of(&m.phi[j].rewards, |r| *r));
-            system.squares[j] = read.parts.sum(|m| m.auxiliary.phi[j][j]);
+            system.b[j] = read.parts.sum(|m| m.phi.get(j)?.rewards.get(read.cumulant));
+            system.squares[j] = read.parts.sum(|m| m.auxiliary.phi.get(j)?.get(j));
         }
         system
     }
