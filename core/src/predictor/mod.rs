@@ -490,6 +490,22 @@ fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
+/// Returns the symmetric matrix whose rows are stored up to the diagonal.
+#[inline(always)]
+fn symmetric<const N: usize>(rows: &[f32]) -> [[f32; N]; N] {
+    let (mut matrix, mut entries) = ([[0.0; N]; N], rows.iter());
+    for i in 0..N {
+        for j in 0..N {
+            if j <= i
+                && let Some(entry) = entries.next()
+            {
+                (matrix[i][j], matrix[j][i]) = (*entry, *entry);
+            }
+        }
+    }
+    matrix
+}
+
 /// Returns a number in `f32`.
 fn narrow<S: Real>(x: S) -> f32 {
     x.to_f64() as f32

@@ -31,9 +31,8 @@ const RUN_EXCESS: f32 = 0.25;
 const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
-/// A threshold rises by at most RISES with each sample beyond it, and by at least LEAST_RISE.
+/// A threshold rises by at most RISES with each sample beyond it.
 const RISES: f32 = 0.5;
-const LEAST_RISE: f32 = 0.1;
 /// An event begins with an alarm, and lasts while samples are as surprising, and 25 to 50 samples more. It passes each of these
 /// once, and its samples teach the tails by this share: else faults would raise the thresholds as if each sample was one.
 const ALARMS: [f32; 2] = [0.999, 0.9999];
@@ -123,7 +122,7 @@ impl Thresholds {
         const LEAST: [f32; 3] = [1.3 * TAIL_DEPTH, 2.3 * TAIL_DEPTH, 3.3 * TAIL_DEPTH];
         for ((threshold, share), least) in self.0.iter_mut().zip(SHARES).zip(LEAST) {
             if depth > *threshold {
-                *threshold += (1.0 - share) * (depth - *threshold).clamp(LEAST_RISE, RISES);
+                *threshold += (1.0 - share) * smaller(depth - *threshold, RISES);
             } else {
                 *threshold -= share * RISES;
             }
