@@ -144,9 +144,10 @@ typedef struct ictd_outlook {
   struct ictd_prediction predictions[ICTD_MAX_HORIZONS];
   /** How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing. */
   float depth;
-  /** The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
+  /** The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999
+   * and 0.9999 once each; its other samples stay below 0.999. */
   float surprise;
-  /** The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
+  /** The largest surprise of the 25 to 50 samples before; as long as an event goes on, its alarm's. An event counts once if an alarm needs surprise > threshold and
    * recent <= threshold. */
   float recent;
   /** What became of the sample. */

@@ -53,9 +53,10 @@ pub struct ictd_outlook {
     pub predictions: [ictd_prediction; ICTD_MAX_HORIZONS],
     /// How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing.
     pub depth: f32,
-    /// The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+    /// The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999
+    /// and 0.9999 once each; its other samples stay below 0.999.
     pub surprise: f32,
-    /// The largest surprise of the 25 to 50 samples before. An event counts once if an alarm needs surprise > threshold and
+    /// The largest surprise of the 25 to 50 samples before; as long as an event goes on, its alarm's. An event counts once if an alarm needs surprise > threshold and
     /// recent <= threshold.
     pub recent: f32,
     /// What became of the sample.

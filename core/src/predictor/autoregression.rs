@@ -1,8 +1,7 @@
 //! An autoregression with two averages, by recursive least squares, and its predictions for any horizon.
 
-use super::State;
 use super::features::{FAST, LAGS, M, SLOW};
-use super::larger;
+use super::{State, larger, symmetric};
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
@@ -63,17 +62,7 @@ impl Autoregression {
         }
         let per_unit = 1.0 / self.unit;
         let features = phi.map(|x| x * per_unit);
-        let mut inverse = [[0.0; M]; M];
-        let mut entries = self.inverse.iter();
-        for i in 0..M {
-            for j in 0..M {
-                if j <= i
-                    && let Some(entry) = entries.next()
-                {
-                    (inverse[i][j], inverse[j][i]) = (*entry, *entry);
-                }
-            }
-        }
+        let inverse = symmetric::<M>(&self.inverse);
         let mut gain = [0.0; M];
         let (mut scale, mut error, mut trace) = (0.0, distance * per_unit, 0.0);
         for i in 0..M {

@@ -11,7 +11,7 @@
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::features::D;
-use super::{State, larger, smaller};
+use super::{State, larger, smaller, symmetric};
 use crate::scalar::Scalar;
 
 /// The experts: TD's read, the autoregression, the last value.
@@ -145,16 +145,10 @@ impl Belief {
     #[inline]
     fn believe(&mut self, u: [f32; K], doubt: f32) {
         let doubt = u.map(|u| doubt * u);
-        let mut s = [[0.0; K]; K];
-        let mut entries = self.squares.iter();
+        let mut s = symmetric::<K>(&self.squares);
         for k in 0..K {
             for l in 0..K {
-                if l <= k
-                    && let Some(square) = entries.next()
-                {
-                    let entry = square + doubt[k] * u[l];
-                    (s[k][l], s[l][k]) = (entry, entry);
-                }
+                s[k][l] += doubt[k] * u[l];
             }
             s[k][k] *= 1.0 + RIDGE;
         }

@@ -31,9 +31,14 @@ const RUN_EXCESS: f32 = 0.25;
 const RUN_RATE: f32 = 0.25;
 /// Beyond this depth only the logarithm counts: the thresholds reach it in a few events.
 const KNEE: f32 = 3.0 * TAIL_DEPTH;
-/// A threshold rises by at most RISES with each sample beyond it, and by at least LEAST_RISE.
+/// A threshold rises by at most RISES with each sample beyond it.
 const RISES: f32 = 0.5;
-const LEAST_RISE: f32 = 0.1;
+/// An event begins with an alarm, and lasts while samples are as surprising, and 25 to 50 samples more. It passes each of these
+/// once, and its samples teach the tails by this share: else faults would raise the thresholds as if each sample was one.
+const ALARMS: [f32; 2] = [0.999, 0.9999];
+const WITHIN: f32 = 0.5;
+/// A depth just below the first.
+const NO_ALARM: f32 = 2.999 * TAIL_DEPTH;
 /// No alarm is given before this many samples.
 const BEGUN: f32 = 20.0;
 /// A larger surprise is searched in at least this many samples, and at most twice as many.
@@ -110,34 +115,34 @@ struct Thresholds([f32; 3]);
 impl Thresholds {
     const NEW: Self = Thresholds([2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH, 4.0 * TAIL_DEPTH]);
 
-    /// Takes a depth, and returns it as it has been: -ln of the share of deeper ones.
+    /// Takes a depth, from which the thresholds learn.
     #[inline]
-    fn observe(&mut self, depth: f32) -> f32 {
-        let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
+    fn observe(&mut self, depth: f32) {
         const SHARES: [f32; 3] = [TAIL * TAIL, TAIL * TAIL * TAIL, TAIL * TAIL * TAIL * TAIL];
-        const SAYS: [f32; 3] = [TAIL_DEPTH, 2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH];
         const LEAST: [f32; 3] = [1.3 * TAIL_DEPTH, 2.3 * TAIL_DEPTH, 3.3 * TAIL_DEPTH];
-        let (mut found, mut from) = (None, TAIL_DEPTH);
-        for (((threshold, share), says), least) in
-            self.0.iter_mut().zip(SHARES).zip(SAYS).zip(LEAST)
-        {
-            let to = larger(*threshold, from + 0.05);
-            if found.is_none() && depth <= to {
-                found = Some(if depth > from {
-                    says + TAIL_DEPTH * (depth - from) / (to - from)
-                } else {
-                    depth
-                });
-            }
-            from = to;
+        for ((threshold, share), least) in self.0.iter_mut().zip(SHARES).zip(LEAST) {
             if depth > *threshold {
-                *threshold += (1.0 - share) * (depth - *threshold).clamp(LEAST_RISE, RISES);
+                *threshold += (1.0 - share) * smaller(depth - *threshold, RISES);
             } else {
                 *threshold -= share * RISES;
             }
             *threshold = larger(*threshold, least);
         }
-        found.unwrap_or(4.0 * TAIL_DEPTH + (depth - from))
+    }
+
+    /// Returns -ln of the share of deeper samples: each threshold is a tenth of the one before, with straight lines between them.
+    #[inline]
+    fn says(&self, depth: f32) -> f32 {
+        let (mut from, mut says) = (TAIL_DEPTH, TAIL_DEPTH);
+        for threshold in self.0 {
+            let to = larger(threshold, from + 0.05);
+            if depth <= to {
+                let above = TAIL_DEPTH * (depth - from) / (to - from);
+                return if depth > from { says + above } else { depth };
+            }
+            (from, says) = (to, says + TAIL_DEPTH);
+        }
+        says + (depth - from)
     }
 }
 
@@ -235,7 +240,9 @@ impl Surprise {
             self.variance += short * (distance * distance - self.variance);
         }
         let level = distance / Scalar::sqrt(self.variance + floor);
-        let steps = [short, long].map(Steps::of);
+        let recent = larger(self.before, self.block);
+        let learns = if recent > ALARMS[0] { WITHIN } else { 1.0 };
+        let steps = [short, long].map(|rate| Steps::of(learns * rate));
         let (mut deepest, mut sums) = ([f32::MIN; 2], [0.0; 2]);
         let statistics = [mean, size, of_longer, -size, level, -level];
         for (tails, y) in self.tails.iter_mut().zip(statistics) {
@@ -260,11 +267,21 @@ impl Surprise {
             let (beyond, excess) = tail.observe(y, steps);
             excesses = smaller(excesses, beyond / excess);
         }
-        let run = self.run(seen, short, long);
+        let run = self.run(seen, short, learns * long);
         let depth = larger(larger(depth(excesses), 0.0), run);
         // The tails of the first samples are not known.
         let depth = if count < BEGUN { smaller(depth, 2.0 * TAIL_DEPTH) } else { depth };
-        self.thresholds.observe(depth)
+        let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
+        let (says, [_, threshold, _]) = (self.thresholds.says(depth), self.thresholds.0);
+        let passed = if recent > ALARMS[1] { f32::MAX } else { 4.0 * TAIL_DEPTH };
+        if recent > ALARMS[0] && says > NO_ALARM && says <= passed {
+            // The event goes on.
+            self.block = larger(self.block, recent);
+            self.thresholds.observe(smaller(depth, threshold));
+            return NO_ALARM;
+        }
+        self.thresholds.observe(depth);
+        says
     }
 
     /// Returns how deep the run of unchanged samples is.

@@ -12,7 +12,7 @@ const LAMBDA: f32 = 0.6;
 /// The ridge, in transitions.
 const RIDGE: f32 = 2.0;
 /// A feature is clipped at this many root mean squares.
-const REACH: f32 = 12.0;
+const REACH: f32 = 4.0;
 
 /// The sums of LSTD(lambda) over a forgetting context. The features that follow are a linear function of the features and of the
 /// reward, the next value's distance from the slow average: so is sum e phi'^T of sum e phi^T and of sum e r, and is not kept.

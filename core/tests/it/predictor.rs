@@ -224,20 +224,30 @@ fn events_that_come_again_are_data_from_the_third_on_and_limits_are_never_passed
 }
 
 #[test]
-fn an_alarm_counts_an_event_once_and_a_stuck_sensor_is_one() {
-    let (mut rng, mut predictor) = (Rng::new(9), Predictor::new([10.0]).unwrap());
-    let (mut last, mut alarms, mut onsets) = (0.0, 0, 0);
-    for t in 0..2000 {
-        let x = if (1500..1560).contains(&t) { last } else { rng.normal() };
-        last = x;
-        let seen = predictor.observe(x);
-        if (1500..1560).contains(&t) {
-            alarms += u32::from(seen.surprise > 0.999);
-            onsets += u32::from(seen.onset(0.999));
+fn a_stuck_sensor_is_one_event_that_is_one_alarm() {
+    let mut found = 0;
+    for draw in 0..20 {
+        let (mut rng, mut predictor) = (Rng::new(draw), Predictor::new([10.0]).unwrap());
+        let (mut last, mut passed, mut onsets) = (0.0, [0; 2], 0);
+        for t in 0..2000 {
+            let stuck = (1500..1560).contains(&t);
+            let x = if stuck { last } else { rng.normal() };
+            last = x;
+            let seen = predictor.observe(x);
+            if stuck {
+                // 0.9999 passes 0.999 again.
+                let of = [0.999, 0.9999].map(|threshold| u32::from(seen.surprise > threshold));
+                passed = [passed[0] + of[0], passed[1] + of[1]];
+                onsets += u32::from(seen.onset(0.999));
+            }
         }
+        assert!(passed[1] <= 1 && passed[0] <= 1 + passed[1], "{draw}: {passed:?}");
+        assert_eq!(onsets, passed[0].min(1), "{draw}");
+        found += onsets;
     }
-    assert!(alarms > 1 && onsets == 1, "{alarms} {onsets}");
-    let seen = Outlook { surprise: 0.5, recent: 0.25, ..predictor.observe(0.0) };
+    assert!(found >= 17, "{found} of 20");
+    let seen =
+        Outlook { surprise: 0.5, recent: 0.25, ..Predictor::new([1.0]).unwrap().observe(0.0) };
     assert!(seen.onset(0.25) && !seen.onset(0.5) && !seen.onset(0.125));
 }
 
@@ -346,30 +356,33 @@ fn a_glitch_passes_without_a_trace_and_a_level_that_moved_is_taken() {
 
 #[test]
 fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
-    // The real part of a rotation: a wave.
-    let (mut re, mut im, mut rng) = (3.0_f32, 0.0_f32, Rng::new(2));
-    let mut wave = || {
-        (re, im) = (0.995 * re - 0.1 * im, 0.1 * re + 0.995 * im);
-        20.0 + re + 0.2 * rng.normal::<f32>()
-    };
-    let x: Vec<f32> = (0..2000).map(|_| wave()).collect();
-    let truth = followed(&x, 10.0);
-    let error = |taken: &dyn Fn(usize) -> bool| -> f32 {
-        let mut predictor = Predictor::new([10.0]).unwrap();
-        let means = x
-            .iter()
-            .enumerate()
-            .map(|(t, x)| predictor.observe(taken(t).then_some(*x)).predictions[0].mean);
-        means.zip(&truth).skip(300).take(1600).map(|(mean, truth)| (mean - truth).abs()).sum()
-    };
-    let plain = error(&|_| true);
-    let ratio = error(&|t| t * 7919 % 100 >= 30) / plain;
-    assert!(ratio < 1.4, "{ratio}");
-    // Thirty in a row, again and again.
-    let ratio = error(&|t| t % 100 >= 30) / plain;
-    assert!(ratio < 1.6, "{ratio}");
+    let mut sums = [0.0_f32; 2];
+    for draw in 0..8 {
+        // The real part of a rotation: a wave.
+        let (mut re, mut im, mut rng) = (3.0_f32, 0.0_f32, Rng::new(draw));
+        let mut wave = || {
+            (re, im) = (0.995 * re - 0.1 * im, 0.1 * re + 0.995 * im);
+            20.0 + re + 0.2 * rng.normal::<f32>()
+        };
+        let x: Vec<f32> = (0..2000).map(|_| wave()).collect();
+        let truth = followed(&x, 10.0);
+        let error = |taken: &dyn Fn(usize) -> bool| -> f32 {
+            let mut predictor = Predictor::new([10.0]).unwrap();
+            let means = x
+                .iter()
+                .enumerate()
+                .map(|(t, x)| predictor.observe(taken(t).then_some(*x)).predictions[0].mean);
+            means.zip(&truth).skip(300).take(1600).map(|(mean, truth)| (mean - truth).abs()).sum()
+        };
+        let plain = error(&|_| true);
+        // Thirty in a hundred, here and there; and in a row.
+        let here = [error(&|t| t * 7919 % 100 >= 30), error(&|t| t % 100 >= 30)].map(|e| e / plain);
+        assert!(here[0] < 1.5 && here[1] < 1.6, "{draw}: {here:?}");
+        sums = [sums[0] + here[0], sums[1] + here[1]];
+    }
+    let means = sums.map(|sum| sum / 8.0);
+    assert!(means[0] < 1.25 && means[1] < 1.3, "{means:?}");
 }
-
 /// Bits that are not looked at one by one: a recording with all that the predictor tells apart, alone and rounded at a level.
 #[test]
 fn a_recording_of_every_kind_keeps_its_bits() {
@@ -404,7 +417,7 @@ fn a_recording_of_every_kind_keeps_its_bits() {
     }
     assert_eq!(
         digest.to_string(),
-        "97cb49011a2dfc9d",
+        "7c624807777c07ee",
         "if the change of results is meant, this is the new one"
     );
 }

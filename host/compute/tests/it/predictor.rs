@@ -292,7 +292,7 @@ fn faults_that_come_again_are_found() {
         found[0] / count,
         found[1] / count
     );
-    assert!(found[0] > 0.5 * count && found[1] > 0.17 * count);
+    assert!(found[0] > 0.55 * count && found[1] > 0.3 * count);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn glitches_and_gaps_cost_little() {
         let missing = |t: usize, x| (t * 7919 % 100 >= 30).then_some(x);
         let ratio = error(&missing, judged.clone()) / error(&|_, x| Some(x), judged);
         println!("{name}: with 30 % missing {ratio:.2}");
-        assert!(ratio < 1.4, "{name}");
+        assert!(ratio < 1.2, "{name}");
         (gaps, count) = (gaps + ratio, count + 1.0);
     }
     println!("worst glitch {worst_glitch:.2}, gaps in the mean {:.2}", gaps / count);
