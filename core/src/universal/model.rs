@@ -36,7 +36,7 @@ pub struct Estimate<R: Real, const D: usize> {
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
     /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
-    /// features would.
+    /// features would. Where nothing is random the solutions agree, and it says nothing.
     pub linearity: R,
 }
 
@@ -132,13 +132,16 @@ impl<R: Real> UniversalModel<R> {
     /// ```
     /// use ictd_core::UniversalModel;
     ///
-    /// // A state that leads to itself, and one feature: its value is linear in that.
+    /// // Two states in turn, each with a feature, and rewards with noise: their values are linear in these.
     /// let model = UniversalModel::<f32>::pretrained(0.9)?;
-    /// let mut context = model.context::<1>();
-    /// for _ in 0..100 {
-    ///     context.observe(&[1.0], 1.0, &[1.0])?;
+    /// let mut context = model.context::<2>();
+    /// for t in 0..100 {
+    ///     let noise = if t % 3 == 0 { 1.0 } else { -0.5 };
+    ///     context.observe(&[1.0, 0.0], 1.0 + noise, &[0.0, 1.0])?;
+    ///     context.observe(&[0.0, 1.0], noise, &[1.0, 0.0])?;
     /// }
-    /// assert!(model.estimate(&context, model.gvf(0))?.linearity > 0.5);
+    /// let linearity = model.estimate(&context, model.gvf(0))?.linearity;
+    /// assert!(linearity > 0.5, "{linearity}");
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///
