@@ -36,7 +36,7 @@ pub struct Estimate<R: Real, const D: usize> {
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
     /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
-    /// features would.
+    /// features would. Where nothing is random the solutions agree, and it says nothing.
     pub linearity: R,
 }
 
@@ -132,13 +132,16 @@ impl<R: Real> UniversalModel<R> {
     /// ```
     /// use ictd_core::UniversalModel;
     ///
-    /// // A state that leads to itself, and one feature: its value is linear in that.
+    /// // Two states in turn, each with a feature, and rewards with noise: their values are linear in these.
     /// let model = UniversalModel::<f32>::pretrained(0.9)?;
-    /// let mut context = model.context::<1>();
-    /// for _ in 0..100 {
-    ///     context.observe(&[1.0], 1.0, &[1.0])?;
+    /// let mut context = model.context::<2>();
+    /// for t in 0..100 {
+    ///     let noise = if t % 3 == 0 { 1.0 } else { -0.5 };
+    ///     context.observe(&[1.0, 0.0], 1.0 + noise, &[0.0, 1.0])?;
+    ///     context.observe(&[0.0, 1.0], noise, &[1.0, 0.0])?;
     /// }
-    /// assert!(model.estimate(&context, model.gvf(0))?.linearity > 0.5);
+    /// let linearity = model.estimate(&context, model.gvf(0))?.linearity;
+    /// assert!(linearity > 0.5, "{linearity}");
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///
@@ -294,41 +297,40 @@ impl<R: Real> UniversalModel<R> {
     }
 }
 
-/// The parameters that ship: 36 were found offline by longer searches than that of `ictd search`, and the last three set by
-/// hand on the tabular families of that search.
+/// The parameters that ship: what `ictd search` finds, from LSTD's ridges.
 pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
     log_ridge: [
-        [0.9451613, -0.49283504, 1.1951612, 0.1951652],
-        [4.9951963, -0.004811697, 1.7047471, 0.3047908],
-        [4.8103175, -1.307728, -1.3631859, 0.4627972],
+        [1.0200148, -0.4683289, 0.5124374, -0.17162567],
+        [6.117579, -0.49083522, 0.74382985, 0.22761793],
+        [4.4689903, -1.1625075, 0.12203381, 1.1704036],
     ],
-    log_bellman_mix: [0.45484027, -0.7481616],
-    ridge_mix_logit: [[0.6048464, 3.5951574], [-4.8477483, 4.1022367]],
+    log_bellman_mix: [0.321331, -0.9648006],
+    ridge_mix_logit: [[-0.37683183, 0.4619289], [0.6045778, 1.1405435]],
     gate_logits: [
         [
-            -1.0368292,
-            -4.0148196,
-            -0.28182098,
-            -1.6882019,
-            -5.3801966,
-            1.0271479,
-            -0.031166948,
-            1.382168,
-            0.111169636,
+            1.9771119,
+            -5.3263865,
+            -1.8246299,
+            -3.6402133,
+            -4.3216195,
+            2.8450646,
+            0.053121842,
+            1.6509843,
+            -0.51555026,
         ],
         [
-            14.969163,
-            -0.5548309,
-            -7.309832,
-            -0.43181056,
-            -7.720839,
-            2.4101806,
-            2.5481641,
-            -0.93983895,
-            -2.7368352,
+            1.588991,
+            -1.2085034,
+            -1.0726211,
+            -0.12139148,
+            -2.3304842,
+            0.87638354,
+            -0.030325234,
+            0.24214302,
+            -0.16542102,
         ],
     ],
-    tabular: [-0.3, 0.5, 5.0],
+    tabular: [-0.3745858, 0.481332, 2.953029],
 };
 
 macro_rules! pretrained {

@@ -107,8 +107,8 @@ impl FromArgMatches for ExperimentCommand {
 }
 
 const FRESH_TASKS: &str = "fresh-tasks";
-const FRESH_TASKS_HELP: &str = "Fresh tasks for each family, dimension and discount, an eighth where features tell states \
-                                apart state; one in twenty goes on to 5,000 transitions";
+const FRESH_TASKS_HELP: &str = "Fresh tasks for each family, dimension and discount, a quarter where features tell \
+                                states apart; one in five goes on to 1,000 transitions, one in forty to 5,000";
 
 fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpec)> {
     ALL.iter().filter_map(|entry| match &entry.run {

@@ -214,7 +214,7 @@ pub fn put_errors(
     for cell in cells(&Family::ALL) {
         let mut seeds = Rng::stream(session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
         // More features cost more, and tables vary less.
-        let tasks = if cell.family.is_tabular() { tasks.div_ceil(8) } else { tasks };
+        let tasks = if cell.family.is_tabular() { tasks.div_ceil(4) } else { tasks };
         let seeds: Vec<_> = (0..tasks).map(|i| (i, seeds.next_u64())).collect();
         let name = cell_name(&cell);
         let errors = session

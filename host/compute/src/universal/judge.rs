@@ -15,7 +15,8 @@ use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
 
-/// The lengths of contexts that are scored. One task in twenty continues beyond 200, one in two hundred beyond 5,000.
+/// The lengths of contexts that are scored. One task in five continues beyond 200, one in forty beyond 1,000, one
+/// in two hundred beyond 5,000.
 pub(super) const LENGTHS: [u64; 14] =
     [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
 /// The number of lambdas of LSTD: 0, [`UniversalModel::LAMBDA`] and 1.
@@ -134,7 +135,8 @@ impl Benchmark {
         let (mut trace, mut state) = (td[0], task.initial_state(&mut rng));
         let mut found = Vec::new();
         for n in LENGTHS {
-            if n > 200 && index % 20 != 0 || n > 5000 && index % 200 != 0 {
+            let skips = |least: u64, one_in: usize| n > least && index % one_in != 0;
+            if skips(200, 5) || skips(1000, 40) || skips(5000, 200) {
                 break;
             }
             while context.len() < n {

@@ -1,6 +1,7 @@
 //! The loss of the universal model's parameters: errors on contexts of many tasks and signals, and their gradient.
 
 use super::Family;
+use super::before::BEFORE;
 use super::dual::{COMBINATIONS, Dual, learned};
 use super::judge::{self, RIDGES};
 use crate::capacity::STATES;
@@ -110,6 +111,9 @@ trait LossTerm: Send + Sync {
 
     /// Returns the term's weight.
     fn weight_mut(&mut self) -> &mut f64;
+
+    /// Returns the weight of the penalty on an error above that of the parameters before.
+    fn guard_mut(&mut self) -> &mut f64;
 }
 
 /// Contexts whose mean error is one term: those of a family, dimension, discount and length, or of one signal.
@@ -123,6 +127,10 @@ struct ContextGroup<const D: usize> {
     reference: f64,
     /// ln(error / reference) above this is penalised.
     margin: f64,
+    /// The error of the parameters [`BEFORE`].
+    before: f64,
+    /// The weight of the penalty on a larger one.
+    guard: f64,
 }
 
 impl<const D: usize> ContextGroup<D> {
@@ -141,10 +149,18 @@ impl<const D: usize> ContextGroup<D> {
                 *error += factor * counted(case.error(weights));
             }
         }
-        let of_zero = |case: &ScoredContext<D>| counted(case.error(SVector::<f64, D>::zeros()));
-        let of_zero: f64 = cases.iter().map(|case| factor * of_zero(case)).sum();
+        let sum = |of: &dyn Fn(&ScoredContext<D>) -> f64| -> f64 {
+            cases.iter().map(|case| factor * counted(of(case))).sum()
+        };
+        let of_zero = sum(&|case| case.error(SVector::<f64, D>::zeros()));
         let reference = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
-        ContextGroup { cases, factor, weight, reference, margin }
+        let parameters = BEFORE.map(f64::from);
+        let before = sum(&|case| {
+            let solved = parameters.solve(&mut case.sums.map(|x| x), case.summary);
+            solved.map_or(LARGE, |solved| case.error(solved.weights))
+        });
+        let before = before.max(LEAST);
+        ContextGroup { cases, factor, weight, reference, margin, before, guard: 0.0 }
     }
 
     fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
@@ -161,21 +177,37 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
         &mut self.weight
     }
 
-    /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin.
-    fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
-        let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
-        let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
-        // Quadratic at first, then linear, so that no group dominates.
-        let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
-        let penalty = (above + above - square) * square;
-        Dual::constant(self.weight) * (ratio + Dual::constant(PENALTY) * penalty)
+    fn guard_mut(&mut self) -> &mut f64 {
+        &mut self.guard
     }
+
+    /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin, and another if it
+    /// exceeds that of the parameters before.
+    fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
+        let error = self.error(parameters);
+        let ratio = (error / Dual::constant(self.reference)).ln();
+        let worse = (error / Dual::constant(self.before)).ln();
+        let penalty = Dual::constant(PENALTY) * penalty(ratio, self.margin, KNEE);
+        Dual::constant(self.weight) * (ratio + penalty)
+            + Dual::constant(self.guard) * self::penalty(worse, WORSE, WORSE_KNEE)
+    }
+}
+
+/// Returns the square of what exceeds the margin, continued linearly beyond the knee, so that no group dominates.
+fn penalty(ratio: LossGradient, margin: f64, knee: f64) -> LossGradient {
+    let above = (ratio - Dual::constant(margin)).max(Dual::constant(0.0));
+    let square = if above.value < knee { above } else { Dual::constant(knee) };
+    (above + above - square) * square
 }
 
 /// The margin for representable values in short contexts, where the gates cannot detect them yet.
 const UNSURE: f64 = 0.1;
 const PENALTY: f64 = 2.5;
 const KNEE: f64 = 0.2;
+/// ln(error / error of the parameters before) above the first number is penalised, all cells alike; GUARD is the weight of all.
+const WORSE: f64 = 0.01;
+const WORSE_KNEE: f64 = 0.05;
+const GUARD: f64 = 200.0;
 /// The LSTDs that a group is compared with: any lambda and ridge or, if each state has a feature, lambda 0 and a ridge of 3
 /// transitions. (The best ridge in hindsight depends on whether a cycle is deterministic.)
 const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
@@ -187,10 +219,12 @@ const LEAST: f64 = 1e-5;
 const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 10_000];
 /// Discounts of training tasks, from the shortest horizon to the longest, each with its weight.
 const DISCOUNTS: [(f64, f64); 5] = [(0.0, 0.2), (0.5, 0.4), (0.9, 1.0), (0.98, 1.0), (0.995, 0.4)];
-/// Numbers of features, and tasks in a group; fewer of the longest contexts.
-const TASKS: [(usize, usize); 6] = [(1, 10), (2, 60), (4, 60), (8, 30), (16, 10), (32, 2)];
-/// Numbers of features and tasks if each state has a feature.
-const TABULAR_TASKS: [(usize, usize); 6] = [(2, 20), (3, 30), (4, 30), (7, 30), (10, 15), (16, 8)];
+/// Numbers of features, tasks in a group, and the square of the group's weight; fewer of the longest contexts.
+const TASKS: [(usize, usize, f64); 6] =
+    [(1, 10, 10.0), (2, 240, 60.0), (4, 240, 60.0), (8, 60, 30.0), (16, 20, 10.0), (32, 2, 2.0)];
+/// The same if each state has a feature.
+const TABULAR_TASKS: [(usize, usize, f64); 6] =
+    [(2, 20, 20.0), (3, 30, 30.0), (4, 30, 30.0), (7, 30, 30.0), (10, 30, 15.0), (16, 24, 8.0)];
 /// The families of the search, each with its weight.
 const SHARES: [(Family, f64); 8] = [
     (Family::Boyan, 4.0),
@@ -223,10 +257,10 @@ impl Loss {
         let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
         for (gamma, of_gamma) in DISCOUNTS {
             for (family, of_family) in SHARES {
-                for (d, tasks) in if family.is_tabular() { TABULAR_TASKS } else { TASKS } {
+                for (d, tasks, of_d) in if family.is_tabular() { TABULAR_TASKS } else { TASKS } {
                     let tasks = times(tasks);
                     let weight = of_family * of_gamma;
-                    let spec = TaskGroupSpec { family, weight, d, gamma, tasks, target };
+                    let spec = TaskGroupSpec { family, weight, d, of_d, gamma, tasks, target };
                     match d {
                         1..=4 => add_task_groups::<4>(spec, &mut rng, &mut groups)?,
                         5..=8 => add_task_groups::<8>(spec, &mut rng, &mut groups)?,
@@ -241,6 +275,11 @@ impl Loss {
         let sum: f64 = groups.iter_mut().map(|group| *group.weight_mut()).sum();
         for group in &mut groups {
             *group.weight_mut() *= (1.0 - OF_SIGNALS) / sum;
+        }
+        // (Parameters that saw values do not guide a search that sees none.)
+        let guard = if target == Target::Value { GUARD / groups.len() as f64 } else { 0.0 };
+        for group in &mut groups {
+            *group.guard_mut() = guard;
         }
         let (signals, samples) = (times(SIGNALS.0), SIGNALS.1);
         for _ in 0..signals {
@@ -278,9 +317,11 @@ impl Loss {
 #[derive(Clone, Copy)]
 struct TaskGroupSpec {
     family: Family,
-    /// The weight of the family.
+    /// The weight of the family and the discount.
     weight: f64,
     d: usize,
+    /// The square of the weight of this dimension.
+    of_d: f64,
     gamma: f64,
     /// The number of tasks.
     tasks: usize,
@@ -293,7 +334,7 @@ fn add_task_groups<const D: usize>(
     rng: &mut Rng,
     groups: &mut Vec<Box<dyn LossTerm>>,
 ) -> Result<(), Error> {
-    let TaskGroupSpec { family, weight, d, gamma, tasks, target } = spec;
+    let TaskGroupSpec { family, weight, d, of_d, gamma, tasks, target } = spec;
     let model = UniversalModel::<f64>::pretrained(gamma)?;
     let mut cases = LENGTHS.map(|_| Vec::new());
     for index in 0..tasks {
@@ -316,7 +357,7 @@ fn add_task_groups<const D: usize>(
         let factor = 1.0 / cases.len() as f64;
         // The shortest and the longest contexts are few.
         let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
-        let weight = weight * of_length * (tasks as f64).sqrt();
+        let weight = weight * of_length * of_d.sqrt();
         let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
         let margin = if unsure { UNSURE } else { 0.0 };
         let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
