@@ -5,84 +5,89 @@ use crate::error::{Error, Result};
 use core::fmt;
 use core::str::FromStr;
 
-/// A named distribution of tasks: the one place where names are parsed and printed.
-///
-/// ```
-/// use ictd_core::tasks::TaskSpec;
-///
-/// let spec: TaskSpec = "boyan".parse()?;
-/// assert_eq!((spec, spec.name()), (TaskSpec::BoyanChain, "boyan"));
-/// assert!("bojan".parse::<TaskSpec>().is_err());
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a named distribution, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum TaskSpec {
-    /// Boyan's chain with random rewards (Algorithm 2): `boyan`.
-    BoyanChain,
-    /// Boyan's chain with a representable value function (Algorithm 3): `boyan-representable`.
-    BoyanChainRepresentable,
-    /// A random MDP under a random policy, value representable: `mdp`.
-    RandomMdp,
-    /// The Loop MRP of the authors' code, value representable: `loop`.
-    Loop,
-    /// CartPole with four tilings (Algorithm 4): `cartpole`.
-    CartPole,
-    /// CartPole as in the authors' code, one grid of 16 cells, reward of the next state: `cartpole-authors`.
-    CartPoleAuthors,
-    /// CartPole with one tiling of 256 tiles, features and rewards uniform in (-1, 1): `cartpole-uniform`.
-    CartPoleUniform,
+pub enum TaskKind {
+    /// A finite task, for a [`FiniteTaskDistribution`](super::FiniteTaskDistribution).
+    Finite(FiniteTaskKind),
+    /// CartPole, for a [`CartPoleDistribution`](super::CartPoleDistribution).
+    CartPole {
+        /// The number of tilings.
+        tilings: u16,
+        /// Tiles per dimension.
+        tiles: u16,
+        /// The authors' variant of the physics and the rewards.
+        authors_variant: bool,
+    },
 }
 
-use TaskSpec::*;
+/// One row per task: its variant, its name, its meaning, its kind (`actions` are a random MDP's).
+macro_rules! task_specs {
+    ($actions:ident; $($(#[$doc:meta])* $variant:ident $name:literal $meaning:literal $kind:expr;)*) => {
+        /// A named distribution of tasks: the one place where names are parsed and printed.
+        ///
+        /// ```
+        /// use ictd_core::tasks::TaskSpec;
+        ///
+        /// let spec: TaskSpec = "boyan".parse()?;
+        /// assert_eq!((spec, spec.name()), (TaskSpec::BoyanChain, "boyan"));
+        /// assert!("bojan".parse::<TaskSpec>().is_err());
+        /// # Ok::<(), ictd_core::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        pub enum TaskSpec {
+            $($(#[$doc])* #[doc = concat!($meaning, ": `", $name, "`.")] $variant,)*
+        }
+
+        impl TaskSpec {
+            /// Every distribution, in the order of help texts.
+            pub const ALL: &[TaskSpec] = &[$(TaskSpec::$variant),*];
+
+            /// The names of [`TaskSpec::ALL`].
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// Returns the name.
+            pub const fn name(self) -> &'static str {
+                match self { $(TaskSpec::$variant => $name),* }
+            }
+
+            /// Returns the kind; `actions` is the number of actions of a random MDP.
+            pub const fn kind(self, $actions: usize) -> TaskKind {
+                match self { $(TaskSpec::$variant => $kind),* }
+            }
+        }
+    };
+}
+
+const fn cart_pole(tilings: u16, tiles: u16, authors_variant: bool) -> TaskKind {
+    TaskKind::CartPole { tilings, tiles, authors_variant }
+}
+
+task_specs! { actions;
+    BoyanChain "boyan" "Boyan's chain with random rewards (Algorithm 2)"
+        TaskKind::Finite(FiniteTaskKind::BoyanChain);
+    BoyanChainRepresentable "boyan-representable"
+        "Boyan's chain with a representable value function (Algorithm 3)"
+        TaskKind::Finite(FiniteTaskKind::BoyanChainRepresentable);
+    RandomMdp "mdp" "a random MDP under a random policy, value representable"
+        TaskKind::Finite(FiniteTaskKind::RandomMdp { actions });
+    Loop "loop" "the Loop MRP of the authors' code, value representable"
+        TaskKind::Finite(FiniteTaskKind::Loop { threshold: 0.5 });
+    CartPole "cartpole" "CartPole with four tilings (Algorithm 4)" cart_pole(4, 2, false);
+    CartPoleAuthors "cartpole-authors" "CartPole as in the authors' code: one grid of 16 cells, reward of the next state"
+        cart_pole(1, 2, true);
+    CartPoleUniform "cartpole-uniform" "CartPole with one tiling of 256 tiles: features and rewards uniform in (-1, 1)"
+        cart_pole(1, 4, false);
+}
 
 impl TaskSpec {
-    /// Every distribution, in the order of help texts.
-    pub const ALL: &[TaskSpec] = &[
-        BoyanChain,
-        BoyanChainRepresentable,
-        RandomMdp,
-        Loop,
-        CartPole,
-        CartPoleAuthors,
-        CartPoleUniform,
-    ];
-
-    /// The names of [`TaskSpec::ALL`].
-    pub const NAMES: &[&str] = &[
-        "boyan",
-        "boyan-representable",
-        "mdp",
-        "loop",
-        "cartpole",
-        "cartpole-authors",
-        "cartpole-uniform",
-    ];
-
-    /// Returns the name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// Returns the kind of a finite task, `actions` of them in a random MDP; `None` for CartPole.
+    /// Returns the kind of a finite task; `None` for a task with infinitely many states.
     pub const fn finite(self, actions: usize) -> Option<FiniteTaskKind> {
-        match self {
-            BoyanChain => Some(FiniteTaskKind::BoyanChain),
-            BoyanChainRepresentable => Some(FiniteTaskKind::BoyanChainRepresentable),
-            RandomMdp => Some(FiniteTaskKind::RandomMdp { actions }),
-            Loop => Some(FiniteTaskKind::Loop { threshold: 0.5 }),
-            _ => None,
-        }
-    }
-
-    /// Returns CartPole's number of tilings, tiles per dimension, and whether it is the authors' variant of the physics and
-    /// the rewards; `None` for a finite task.
-    pub const fn cart_pole(self) -> Option<(u16, u16, bool)> {
-        match self {
-            CartPole => Some((4, 2, false)),
-            CartPoleAuthors => Some((1, 2, true)),
-            CartPoleUniform => Some((1, 4, false)),
-            _ => None,
+        match self.kind(actions) {
+            TaskKind::Finite(kind) => Some(kind),
+            TaskKind::CartPole { .. } => None,
         }
     }
 }

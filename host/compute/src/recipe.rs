@@ -229,7 +229,7 @@ impl Recipe {
         let rnn = self.network == NetworkKind::Rnn;
         let softmax = self.attention == AttentionKind::Softmax;
         let small = rnn || softmax;
-        let cart_pole = |spec: &TaskSpec| spec.cart_pole().is_some();
+        let cart_pole = |spec: &TaskSpec| spec.finite(1).is_none();
         // While the condition holds, these settings must keep their defaults.
         let conflicts: [(bool, &[&'static str], &str); 8] = [
             (self.gamma_range.is_some(), &["gamma"], "no --gamma-range"),

@@ -7,7 +7,7 @@ use crate::recipe::{Fixed, Recipe, TaskMixture};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
-    CartPole, CartPoleDistribution, FiniteTaskDistribution, Mrp, Task, TaskDistribution,
+    CartPole, CartPoleDistribution, FiniteTaskDistribution, Mrp, Task, TaskDistribution, TaskKind,
 };
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
@@ -58,12 +58,15 @@ impl RecipeTasks {
         };
         let spec = specs.get((number % specs.len().max(1) as u64) as usize);
         let spec = spec.ok_or(Error::Empty { parameter: "task" })?;
-        if let Some((tilings, tiles, authors_variant)) = spec.cart_pole() {
-            let tasks = CartPoleDistribution { tilings, tiles, authors_variant, dim };
-            return tasks.draw(gamma, rng).map(AnyTask::CartPole);
+        match spec.kind(actions) {
+            TaskKind::Finite(kind) => {
+                FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
+            }
+            TaskKind::CartPole { tilings, tiles, authors_variant } => {
+                let tasks = CartPoleDistribution { tilings, tiles, authors_variant, dim };
+                tasks.draw(gamma, rng).map(AnyTask::CartPole)
+            }
         }
-        let kind = spec.finite(actions).ok_or(Error::Empty { parameter: "task" })?;
-        FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
     }
 }
 
