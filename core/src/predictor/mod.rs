@@ -109,8 +109,8 @@ pub struct Outlook<const H: usize = 1, S: Real = f32> {
     /// A prediction for each horizon.
     #[cfg_attr(feature = "serde", serde(serialize_with = "sequence"))]
     pub predictions: [Prediction<S>; H],
-    /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate; 0 for a
-    /// sample that is missing.
+    /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate, but between
+    /// the alarms of one event it stays below ln 1000; 0 for a sample that is missing.
     pub depth: f32,
     /// The share of samples that are less surprising, 1 - p in [0, 1). A threshold of 0.999 means a false alarm in
     /// about 1,000 samples. An event passes 0.999 and 0.9999 once each; its other samples stay below 0.999.

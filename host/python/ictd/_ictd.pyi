@@ -173,8 +173,9 @@ class Predictions:
 
     value, (signals, horizons): the weighted mean of the next samples, in the signal's unit; horizon h weighs the k-th by
     (1 - 1/h)^k. low, high: the 90 % band of this mean, infinite while it is not known. known: true once the band is finite.
-    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. depth: the surprise as
-    -ln p, which does not saturate. recent: the largest surprise of the 25 to 50 samples before. status: 0 for an accepted
+    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999 and
+    0.9999 once each; its other samples stay below 0.999. depth: the surprise as -ln p, which does not saturate. recent: the
+    largest surprise of the 25 to 50 samples before; as long as an event goes on, its alarm's. status: 0 for an accepted
     sample, 1 for a missing one, 2 for one held back as an outlier, 3 for a level shift.
     """
 
