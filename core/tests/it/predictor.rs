@@ -383,6 +383,7 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
     let means = sums.map(|sum| sum / 8.0);
     assert!(means[0] < 1.25 && means[1] < 1.3, "{means:?}");
 }
+
 /// Bits that are not looked at one by one: a recording with all that the predictor tells apart, alone and rounded at a level.
 #[test]
 fn a_recording_of_every_kind_keeps_its_bits() {

@@ -344,7 +344,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             }
             let some: Vec<_> = Self::draws().flat_map(|of| of.take(OF_LOG)).collect();
             let every = (run.points.len() - 1).div_ceil(POINTS).max(1);
-            // Every so many up to the last.
+            // Skip the first points, so that the last one is taken.
             let skipped = (run.points.len() - 1) % every;
             for point in run.points.iter().skip(skipped).step_by(every) {
                 let transformer = self.transformer(&layers(point))?;
