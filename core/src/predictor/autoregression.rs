@@ -1,7 +1,7 @@
 //! An autoregression with two averages, by recursive least squares, and its predictions for any horizon.
 
 use super::features::{FAST, LAGS, M, SLOW};
-use super::{State, larger, symmetric};
+use super::{larger, state, symmetric};
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
@@ -187,10 +187,4 @@ fn is_stable(mut a: [f32; M]) -> bool {
     true
 }
 
-impl State for Autoregression {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Autoregression { inverse, factor, weights, unit, count, variance } = self;
-        inverse.iter_mut().chain(weights).for_each(&mut *visit);
-        [factor, unit, count, variance].into_iter().for_each(visit);
-    }
-}
+state!(Autoregression { inverse, weights, factor, unit, count, variance });

@@ -1,6 +1,6 @@
 //! The experts see these features of a signal: its last samples, four averages, and its extremes.
 
-use super::{State, larger, smaller};
+use super::{larger, smaller, state};
 
 /// The features of TD, and of the autoregression.
 pub(super) const D: usize = 5;
@@ -109,10 +109,4 @@ pub(super) fn following(phi: &[f32; D], distance: f32, share: f32) -> [f32; D] {
     ]
 }
 
-impl State for Features {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Features { values, fast, slow, slowest, mean, lowest, highest } = self;
-        values.iter_mut().for_each(&mut *visit);
-        [fast, slow, slowest, mean, lowest, highest].into_iter().for_each(visit);
-    }
-}
+state!(Features { values, fast, slow, slowest, mean, lowest, highest });

@@ -1,6 +1,6 @@
 //! The gate that every sample passes before anything is learned from it.
 
-use super::{State, larger, smaller};
+use super::{larger, smaller, state};
 
 /// A sample further from the slow average than this many times the recent range is held back.
 const WIDTH: f32 = 8.0;
@@ -93,9 +93,4 @@ impl Gate {
     }
 }
 
-impl State for Gate {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Gate { range, held, events, candidate, in_event } = self;
-        [range, held, events, candidate, in_event].into_iter().for_each(visit);
-    }
-}
+state!(Gate { range, held, events, candidate, in_event });

@@ -11,7 +11,7 @@
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::features::D;
-use super::{State, larger, smaller, symmetric};
+use super::{larger, smaller, state, symmetric};
 use crate::scalar::Scalar;
 
 /// The experts: TD's read, the autoregression, the last value.
@@ -240,21 +240,7 @@ impl Band {
     }
 }
 
-impl State for Belief {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Belief { td, differences, traces, covariances, shares, .. } = self;
-        td.iter_mut().for_each(&mut *visit);
-        for of_experts in [differences, traces, covariances, shares] {
-            of_experts.iter_mut().for_each(&mut *visit);
-        }
-        let Belief { squares, mean, predicted, .. } = self;
-        squares.iter_mut().chain([mean, predicted]).for_each(visit);
-    }
-}
+// (The length is stored apart from the state.)
+state!(Belief { td, differences, traces, covariances, shares, squares, mean, predicted });
 
-impl State for Band {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Band { error, square, quantiles } = self;
-        quantiles.iter_mut().chain([error, square]).for_each(visit);
-    }
-}
+state!(Band { quantiles, error, square });

@@ -85,6 +85,31 @@ trait State {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
 }
 
+impl State for f32 {
+    #[inline(always)]
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
+        visit(self);
+    }
+}
+
+impl<T: State, const N: usize> State for [T; N] {
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
+        self.iter_mut().for_each(|part| part.numbers(visit));
+    }
+}
+
+/// Implements [`State`] for a type, field by field in this order.
+macro_rules! state {
+    ($Type:ty { $($field:tt),* }) => {
+        impl $crate::predictor::State for $Type {
+            fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
+                $(self.$field.numbers(visit);)*
+            }
+        }
+    };
+}
+use state;
+
 /// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

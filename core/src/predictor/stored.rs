@@ -25,7 +25,7 @@ macro_rules! each_number {
         $borrow!($self.signal).numbers($visit);
         $borrow!($self.td).numbers($visit);
         $borrow!($self.autoregression).numbers($visit);
-        $borrow!($self.reads).iter_mut().flatten().for_each(&mut *$visit);
+        $borrow!($self.reads).numbers($visit);
         $borrow!($self.surprise).numbers($visit);
         for belief in &$($mut)? $self.horizons {
             $borrow!(*belief).numbers($visit);

@@ -1,6 +1,6 @@
 //! How surprising the last samples were, as a depth: -ln of a tail probability.
 
-use super::{State, larger, smaller};
+use super::{larger, smaller, state};
 use crate::scalar::{Real, Scalar};
 
 /// The weights of the newest error in the mean of the recent ones, and in their two mean squares.
@@ -332,27 +332,22 @@ pub(super) fn share(depth: f32) -> f32 {
     smaller(1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * smaller(depth, 24.0)), CERTAIN)
 }
 
-impl State for Surprise {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Surprise { tails, deepest, run_tail, thresholds: Thresholds(thresholds), .. } = self;
-        for Tail { start, excess } in tails.iter_mut().flatten().chain(deepest).chain([run_tail]) {
-            [start, excess].into_iter().for_each(&mut *visit);
-        }
-        thresholds.iter_mut().for_each(&mut *visit);
-        let Surprise {
-            mean,
-            squares: [square, of_longer],
-            usual,
-            level,
-            variance,
-            run,
-            change,
-            ..
-        } = self;
-        [mean, square, of_longer, usual, level, variance, run, change]
-            .into_iter()
-            .for_each(&mut *visit);
-        let Surprise { before, block, in_block, count, .. } = self;
-        [before, block, in_block, count].into_iter().for_each(visit);
-    }
-}
+state!(Tail { start, excess });
+state!(Thresholds { 0 });
+state!(Surprise {
+    tails,
+    deepest,
+    run_tail,
+    thresholds,
+    mean,
+    squares,
+    usual,
+    level,
+    variance,
+    run,
+    change,
+    before,
+    block,
+    in_block,
+    count
+});

@@ -1,7 +1,7 @@
 //! TD's read of the signal: regularised LSTD(lambda) of its features, for any discount.
 
 use super::features::{D, following};
-use super::{State, larger};
+use super::{larger, state};
 use crate::linalg::linear_system::solve;
 use crate::scalar::Scalar;
 use crate::value_function::clamp;
@@ -111,10 +111,4 @@ impl Td {
     }
 }
 
-impl State for Td {
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Td { trace, factor, now, rewards, squares, len } = self;
-        let vectors = trace.iter_mut().chain(rewards).chain(squares);
-        now.iter_mut().flatten().chain(vectors).chain([factor, len]).for_each(visit);
-    }
-}
+state!(Td { now, trace, rewards, squares, factor, len });
