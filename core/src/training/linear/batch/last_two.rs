@@ -13,32 +13,12 @@ use crate::linalg::any_size::{
 };
 use crate::scalar::Scalar;
 use crate::training::linear::workspace::{layer_mut, split};
+use crate::training::network::{BatchLoss, Valued};
 
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 10 + 11;
 
-/// A window's pass through layers a and b, (K) each.
-pub(super) struct LastTwo<'a, S> {
-    /// Q_a z.
-    q_z: &'a mut [S],
-    /// G Q_a z.
-    g_q_z: &'a mut [S],
-    z_b: &'a mut [S],
-    /// G^T P_a^T p.
-    g_p_p: &'a mut [S],
-    r: &'a mut [S],
-    w: &'a mut [S],
-    s: &'a mut [S],
-    /// P_a^T s.
-    p_s: &'a mut [S],
-    /// G^T P_a^T s.
-    g_p_s: &'a mut [S],
-    u: &'a mut [S],
-    /// Room for the adjoints.
-    bars: &'a mut [S],
-}
-
-/// Where [`LastTwo::backward`] puts the adjoints.
+/// The places of the adjoints.
 pub(super) struct Adjoints<'a, S> {
     /// `+=` of the parameters of all layers.
     pub sums: &'a mut [S],
@@ -54,103 +34,87 @@ pub(super) struct Adjoints<'a, S> {
     pub z: &'a mut [S],
 }
 
-impl<'a, S: Scalar> LastTwo<'a, S> {
-    #[inline(always)]
-    pub(super) fn within(k: usize, vectors: &'a mut [S]) -> Self {
-        let (forward, bars) = vectors.split_at_mut(10 * k);
-        let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
-        LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars }
+/// Passes a window through layers a and b. Takes TF_L to the loss, and backpropagates its adjoint; returns false if it has
+/// none.
+#[inline(always)]
+pub(super) fn last_two<S: Scalar>(
+    k: usize,
+    vectors: &mut [S],
+    [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
+    [p, p_p]: [&[S]; 2],
+    step: &LayerPass<S>,
+    (loss, of): (&mut BatchLoss<S>, &Valued<S>),
+    adjoints: Adjoints<S>,
+) -> bool {
+    let z = &*step.z;
+    let (forward, bars) = vectors.split_at_mut(10 * k);
+    // Products are named by their factors: p_s is P_a^T s.
+    let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
+    mul_vector(k, q_z, Addend::Zero, q_a, z);
+    if step.is_symmetric() {
+        let both = [&mut *g_p_p, &mut *g_q_z];
+        mul_vectors(k, both, [Addend::Zero; 2], step.g, [p_p, q_z]);
+    } else {
+        transpose_mul_vector(k, g_p_p, Addend::Zero, step.g, p_p);
+        mul_vector(k, g_q_z, Addend::Zero, step.g, q_z);
     }
+    mul_vector(k, z_b, Addend::Other(z), p_a, g_q_z);
+    transpose_mul_vector(k, r, Addend::Other(p), q_a, g_p_p);
+    mul_vector(k, s, Addend::Zero, q_b, z_b);
+    transpose_mul_vector(k, p_s, Addend::Zero, p_a, s);
+    let both = [&mut *w, &mut *g_p_s];
+    transpose_mul_vectors(k, both, [Addend::Zero; 2], step.g, [r, p_s]);
+    transpose_mul_vector(k, u, Addend::Other(s), q_a, g_p_s);
+    let Some(v_bar) = loss.take(of, -(z_b[k - 1] + dot(w, u))) else { return false };
 
-    /// Returns TF_L.
-    #[inline(always)]
-    pub(super) fn forward(
-        &mut self,
-        k: usize,
-        [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
-        [p, p_p]: [&[S]; 2],
-        step: &LayerPass<S>,
-    ) -> S {
-        let z = &*step.z;
-        mul_vector(k, self.q_z, Addend::Zero, q_a, z);
+    let Adjoints { sums, layers: [at_a, at_b], p: p_bar, p_p: p_p_bar, h, z: z_bar } = adjoints;
+    let [
+        u_bar,
+        w_bar,
+        r_bar,
+        g_p_s_bar,
+        p_s_bar,
+        s_bar,
+        g_p_p_bar,
+        z_b_bar,
+        g_q_z_bar,
+        q_z_bar,
+        e_k,
+    ] = split(bars, k);
+    // w and u.
+    scaled(u_bar, -v_bar, w);
+    scaled(w_bar, -v_bar, u);
+    mul_vector(k, r_bar, Addend::Zero, step.g, w_bar);
+    let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
+    mul_vectors(k, both, [Addend::Zero; 2], q_a, [u_bar, r_bar]);
+    let both = [&mut *p_s_bar, &mut *p_p_bar];
+    let ontos = [Addend::Zero, Addend::InPlace];
+    mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
+    mul_vector(k, s_bar, Addend::Other(u_bar), p_a, p_s_bar);
+    // r.
+    add(p_bar, r_bar);
+    // s and z_b.
+    e_k.fill(S::ZERO);
+    e_k[k - 1] = -v_bar;
+    transpose_mul_vector(k, z_b_bar, Addend::Other(e_k), q_b, s_bar);
+    transpose_mul_vector(k, g_q_z_bar, Addend::Zero, p_a, z_b_bar);
+    transpose_mul_vector(k, q_z_bar, Addend::Zero, step.g, g_q_z_bar);
+    transpose_mul_vector(k, z_bar, Addend::Other(z_b_bar), q_a, q_z_bar);
+
+    let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
+    add_outers(k, p_sum, [(s, p_s_bar), (z_b_bar, g_q_z)]);
+    add_outers(k, q_sum, [(g_p_s, u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
+    let [_, q_sum] = layer_mut(k * k, sums, at_b);
+    add_outers(k, q_sum, [(s_bar, z_b)]);
+    if let Some(h) = h {
+        let g_bars: [(&[S], &[S]); 4] =
+            [(r, w_bar), (p_s, g_p_s_bar), (p_p, g_p_p_bar), (g_q_z_bar, q_z)];
         if step.is_symmetric() {
-            let both = [&mut *self.g_p_p, &mut *self.g_q_z];
-            mul_vectors(k, both, [Addend::Zero; 2], step.g, [p_p, self.q_z]);
+            symmetric_outers(k, h, g_bars);
         } else {
-            transpose_mul_vector(k, self.g_p_p, Addend::Zero, step.g, p_p);
-            mul_vector(k, self.g_q_z, Addend::Zero, step.g, self.q_z);
-        }
-        mul_vector(k, self.z_b, Addend::Other(z), p_a, self.g_q_z);
-        transpose_mul_vector(k, self.r, Addend::Other(p), q_a, self.g_p_p);
-        mul_vector(k, self.s, Addend::Zero, q_b, self.z_b);
-        transpose_mul_vector(k, self.p_s, Addend::Zero, p_a, self.s);
-        let both = [&mut *self.w, &mut *self.g_p_s];
-        transpose_mul_vectors(k, both, [Addend::Zero; 2], step.g, [self.r, self.p_s]);
-        transpose_mul_vector(k, self.u, Addend::Other(self.s), q_a, self.g_p_s);
-        -(self.z_b[k - 1] + dot(self.w, self.u))
-    }
-
-    /// Backpropagates `v_bar`, the adjoint of the value.
-    #[inline(always)]
-    pub(super) fn backward(
-        &mut self,
-        k: usize,
-        v_bar: S,
-        [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
-        p_p: &[S],
-        step: &LayerPass<S>,
-        adjoints: Adjoints<S>,
-    ) {
-        let Adjoints { sums, layers: [at_a, at_b], p: p_bar, p_p: p_p_bar, h, z: z_bar } = adjoints;
-        let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars } = self;
-        let z = &*step.z;
-        let [
-            u_bar,
-            w_bar,
-            r_bar,
-            g_p_s_bar,
-            p_s_bar,
-            s_bar,
-            g_p_p_bar,
-            z_b_bar,
-            g_q_z_bar,
-            q_z_bar,
-            e_k,
-        ] = split(bars, k);
-        // w and u.
-        scaled(u_bar, -v_bar, w);
-        scaled(w_bar, -v_bar, u);
-        mul_vector(k, r_bar, Addend::Zero, step.g, w_bar);
-        let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
-        mul_vectors(k, both, [Addend::Zero; 2], q_a, [u_bar, r_bar]);
-        let both = [&mut *p_s_bar, &mut *p_p_bar];
-        let ontos = [Addend::Zero, Addend::InPlace];
-        mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
-        mul_vector(k, s_bar, Addend::Other(u_bar), p_a, p_s_bar);
-        // r.
-        add(p_bar, r_bar);
-        // s and z_b.
-        e_k.fill(S::ZERO);
-        e_k[k - 1] = -v_bar;
-        transpose_mul_vector(k, z_b_bar, Addend::Other(e_k), q_b, s_bar);
-        transpose_mul_vector(k, g_q_z_bar, Addend::Zero, p_a, z_b_bar);
-        transpose_mul_vector(k, q_z_bar, Addend::Zero, step.g, g_q_z_bar);
-        transpose_mul_vector(k, z_bar, Addend::Other(z_b_bar), q_a, q_z_bar);
-
-        let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
-        add_outers(k, p_sum, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
-        add_outers(k, q_sum, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
-        let [_, q_sum] = layer_mut(k * k, sums, at_b);
-        add_outers(k, q_sum, [(&*s_bar, &**z_b)]);
-        if let Some(h) = h {
-            let g_bars: [(&[S], &[S]); 4] =
-                [(r, w_bar), (p_s, g_p_s_bar), (p_p, g_p_p_bar), (g_q_z_bar, q_z)];
-            if step.is_symmetric() {
-                symmetric_outers(k, h, g_bars);
-            } else {
-                h.fill(S::ZERO);
-                add_outers(k, h, g_bars);
-            }
+            h.fill(S::ZERO);
+            add_outers(k, h, g_bars);
         }
     }
+    true
 }

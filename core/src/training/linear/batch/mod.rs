@@ -40,7 +40,7 @@ use crate::linalg::any_size::{
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
-use last_two::{Adjoints, LastTwo};
+use last_two::{Adjoints, last_two};
 use layer_pass::LayerPasses;
 use slide::FormedFirstLayer;
 
@@ -75,7 +75,6 @@ kernel! {
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
         transpose_mul_vector(k, p_p, Addend::Zero, p_a, p);
-        let mut pass = LastTwo::within(k, of_pass);
         statistic(shape, windows, windows.count(), steps.at(0).g, of_slide);
         if first_slides {
             steps.at(0).form(k, first, scratch[0]);
@@ -116,8 +115,6 @@ kernel! {
                 add(p_bar, w);
                 continue;
             }
-            let value = pass.forward(k, &ab, [p, p_p], &step);
-            let Some(v_bar) = loss.take(&of, value) else { continue };
             let adjoints = Adjoints {
                 sums,
                 layers: last,
@@ -126,7 +123,9 @@ kernel! {
                 h: first_slides.then_some(&mut *h),
                 z: z_bar,
             };
-            pass.backward(k, v_bar, &ab, p_p, &step, adjoints);
+            if !last_two(k, of_pass, &ab, [p, p_p], &step, (&mut loss, &of), adjoints) {
+                continue;
+            }
             for l in (1..formed).rev() {
                 let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
                 steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch);
