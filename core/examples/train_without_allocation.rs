@@ -28,12 +28,7 @@ fn main() -> Result<(), Error> {
         (0..50).try_for_each(|_| trainer.train_task())?;
         let mut p = [0.0; 25];
         trainer.network().write_matrix(0, &mut p);
-        println!(
-            "{:4} tasks: loss {:.3}, P[-1,-1] {:.3}",
-            trainer.tasks_done(),
-            trainer.loss(),
-            p[24]
-        );
+        println!("{:4} tasks: loss {:.3}, P[-1,-1] {:.3}", trainer.tasks_done, trainer.loss, p[24]);
     }
     Ok(())
 }

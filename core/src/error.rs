@@ -110,6 +110,13 @@ pub(crate) const fn out_of_range(parameter: &'static str, expected: &'static str
     Error::OutOfRange { parameter, expected }
 }
 
+impl Error {
+    #[inline(always)]
+    pub(crate) const fn capacity(parameter: &'static str, capacity: usize) -> Self {
+        Error::CapacityExceeded { parameter, capacity }
+    }
+}
+
 impl From<StoredError> for Error {
     fn from(error: StoredError) -> Self {
         Error::Stored(error)

@@ -192,8 +192,7 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
         let (rewards, n, gamma) =
             (trajectory.rewards(), trajectory.context_len(), trajectory.gamma());
         let mut moved = [[R::ZERO; D]; T];
-        let too_long = Error::CapacityExceeded { parameter: "trajectory", capacity: T };
-        let moved = moved.get_mut(..rewards.len() + 1).ok_or(too_long)?;
+        let moved = moved.get_mut(..rewards.len() + 1).ok_or(Error::capacity("trajectory", T))?;
         ensure(
             trajectory.dim() == D,
             out_of_range("dim", "as many features as the group's maps have"),

@@ -111,9 +111,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     }
 
     fn push(&mut self, z: SVector<S, K>) -> Result<()> {
-        self.context
-            .push(z)
-            .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })
+        self.context.push(z).map_err(|_| Error::capacity("context", N))
     }
 
     /// Returns the context columns z_1, ..., z_n.

@@ -158,7 +158,7 @@ pub(crate) fn train(digest: &mut Digest) -> Result<(), Error> {
     let mut loss = 0.0;
     for task in 1..=TASKS {
         trainer.train_task()?;
-        loss += trainer.loss();
+        loss += trainer.loss;
         if task % 10 == 0 {
             log!("  after {} tasks: mean loss {}", task, decimals(loss / 10.0));
             loss = 0.0;

@@ -18,7 +18,7 @@ pub fn solve<R: Real, const M: usize>(
     size: usize,
     system: &'static str,
 ) -> Result<SVector<R, M>> {
-    ensure(size <= M, Error::CapacityExceeded { parameter: system, capacity: M })?;
+    ensure(size <= M, Error::capacity(system, M))?;
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
     eliminate(&mut a.data.0, &mut b.data.0[0], size, smallest_pivot).ok_or_else(singular)?;

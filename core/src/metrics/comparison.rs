@@ -81,7 +81,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         weights: &SVector<R, M>,
         features: &[SVector<R, D>; M],
     ) -> Result<Self> {
-        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
+        ensure(states <= M, Error::capacity("states", M))?;
         let mut evaluation =
             EvaluationStates { states, dim: D, weights: zeros(), features: *features };
         for s in 0..states {

@@ -98,7 +98,7 @@ pub trait Task<R: Real, const D: usize> {
         for _ in 0..len {
             transitions
                 .push(self.transition(&mut state, rng))
-                .map_err(|_| Error::CapacityExceeded { parameter: "trajectory", capacity: N })?;
+                .map_err(|_| Error::capacity("trajectory", N))?;
         }
         Ok(transitions)
     }
@@ -128,7 +128,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
 }
 
 fn check_dim<const D: usize>(dim: usize) -> Result<()> {
-    ensure((1..=D).contains(&dim), Error::CapacityExceeded { parameter: "dim", capacity: D })
+    ensure((1..=D).contains(&dim), Error::capacity("dim", D))
 }
 
 fn check_shape<const D: usize, const M: usize>(
@@ -140,7 +140,7 @@ fn check_shape<const D: usize, const M: usize>(
         states >= least,
         out_of_range("states", "at least 2 (Boyan's chain), at least 1 (other tasks)"),
     )?;
-    ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
+    ensure(states <= M, Error::capacity("states", M))?;
     check_dim::<D>(dim)
 }
 

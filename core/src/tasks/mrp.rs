@@ -58,7 +58,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         features: &SMatrix<R, D, M>,
     ) -> Result<Self> {
         ensure(states != 0, Error::Empty { parameter: "states" })?;
-        ensure(states <= M, Error::CapacityExceeded { parameter: "states", capacity: M })?;
+        ensure(states <= M, Error::capacity("states", M))?;
         let mut mrp = Self::from_parts(states, [zeros(); M], *initial, transition, *reward);
         for s in 0..states {
             for i in 0..D {

@@ -30,7 +30,7 @@ use heapless::Vec;
 /// let settings = TrainerSettings { context_len: 6, batch_size: 4, ..TrainerSettings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
 /// trainer.train_task()?;
-/// assert!(trainer.loss().is_finite() && trainer.tasks_done() == 1);
+/// assert!(trainer.loss.is_finite() && trainer.tasks_done == 1);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -44,17 +44,21 @@ where
     pub(super) network: N,
     /// None for plain TD.
     pub(super) adam: Option<Adam<N::Parameters>>,
-    pub(super) reference: BatchTdReference<S, D>,
+    /// The batch-TD reference, and its step size alpha.
+    pub reference: BatchTdReference<S, D>,
     pub(super) reference_adam: Adam<[S; 1]>,
     distribution: E,
     pub(super) seeds: S::PerLane<u64>,
     pub(super) rngs: S::PerLane<Rng>,
     pub(super) tasks: S::PerLane<Option<E::Task>>,
-    pub(super) tasks_done: u64,
+    /// How many tasks it has trained on.
+    pub tasks_done: u64,
     trajectory: TrajectoryBuffer<S, D, T>,
     gradient: N::Parameters,
-    loss: S,
-    gamma: f64,
+    /// The loss of the last batch (before its update); 0 before the first.
+    pub loss: S,
+    /// The discount of the last task: that of the settings, or one drawn for the task.
+    pub gamma: f64,
 }
 
 impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usize, const T: usize>
@@ -75,15 +79,9 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     ) -> Result<Self> {
         settings.check(T)?;
         let capacity = network.context_capacity().unwrap_or(usize::MAX);
-        ensure(
-            settings.context_len <= capacity,
-            Error::CapacityExceeded { parameter: "context_len", capacity },
-        )?;
+        ensure(settings.context_len <= capacity, Error::capacity("context_len", capacity))?;
         let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
-        ensure(
-            seeds.len() <= S::LANES,
-            Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES },
-        )?;
+        ensure(seeds.len() <= S::LANES, Error::capacity("seeds", S::LANES))?;
         ensure(
             network.dim() == distribution.dim(),
             out_of_range("dim", "as many features as the tasks have"),
@@ -205,26 +203,6 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// Returns the network in training.
     pub fn network(&self) -> &N {
         &self.network
-    }
-
-    /// Returns the reference's step size alpha.
-    pub fn alpha(&self) -> S {
-        self.reference.alpha
-    }
-
-    /// Returns how many tasks it has trained on.
-    pub fn tasks_done(&self) -> u64 {
-        self.tasks_done
-    }
-
-    /// Returns the loss of the last batch (before its update); 0 before the first.
-    pub fn loss(&self) -> S {
-        self.loss
-    }
-
-    /// Returns the discount of the last task: that of the settings, or one drawn for the task.
-    pub fn gamma(&self) -> f64 {
-        self.gamma
     }
 
     /// Returns the task that a lane was trained on last; `None` before the first task, and after a restore until the next

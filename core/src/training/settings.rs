@@ -194,7 +194,7 @@ impl TrainerSettings {
             (largest.saturating_add(3), "context_len_range + 3"),
             (sliding, "context_len + batch_size + 2"),
         ] {
-            ensure(len <= capacity, Error::CapacityExceeded { parameter, capacity })?;
+            ensure(len <= capacity, Error::capacity(parameter, capacity))?;
         }
         Ok(())
     }

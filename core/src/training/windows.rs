@@ -89,10 +89,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
             Error::Empty { parameter: "lengths" },
         )?;
         let capacity = self.states() - 3;
-        ensure(
-            lengths.iter().all(|n| *n <= capacity),
-            Error::CapacityExceeded { parameter: "lengths", capacity },
-        )?;
+        ensure(lengths.iter().all(|n| *n <= capacity), Error::capacity("lengths", capacity))?;
         Ok(Windows { lengths, ..*self })
     }
 
@@ -256,10 +253,7 @@ impl<'a, S: Scalar> Window<'a, S> {
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>> {
         let columns: Vec<SVector<S, K>, N> =
             (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
-        ensure(
-            self.context_len <= N,
-            Error::CapacityExceeded { parameter: "context", capacity: N },
-        )?;
+        ensure(self.context_len <= N, Error::capacity("context", N))?;
         Prompt::from_columns(&columns, self.query_token())
     }
 }
@@ -299,7 +293,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     #[inline(always)]
     pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);
-        ensure(len <= T, Error::CapacityExceeded { parameter: "trajectory", capacity: T })?;
+        ensure(len <= T, Error::capacity("trajectory", T))?;
         let features = &self.features.as_flattened()[..len * self.dim];
         Windows::new(self.dim, features, &self.rewards[..len - 1], context_len, gamma)
     }

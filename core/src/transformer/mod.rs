@@ -60,7 +60,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
     pub fn sequential(layers: &[L]) -> Result<Self> {
         ensure(!layers.is_empty(), Error::Empty { parameter: "layers" })?;
-        ensure(layers.len() <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
+        ensure(layers.len() <= C, Error::capacity("layers", C))?;
         let mut stored = [L::ZERO; C];
         for (to, from) in stored.iter_mut().zip(layers) {
             *to = *from;

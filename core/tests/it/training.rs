@@ -98,8 +98,8 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
             resumed.restore(|_| &halfway).unwrap();
             train(&mut resumed, 2);
             assert_eq!(record(&together, lane), record(&resumed, 0), "case {case}, lane {lane}");
-            assert_eq!(together.loss().lane(lane).to_bits(), resumed.loss().to_bits());
-            assert!(resumed.loss().is_finite());
+            assert_eq!(together.loss.lane(lane).to_bits(), resumed.loss.to_bits());
+            assert!(resumed.loss.is_finite());
         }
         // Another grouping takes the same records.
         let records: Vec<Vec<u8>> = (0..8).map(|lane| record(&together, lane)).collect();
@@ -116,7 +116,7 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
 fn a_foreign_record_is_refused_and_changes_nothing() {
     let mut a = trainer::<Lanes8>(&[1, 2, 3, 4], settings());
     train(&mut a, 1);
-    assert!((0..8).all(|lane| a.alpha().lane(lane) != 1.0), "the reference learns, too");
+    assert!((0..8).all(|lane| a.reference.alpha.lane(lane) != 1.0), "the reference learns, too");
     let before = record(&a, 0);
     let mut longer = a.clone();
     train(&mut longer, 1);
@@ -323,7 +323,7 @@ fn counts_of_a_damaged_record_do_not_overflow() {
     bytes[steps..steps + 8].fill(0xff);
     trainer.restore(|_| &bytes).unwrap();
     trainer.train_task().unwrap();
-    assert_eq!(trainer.tasks_done(), u64::MAX);
+    assert_eq!(trainer.tasks_done, u64::MAX);
 }
 
 /// Trains networks of 2 features where there is room for 2 and for 4.

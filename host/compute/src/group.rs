@@ -118,7 +118,7 @@ where
     ) -> Result<(BatchTdComparison<f32>, f64)> {
         let (network, settings) = (self.trainer.network(), self.trainer.settings());
         let trajectory = self.trainer.evaluation_trajectory(lane)?;
-        let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
+        let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::from_mrp(task)?);
         let at = Place { lane, alpha, context, states };
         let mut of_lane = network.clone();
@@ -137,17 +137,17 @@ where
     }
 
     fn tasks_done(&self) -> u64 {
-        self.trainer.tasks_done()
+        self.trainer.tasks_done
     }
 
     fn measure(&self, lane: usize) -> LogPoint {
-        let alpha = self.trainer.alpha().lane(lane);
+        let alpha = self.trainer.reference.alpha.lane(lane);
         // A seed that diverged, or a degenerate task, has no metrics; the other seeds continue.
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         LogPoint {
-            tasks: self.trainer.tasks_done(),
+            tasks: self.trainer.tasks_done,
             alpha: alpha.into(),
-            loss: self.trainer.loss().lane(lane).into(),
+            loss: self.trainer.loss.lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),
             ss: comparison.ss.into(),

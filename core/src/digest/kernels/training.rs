@@ -52,7 +52,7 @@ where
         MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, reference, seeds)?;
     for _ in 0..3 {
         trainer.train_task()?;
-        run.number(trainer.loss());
+        run.number(trainer.loss);
     }
     for (lane, digest) in run.digests.as_mut().iter_mut().enumerate() {
         trainer.save(lane, |bytes| digest.bytes(bytes));

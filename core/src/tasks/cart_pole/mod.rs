@@ -70,7 +70,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
         check_dim::<D>(self.dim)?;
         let coding = TileCoding::new(self.tilings, self.tiles)?;
         let tiles = coding.total_tiles();
-        ensure(tiles <= M, Error::CapacityExceeded { parameter: "tiles", capacity: M })?;
+        ensure(tiles <= M, Error::capacity("tiles", M))?;
         let pole_mass = if self.authors_variant { [0.05, 0.15] } else { [0.5, 1.5] };
         let physics = CartPolePhysics::sample(pole_mass, rng);
         let epsilon = rng.uniform();

@@ -113,8 +113,8 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     ) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let LinearShape { dim: d, stored, depth, .. } = self.shape;
         let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
-        ensure(stored <= C, Error::CapacityExceeded { parameter: "layers", capacity: C })?;
-        ensure(k <= K, Error::CapacityExceeded { parameter: "dim", capacity })?;
+        ensure(stored <= C, Error::capacity("layers", C))?;
+        ensure(k <= K, Error::capacity("dim", capacity))?;
         // phi, phi' and r of the small token among those of the large one.
         let place = |i: usize| match i {
             _ if i < d => i,

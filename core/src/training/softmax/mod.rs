@@ -37,10 +37,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         const {
             assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
         }
-        ensure(
-            transformer.depth() <= L,
-            Error::CapacityExceeded { parameter: "layers", capacity: L },
-        )?;
+        ensure(transformer.depth() <= L, Error::capacity("layers", L))?;
         Ok(SoftmaxNetwork { transformer })
     }
 
@@ -52,9 +49,8 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         if stored == 1 {
             return Self::new(Transformer::autoregressive(Layer::ZERO, depth)?);
         }
-        let refused = Error::CapacityExceeded { parameter: "layers", capacity: L };
-        let layers = [Layer::ZERO; L];
-        Self::new(Transformer::sequential(layers.get(..depth).ok_or(refused)?)?)
+        ensure(depth <= L, Error::capacity("layers", L))?;
+        Self::new(Transformer::sequential(&[Layer::ZERO; L][..depth])?)
     }
 
     /// Returns the transformer that one lane has learned.

@@ -138,8 +138,9 @@ pub fn value_and_query_gradient<
 ) -> Result<(S, SVector<S, K>)> {
     prompt.inverse_len()?;
     let mut tape = Tape::<S, K, L, N>::new();
-    let refused = Error::CapacityExceeded { parameter: "layers", capacity: L };
-    let z = tape.input(prompt.context_len(), transformer.depth()).ok_or(refused)?;
+    let z = tape
+        .input(prompt.context_len(), transformer.depth())
+        .ok_or(Error::capacity("layers", L))?;
     for (column, token) in z.context.iter_mut().zip(prompt.context()) {
         *column = token.data.0[0];
     }
