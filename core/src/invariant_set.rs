@@ -126,7 +126,6 @@ pub fn theta_star<R: Real, const D: usize, const K: usize>(
 
 /// A layer's place with respect to Theta_*.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Projection<R: Real> {
     /// P\[2d, 2d\].
     pub eta: R,

@@ -12,7 +12,6 @@ pub struct Rng(Xoshiro256PlusPlus);
 /// The independent streams that one seed opens. Each starts 2^128 draws after the one before it,
 /// so what one part draws never moves another part's numbers: metrics never perturb training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RngStream {
     /// Tasks: environments and their trajectories.
     Tasks = 0,

@@ -14,7 +14,6 @@ use nalgebra::SVector;
 /// The query's column changes every row's normalisation, so no statistic of fixed size exists: all columns are kept, and
 /// the scores are made and used one row at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SoftmaxAttention;
 
 impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for SoftmaxAttention {

@@ -39,7 +39,6 @@ use kernels::DigestRun;
 /// numbers by their bits. Every NaN counts as one NaN, since IEEE 754 leaves its sign and payload to
 /// the machine; the two zeros count as different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Digest(u64);
 
 /// FNV-1a's multiplier.

@@ -6,7 +6,6 @@ pub const FORM_SHARE: f64 = 0.9;
 
 /// A (K, K) matrix whose four (d, d) blocks are multiples of I, with any entries in the corner beyond them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Pattern {
     /// The means in the blocks of phi and phi', row by row: \[\[upper left, upper right\], \[lower left, lower right\]\].
     pub blocks: [[f64; 2]; 2],
@@ -48,7 +47,6 @@ impl Pattern {
 
 /// P or Q, by blocks. Its energy is the sum of the squares of its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Blocks {
     /// The feature dimension d.
     pub dim: usize,
@@ -97,7 +95,6 @@ impl Blocks {
 
 /// P and Q of a layer, by blocks, with the sign that makes P\[2d, 2d\] positive (both negated are the same layer).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LayerBlocks {
     /// The blocks of P.
     pub p: Blocks,

@@ -60,7 +60,6 @@ pub struct ValueSample<R: Real, const D: usize, const M: usize> {
 /// With linear attention v_TF is exactly linear in the query, so that IWS and SS are one number up to rounding whenever
 /// the features of the states span all d dimensions; with softmax attention it is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BatchTdComparison<R: Real> {
     /// Value difference: sum_s d_p(s) (v_TF(s) - v_TD(s))^2.
     pub vd: R,

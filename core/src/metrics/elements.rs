@@ -6,7 +6,6 @@ use crate::scalar::Real;
 /// The element-wise metrics of one layer on tokens of size K = 2 d + 1, unscaled, of parameters that are both negated if
 /// P\[-1, -1\] is negative: as P and Q only act as a product, training converges to either (P, Q) or (-P, -Q).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ElementwiseMetrics<R: Real> {
     /// The sign, 1 or -1, that multiplied P and Q.

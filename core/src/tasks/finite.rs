@@ -13,7 +13,6 @@ use nalgebra::{SMatrix, SVector};
 
 /// The kinds of finite tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FiniteTaskKind {
     /// Boyan's chain (Algorithm 2).
     BoyanChain,
@@ -33,7 +32,6 @@ pub enum FiniteTaskKind {
 
 /// Tasks with a finite state space of at most M states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FiniteTaskDistribution<const M: usize> {
     /// The kind of the tasks.
     pub kind: FiniteTaskKind,

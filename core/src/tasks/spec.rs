@@ -7,7 +7,6 @@ use core::str::FromStr;
 
 /// The kind of a named distribution, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TaskKind {
     /// A finite task, for a [`FiniteTaskDistribution`](super::FiniteTaskDistribution).
     Finite(FiniteTaskKind),
@@ -36,7 +35,6 @@ macro_rules! task_specs {
         /// # Ok::<(), ictd_core::Error>(())
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         pub enum TaskSpec {
             $($(#[$doc])* #[doc = concat!($meaning, ": `", $name, "`.")] $variant,)*
         }

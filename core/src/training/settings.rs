@@ -5,7 +5,6 @@ use crate::scalar::{Real, Scalar};
 /// The loss that a batch's windows are trained with. Each is a squared error of v_t, the value that window
 /// t's query gets, averaged over the windows; the target is a constant, except for the residual gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// The squared TD error: target R_{t+n+2} + gamma v_{t+1} (Algorithm 1).
@@ -25,7 +24,6 @@ pub enum Loss {
 
 /// Adam's constants, as in torch.optim.Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AdamSettings {
     /// The learning rate, positive.
@@ -71,7 +69,6 @@ impl AdamSettings {
 
 /// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Optimizer {
     /// One Adam step for each batch, on the batch's loss.
@@ -86,7 +83,6 @@ pub enum Optimizer {
 
 /// The settings of a [`MultiTaskTd`](super::MultiTaskTd).
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TrainerSettings {
     /// n: transitions in a context.

@@ -45,7 +45,6 @@ pub struct CodedState<R: Real> {
 /// CartPole MRPs (Algorithm 4) with at most M tiles. The paper gives no numbers of tiles; four tilings of two need
 /// M = 324.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CartPoleDistribution<const M: usize> {
     /// 1, 2, 4 or 8.
     pub tilings: u16,

@@ -10,7 +10,6 @@ pub const ANGLE_LIMIT: f64 = 12.0 * 2.0 * core::f64::consts::PI / 360.0;
 
 /// Position and motion of cart and pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CartPoleState<R: Real> {
     /// x: the cart's distance from the centre of the track, in metres.
     pub position: R,
@@ -41,7 +40,6 @@ impl<R: Real> CartPoleState<R> {
 
 /// The physical parameters Psi of one cart and its pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CartPolePhysics<R: Real> {
     /// m_cart, in kilograms.
     pub cart_mass: R,
