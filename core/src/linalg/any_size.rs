@@ -97,22 +97,20 @@ pub(crate) fn dot<S: Scalar>(x: &[S], y: &[S]) -> S {
 }
 
 kernel! {
-    /// Computes out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors: A is read once.
+    /// Computes out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors (out, onto, x): A is read once.
     fn products as Products<'a, S: Scalar, const M: usize, const TRANSPOSED: bool>(
         k: usize,
-        outs: [&'a mut [S]; M],
-        ontos: [Addend<'a, S>; M],
         a: &'a [S],
-        xs: [&'a [S]; M],
+        vectors: [Operands<'a, S>; M],
     ) {
-        let (outs, mut xs, mut i) = (outs, xs, 0);
+        let (mut xs, mut i) = ([a; M], 0);
         for c in 0..M {
-            xs[c] = &xs[c][..k];
+            xs[c] = &vectors[c].2[..k];
         }
         tiles!(i < k, N in [9, 5, 3, 1], {
             let mut sums = [[S::ZERO; N]; M];
             for c in 0..M {
-                sums[c] = ontos[c].numbers(outs[c], i);
+                sums[c] = vectors[c].1.numbers(vectors[c].0, i);
             }
             let (mut rows, mut columns) = (&a[i..], [a; N]);
             if TRANSPOSED {
@@ -136,40 +134,29 @@ kernel! {
                 }
             }
             for c in 0..M {
-                set_numbers(outs[c], i, &sums[c]);
+                set_numbers(vectors[c].0, i, &sums[c]);
             }
         });
     }
 }
 
-/// Names the products with one vector, and with two.
-macro_rules! of_vectors {
-    ($($(#[$doc:meta])* $one:ident, $two:ident: $transposed:literal;)*) => {$(
-        $(#[$doc])*
-        #[inline(always)]
-        pub(crate) fn $one<S: Scalar>(k: usize, out: &mut [S], onto: Addend<S>, a: &[S], x: &[S]) {
-            products::<S, 1, $transposed>(k, [out], [onto], a, [x]);
-        }
+/// A vector out, and the vectors onto and x that it is computed from.
+pub(crate) type Operands<'a, S> = (&'a mut [S], Addend<'a, S>, &'a [S]);
 
-        $(#[$doc])*
-        #[inline(always)]
-        pub(crate) fn $two<S: Scalar>(
-            k: usize,
-            outs: [&mut [S]; 2],
-            ontos: [Addend<S>; 2],
-            a: &[S],
-            xs: [&[S]; 2],
-        ) {
-            products::<S, 2, $transposed>(k, outs, ontos, a, xs);
-        }
-    )*};
+/// Computes out = onto + A x for M vectors.
+#[inline(always)]
+pub(crate) fn mul_vectors<S: Scalar, const M: usize>(k: usize, a: &[S], vectors: [Operands<S>; M]) {
+    products::<S, M, false>(k, a, vectors);
 }
 
-of_vectors! {
-    /// Computes out = onto + A x.
-    mul_vector, mul_vectors: false;
-    /// Computes out = onto + A^T x.
-    transpose_mul_vector, transpose_mul_vectors: true;
+/// Computes out = onto + A^T x for M vectors.
+#[inline(always)]
+pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
+    k: usize,
+    a: &[S],
+    vectors: [Operands<S>; M],
+) {
+    products::<S, M, true>(k, a, vectors);
 }
 
 /// The product of two matrices, as a const parameter.

@@ -16,8 +16,8 @@
 use super::shape::LinearShape;
 use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic};
 use crate::linalg::any_size::{
-    Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
-    transpose_mul_vector,
+    Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
+    transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
 use crate::training::Window;
@@ -66,10 +66,10 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
             column_map(k, *inverse_len, layer(matrix, layers, l), g, b, [&mut *x, &mut *y]);
             let (z, z_next) = columns[l * k..].split_at_mut(k);
             if l + 1 == shape.depth {
-                mul_vector(k, vectors[0], Addend::Zero, b, z);
+                mul_vectors(k, b, [(vectors[0], Addend::Zero, z)]);
                 break;
             }
-            mul_vector(k, &mut z_next[..k], Addend::Zero, b, z);
+            mul_vectors(k, b, [(&mut z_next[..k], Addend::Zero, z)]);
             mul(k, x, Addend::Zero, b, g);
             mul_transpose(k, &mut next[..matrix], Addend::Zero, x, b);
         }
@@ -113,7 +113,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
             mul(k, g_bar, Addend::Zero, y, b);
             mul_transpose(k, y, Addend::Zero, p_b, q);
             add(g_bar, y);
-            transpose_mul_vector(k, v, Addend::Zero, b, z_bar);
+            transpose_mul_vectors(k, b, [(v, Addend::Zero, z_bar)]);
             z_bar.copy_from_slice(v);
         }
     }
@@ -142,9 +142,9 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let (g, b) = (&*g, (formed > 0).then_some(&*b));
         let times = |transposed: bool, out: &mut [S], m: &[S], x: &[S]| {
             if transposed {
-                transpose_mul_vector(k, out, Addend::Zero, m, x);
+                transpose_mul_vectors(k, m, [(out, Addend::Zero, x)]);
             } else {
-                mul_vector(k, out, Addend::Zero, m, x);
+                mul_vectors(k, m, [(out, Addend::Zero, x)]);
             }
         };
         let g_times = |transposed: bool, out: &mut [S], x: &[S], v: &mut [S]| match b {

@@ -8,8 +8,7 @@
 
 use super::layer_pass::LayerPass;
 use crate::linalg::any_size::{
-    Addend, add, add_outers, dot, mul_vector, mul_vectors, scaled, symmetric_outers,
-    transpose_mul_vector, transpose_mul_vectors,
+    Addend, add, add_outers, dot, mul_vectors, scaled, symmetric_outers, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
 use crate::training::linear::workspace::{layer_mut, split};
@@ -50,21 +49,19 @@ pub(super) fn last_two<S: Scalar>(
     let (forward, bars) = vectors.split_at_mut(10 * k);
     // Products are named by their factors: p_s is P_a^T s.
     let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
-    mul_vector(k, q_z, Addend::Zero, q_a, z);
+    mul_vectors(k, q_a, [(q_z, Addend::Zero, z)]);
     if step.is_symmetric() {
-        let both = [&mut *g_p_p, &mut *g_q_z];
-        mul_vectors(k, both, [Addend::Zero; 2], step.g, [p_p, q_z]);
+        mul_vectors(k, step.g, [(g_p_p, Addend::Zero, p_p), (g_q_z, Addend::Zero, q_z)]);
     } else {
-        transpose_mul_vector(k, g_p_p, Addend::Zero, step.g, p_p);
-        mul_vector(k, g_q_z, Addend::Zero, step.g, q_z);
+        transpose_mul_vectors(k, step.g, [(g_p_p, Addend::Zero, p_p)]);
+        mul_vectors(k, step.g, [(g_q_z, Addend::Zero, q_z)]);
     }
-    mul_vector(k, z_b, Addend::Other(z), p_a, g_q_z);
-    transpose_mul_vector(k, r, Addend::Other(p), q_a, g_p_p);
-    mul_vector(k, s, Addend::Zero, q_b, z_b);
-    transpose_mul_vector(k, p_s, Addend::Zero, p_a, s);
-    let both = [&mut *w, &mut *g_p_s];
-    transpose_mul_vectors(k, both, [Addend::Zero; 2], step.g, [r, p_s]);
-    transpose_mul_vector(k, u, Addend::Other(s), q_a, g_p_s);
+    mul_vectors(k, p_a, [(z_b, Addend::Other(z), g_q_z)]);
+    transpose_mul_vectors(k, q_a, [(r, Addend::Other(p), g_p_p)]);
+    mul_vectors(k, q_b, [(s, Addend::Zero, z_b)]);
+    transpose_mul_vectors(k, p_a, [(p_s, Addend::Zero, s)]);
+    transpose_mul_vectors(k, step.g, [(w, Addend::Zero, r), (g_p_s, Addend::Zero, p_s)]);
+    transpose_mul_vectors(k, q_a, [(u, Addend::Other(s), g_p_s)]);
     let Some(v_bar) = loss.take(of, -(z_b[k - 1] + dot(w, u))) else { return false };
 
     let Adjoints { sums, layers: [at_a, at_b], p: p_bar, p_p: p_p_bar, h, z: z_bar } = adjoints;
@@ -84,22 +81,20 @@ pub(super) fn last_two<S: Scalar>(
     // w and u.
     scaled(u_bar, -v_bar, w);
     scaled(w_bar, -v_bar, u);
-    mul_vector(k, r_bar, Addend::Zero, step.g, w_bar);
-    let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
-    mul_vectors(k, both, [Addend::Zero; 2], q_a, [u_bar, r_bar]);
-    let both = [&mut *p_s_bar, &mut *p_p_bar];
-    let ontos = [Addend::Zero, Addend::InPlace];
-    mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
-    mul_vector(k, s_bar, Addend::Other(u_bar), p_a, p_s_bar);
+    mul_vectors(k, step.g, [(r_bar, Addend::Zero, w_bar)]);
+    mul_vectors(k, q_a, [(g_p_s_bar, Addend::Zero, u_bar), (g_p_p_bar, Addend::Zero, r_bar)]);
+    let onto_p_p = (p_p_bar, Addend::InPlace, &*g_p_p_bar);
+    mul_vectors(k, step.g, [(p_s_bar, Addend::Zero, g_p_s_bar), onto_p_p]);
+    mul_vectors(k, p_a, [(s_bar, Addend::Other(u_bar), p_s_bar)]);
     // r.
     add(p_bar, r_bar);
     // s and z_b.
     e_k.fill(S::ZERO);
     e_k[k - 1] = -v_bar;
-    transpose_mul_vector(k, z_b_bar, Addend::Other(e_k), q_b, s_bar);
-    transpose_mul_vector(k, g_q_z_bar, Addend::Zero, p_a, z_b_bar);
-    transpose_mul_vector(k, q_z_bar, Addend::Zero, step.g, g_q_z_bar);
-    transpose_mul_vector(k, z_bar, Addend::Other(z_b_bar), q_a, q_z_bar);
+    transpose_mul_vectors(k, q_b, [(z_b_bar, Addend::Other(e_k), s_bar)]);
+    transpose_mul_vectors(k, p_a, [(g_q_z_bar, Addend::Zero, z_b_bar)]);
+    transpose_mul_vectors(k, step.g, [(q_z_bar, Addend::Zero, g_q_z_bar)]);
+    transpose_mul_vectors(k, q_a, [(z_bar, Addend::Other(z_b_bar), q_z_bar)]);
 
     let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
     add_outers(k, p_sum, [(s, p_s_bar), (z_b_bar, g_q_z)]);

@@ -18,8 +18,8 @@
 //! ```
 
 use crate::linalg::any_size::{
-    Addend, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric, mul_vector,
-    transpose_mul, transpose_mul_vector,
+    Addend, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric, mul_vectors,
+    transpose_mul, transpose_mul_vectors,
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
@@ -94,7 +94,7 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
             mul_transpose(k, self.u, Addend::Other(self.g), self.g, self.a);
             mul_transpose(k, next.g, Addend::Other(self.v), self.v, self.a);
         }
-        mul_vector(k, next.z, Addend::Other(self.z), self.a, self.z);
+        mul_vectors(k, self.a, [(next.z, Addend::Other(self.z), self.z)]);
     }
 
     /// Computes A-bar = onto + H U^T + H^T V + z-bar z^T, from H and z-bar of the next layer.
@@ -139,7 +139,7 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         }
         // z-bar + A^T z-bar.
         let z_next = &mut product[..k];
-        transpose_mul_vector(k, z_next, Addend::Other(z_bar), self.a, z_bar);
+        transpose_mul_vectors(k, self.a, [(z_next, Addend::Other(z_bar), z_bar)]);
         z_bar.copy_from_slice(z_next);
     }
 }

@@ -34,8 +34,8 @@ mod slide;
 use super::shape::LinearShape;
 use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic, step_matrices};
 use crate::linalg::any_size::{
-    Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
-    transpose_mul_vector,
+    Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
+    transpose_mul_vectors,
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
@@ -74,7 +74,7 @@ kernel! {
         let (of_pass, rest) = rest.split_at_mut(last_two::VECTORS * k);
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
-        transpose_mul_vector(k, p_p, Addend::Zero, p_a, p);
+        transpose_mul_vectors(k, p_a, [(p_p, Addend::Zero, p)]);
         statistic(shape, windows, windows.count(), steps.at(0).g, of_slide);
         if first_slides {
             steps.at(0).form(k, first, scratch[0]);
@@ -103,15 +103,15 @@ kernel! {
             let step = steps.at(formed);
 
             if depth == 1 {
-                transpose_mul_vector(k, w, Addend::Zero, step.g, p);
-                mul_vector(k, s, Addend::Zero, q_b, step.z);
+                transpose_mul_vectors(k, step.g, [(w, Addend::Zero, p)]);
+                mul_vectors(k, q_b, [(s, Addend::Zero, step.z)]);
                 let value = -(step.z[k - 1] + dot(w, s));
                 let Some(v_bar) = loss.take(&of, value) else { continue };
                 scaled(z_bar, -v_bar, w);
                 let [_, q_sum] = layer_mut(matrix, sums, 0);
                 add_outers(k, q_sum, [(&*z_bar, &*step.z)]);
                 scaled(z_bar, -v_bar, s);
-                mul_vector(k, w, Addend::Zero, step.g, z_bar);
+                mul_vectors(k, step.g, [(w, Addend::Zero, z_bar)]);
                 add(p_bar, w);
                 continue;
             }
@@ -143,7 +143,7 @@ kernel! {
             transpose_mul(k, q_sum, Addend::InPlace, g, p_c);
         }
         // The adjoints of p and of P_a^T p.
-        mul_vector(k, w, Addend::Other(p_bar), p_a, p_p_bar);
+        mul_vectors(k, p_a, [(w, Addend::Other(p_bar), p_p_bar)]);
         let [p_sum, _] = layer_mut(matrix, sums, last[0]);
         add_outers(k, p_sum, [(&*p, &*p_p_bar)]);
         s.fill(S::ZERO);
