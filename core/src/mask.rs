@@ -39,10 +39,8 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The mask's code in stored contexts.
     const CODE: u8;
 
-    /// Returns the mask with these trace decays; a mask that has fewer takes 0 in their place.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
+    /// Returns the mask with these trace decays, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`. A mask that has
+    /// fewer takes 0 in their place.
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error>;
 
     /// Returns the trace decays, 0 for those that the mask does not have.
@@ -149,10 +147,8 @@ pub struct TdLambda<S: Scalar = f32> {
 }
 
 impl<S: Scalar> TdLambda<S> {
-    /// Returns the mask of a trace decay in \[0, 1\]; 0 gives TD(0)'s mask.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
+    /// Returns the mask of a trace decay in \[0, 1\] (0 gives TD(0)'s mask), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming
+    /// `trace_decay`.
     pub fn new(trace_decay: S) -> Result<Self, Error> {
         Ok(TdLambda { trace_decay: check_decay(trace_decay)? })
     }

@@ -167,10 +167,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
 }
 
 impl<S: Scalar, const K: usize> Statistic<S, K> {
-    /// Returns the statistic of a prompt's context under a mask.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
+    /// Returns the statistic of a prompt's context under a mask, or [`Error::Empty`] if the prompt has no context.
     pub fn from_prompt<const N: usize>(
         prompt: &Prompt<S, K, N>,
         mask: &impl Mask<S>,
@@ -178,10 +175,7 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
         Self::from_columns(prompt.context().iter().copied(), mask)
     }
 
-    /// Returns the statistic of context columns under a mask.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if there is no column.
+    /// Returns the statistic of context columns under a mask, or [`Error::Empty`] if there is no column.
     pub fn from_columns(
         columns: impl ExactSizeIterator<Item = SVector<S, K>>,
         mask: &impl Mask<S>,

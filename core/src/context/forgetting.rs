@@ -14,10 +14,7 @@ pub struct Forgetting<S: Scalar = f32> {
 }
 
 impl<S: Scalar> Forgetting<S> {
-    /// Returns the window of a retention in (0, 1).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns the window of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })

@@ -92,10 +92,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(evaluation)
     }
 
-    /// Returns all states of a task, weighted by its stationary distribution.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if the stationary distribution is not unique.
+    /// Returns all states of a task, weighted by its stationary distribution, or [`Error::Singular`] if that is not unique.
     pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self> {
         // Elimination may leave a state that is never visited with a weight of minus a rounding error.
         let weights = mrp.stationary_distribution()?.map(|w| w.max(R::ZERO));

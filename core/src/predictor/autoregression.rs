@@ -1,7 +1,7 @@
 //! An autoregression with two averages, by recursive least squares, and its predictions for any horizon.
 
 use super::features::{FAST, LAGS, M, SLOW};
-use super::{larger, state, symmetric};
+use super::{State as _, larger, state, symmetric};
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
@@ -25,7 +25,8 @@ pub(super) struct Autoregression {
     /// In squared units, over `factor`, which grows as the past is forgotten: the rows of the lower triangle.
     inverse: [f32; M * (M + 1) / 2],
     factor: f32,
-    weights: [f32; M],
+    /// The weights of the features that say the next value, as a distance from the mean.
+    pub(super) weights: [f32; M],
     /// The deviation of the first samples, or more; 0 until it is known.
     unit: f32,
     count: f32,
@@ -33,14 +34,8 @@ pub(super) struct Autoregression {
 }
 
 impl Autoregression {
-    pub(super) const NEW: Self = Autoregression {
-        inverse: IDENTITY,
-        factor: 1.0,
-        weights: LAST,
-        unit: 0.0,
-        count: 0.0,
-        variance: 0.0,
-    };
+    pub(super) const NEW: Self =
+        Autoregression { inverse: IDENTITY, factor: 1.0, weights: LAST, ..Self::ZERO };
 
     /// Learns that a value at `distance` from the mean followed these features.
     #[inline]
@@ -106,12 +101,6 @@ impl Autoregression {
     pub(super) fn revision(&self) -> f32 {
         let [of_last, ..] = self.weights;
         of_last / (1.0 + of_last * of_last)
-    }
-
-    /// Returns the weights of the features that say the next value, as a distance from the mean.
-    #[inline]
-    pub(super) fn of_next(&self) -> &[f32; M] {
-        &self.weights
     }
 
     /// Returns the weights of the features that say (1 - gamma) sum_k gamma^k x_{t+1+k} as a distance from the mean, if that stays:

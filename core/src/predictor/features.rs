@@ -1,6 +1,6 @@
 //! The experts see these features of a signal: its last samples, four averages, and its extremes.
 
-use super::{larger, smaller, state};
+use super::{State as _, larger, smaller, state};
 
 /// The features of TD, and of the autoregression.
 pub(super) const D: usize = 5;
@@ -14,7 +14,7 @@ const SLOWEST: f32 = 0.01;
 /// The mean is over about this many samples.
 const MEAN: f32 = 500.0;
 
-/// A signal up to now.
+/// A signal up to now; at first it has always had the value 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Features {
     /// The last values, the latest first.
@@ -29,17 +29,6 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// Returns a signal that has always had the value 0.
-    pub(super) const NEW: Self = Features {
-        values: [0.0; LAGS],
-        fast: 0.0,
-        slow: 0.0,
-        slowest: 0.0,
-        mean: 0.0,
-        lowest: 0.0,
-        highest: 0.0,
-    };
-
     /// Returns TD's features: the last change, and the distances of the value and of each average from the next slower average.
     #[inline]
     pub(super) fn of_td(&self) -> [f32; D] {
@@ -92,7 +81,7 @@ impl Features {
     pub(super) fn begin_at(&mut self, level: f32) {
         let lowest = smaller(self.lowest - level, 0.0);
         let highest = larger(self.highest - level, 0.0);
-        *self = Features { lowest, highest, ..Self::NEW };
+        *self = Features { lowest, highest, ..Self::ZERO };
     }
 }
 

@@ -11,7 +11,7 @@
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::features::D;
-use super::{larger, smaller, state, symmetric};
+use super::{State as _, larger, smaller, state, symmetric};
 use crate::scalar::Scalar;
 
 /// The experts: TD's read, the autoregression, the last value.
@@ -73,17 +73,7 @@ pub(super) struct Belief {
 
 impl Belief {
     pub(super) const fn new(length: f32) -> Self {
-        Belief {
-            length,
-            td: [0.0; D],
-            mean: 0.0,
-            differences: [0.0; K],
-            predicted: 0.0,
-            traces: [0.0; K],
-            covariances: [0.0; K],
-            squares: [0.0; K * (K + 1) / 2],
-            shares: [0.0; K],
-        }
+        Belief { length, ..Self::ZERO }
     }
 
     /// Returns the discount.
@@ -241,6 +231,8 @@ impl Band {
 }
 
 // (The length is stored apart from the state.)
-state!(Belief { td, differences, traces, covariances, shares, squares, mean, predicted });
+state!(Belief {
+    td, differences, traces, covariances, shares, squares, mean, predicted; length
+});
 
 state!(Band { quantiles, error, square });

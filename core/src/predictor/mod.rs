@@ -82,10 +82,14 @@ const MOST: f32 = 1e7;
 
 /// Numbers of a part of the state, in one order: to be stored, or read.
 trait State {
+    const ZERO: Self;
+
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
 }
 
 impl State for f32 {
+    const ZERO: f32 = 0.0;
+
     #[inline(always)]
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
         visit(self);
@@ -93,15 +97,22 @@ impl State for f32 {
 }
 
 impl<T: State, const N: usize> State for [T; N] {
+    const ZERO: Self = [T::ZERO; N];
+
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
         self.iter_mut().for_each(|part| part.numbers(visit));
     }
 }
 
-/// Implements [`State`] for a type, field by field in this order.
+/// Implements [`State`] for a type, field by field in this order, without those after the semicolon.
 macro_rules! state {
-    ($Type:ty { $($field:tt),* }) => {
+    ($Type:ident { $($field:tt),* $(; $apart:ident)? }) => {
         impl $crate::predictor::State for $Type {
+            const ZERO: Self = $Type {
+                $($field: $crate::predictor::State::ZERO,)*
+                $($apart: $crate::predictor::State::ZERO)?
+            };
+
             fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
                 $(self.$field.numbers(visit);)*
             }
@@ -207,18 +218,13 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
 }
 
 impl<const H: usize> Predictor<H> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
+    /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`, or [`Error::NonFinite`] or
+    /// [`Error::OutOfRange`], naming `horizon`.
     pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
         Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY])
     }
 
-    /// Does what [`Predictor::new`] does, in the predictor's final place: a chip's stack may have no room for it.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Predictor::new`].
+    /// Does what [`Predictor::new`] does, with the same errors, in the predictor's final place: a chip's stack may have no room for it.
     pub fn new_in(place: &mut MaybeUninit<Self>, horizons: [f32; H]) -> Result<&mut Self, Error> {
         check(&horizons)?;
         let new = place.write(Self::EMPTY);
@@ -229,10 +235,8 @@ impl<const H: usize> Predictor<H> {
 }
 
 impl<const H: usize> Predictor<H, f64> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f64`.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
+    /// Returns a predictor for horizons of 1 sample or more, of samples in `f64`, or [`Error::NonFinite`] or
+    /// [`Error::OutOfRange`], naming `horizon`.
     pub const fn new_f64(horizons: [f32; H]) -> Result<Self, Error> {
         Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY])
     }
@@ -247,7 +251,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         bands: [Band::NEW; H],
         next: Belief::new(1.0),
         gate: Gate::new(0.0),
-        signal: Features::NEW,
+        signal: Features::ZERO,
         td: Td::NEW,
         autoregression: Autoregression::NEW,
         reads: [LAST; H],
@@ -282,19 +286,14 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         self.growth = memory / (memory - 1.0);
     }
 
-    /// Returns the predictor with limits of what the sensor can measure: samples outside of them are never taken.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming `limits`, unless `low` < `high`.
+    /// Returns the predictor with limits of what the sensor can measure, or [`Error::OutOfRange`], naming `limits`, unless `low` < `high`.
+    /// Samples outside of them are never taken.
     pub fn with_limits(mut self, low: S, high: S) -> Result<Self, Error> {
         self.set_limits(low, high)?;
         Ok(self)
     }
 
-    /// Does what [`Predictor::with_limits`] does, in its place.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Predictor::with_limits`].
+    /// Does what [`Predictor::with_limits`] does, in its place, with the same errors.
     pub fn set_limits(&mut self, low: S, high: S) -> Result<(), Error> {
         self.limits = checked_limits(low, high)?;
         Ok(())
@@ -411,8 +410,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
-            let regression = signal.mean
-                + dot(self.reads.get(h).unwrap_or(self.autoregression.of_next()), &lags);
+            let regression =
+                signal.mean + dot(self.reads.get(h).unwrap_or(&self.autoregression.weights), &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
             (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
         };

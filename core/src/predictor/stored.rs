@@ -126,10 +126,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         Ok(predictor)
     }
 
-    /// Replaces the predictor, in its place, by what [`Predictor::from_bytes`] returns; an error leaves it as it was.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Predictor::from_bytes`].
+    /// Replaces the predictor, in its place, by what [`Predictor::from_bytes`] returns, with the same errors. An error leaves it as it was.
     pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let parts =
             [("format version", 1), ("sample type (4: f32, 8: f64)", 1), ("number of horizons", 2)];

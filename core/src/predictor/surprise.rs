@@ -1,6 +1,6 @@
 //! How surprising the last samples were, as a depth: -ln of a tail probability.
 
-use super::{larger, smaller, state};
+use super::{State as _, larger, smaller, state};
 use crate::scalar::{Real, Scalar};
 
 /// The weights of the newest error in the mean of the recent ones, and in their two mean squares.
@@ -189,21 +189,11 @@ pub(super) struct Observed {
 
 impl Surprise {
     pub(super) const NEW: Self = Surprise {
-        mean: 0.0,
-        squares: [0.0; 2],
-        usual: 0.0,
-        level: 0.0,
-        variance: 0.0,
         tails: [[Tail::NEW; 2]; 6],
         deepest: [Tail { start: 0.6, excess: 0.9 }; 2],
         run_tail: Tail::NEW,
-        run: 0.0,
-        change: 0.0,
         thresholds: Thresholds::NEW,
-        before: 0.0,
-        block: 0.0,
-        in_block: 0.0,
-        count: 0.0,
+        ..Self::ZERO
     };
 
     /// Takes a sample, and returns how surprising it and those before it were, as a depth.

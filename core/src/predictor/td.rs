@@ -1,7 +1,7 @@
 //! TD's read of the signal: regularised LSTD(lambda) of its features, for any discount.
 
 use super::features::{D, following};
-use super::{larger, state};
+use super::{State as _, larger, state};
 use crate::linalg::linear_system::solve;
 use crate::scalar::Scalar;
 use crate::value_function::clamp;
@@ -32,14 +32,7 @@ pub(super) struct Td {
 }
 
 impl Td {
-    pub(super) const NEW: Self = Td {
-        trace: [0.0; D],
-        factor: 1.0,
-        now: [[0.0; D]; D],
-        rewards: [0.0; D],
-        squares: [0.0; D],
-        len: 0.0,
-    };
+    pub(super) const NEW: Self = Td { factor: 1.0, ..Self::ZERO };
 
     /// Takes the transition between features, with a reward, and returns true if all sums were halved.
     #[inline]

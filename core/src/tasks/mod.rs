@@ -84,10 +84,7 @@ pub trait Task<R: Real, const D: usize> {
         Transition { phi, reward, phi_next: self.features(next) }
     }
 
-    /// Draws the first `len` transitions of a fresh trajectory.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if `len` > N.
+    /// Draws the first `len` transitions of a fresh trajectory, or returns [`Error::CapacityExceeded`] if `len` > N.
     fn trajectory<const N: usize>(
         &self,
         len: usize,

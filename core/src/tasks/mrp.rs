@@ -132,10 +132,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         self
     }
 
-    /// Returns this process with p_0 and p of another process with the same number of states.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] unless both have the same number of states.
+    /// Returns this process with p_0 and p of another one, or [`Error::OutOfRange`] unless both have the same number of states.
     pub fn with_dynamics_of(self, other: &Self) -> Result<Self> {
         let of = other.clone().with_features_of(&self)?;
         Ok(Mrp { reward: self.reward, ..of })

@@ -38,10 +38,7 @@ pub struct BatchTdSettings<S = f32> {
 }
 
 impl<S: Scalar> BatchTd<S> {
-    /// Returns batch TD(lambda).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    /// Returns batch TD(lambda), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     pub fn new(settings: BatchTdSettings<S>) -> Result<Self> {
         let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
@@ -93,10 +90,7 @@ pub struct LstdSettings<R = f32> {
 }
 
 impl<R: Real> Lstd<R> {
-    /// Returns LSTD(lambda).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    /// Returns LSTD(lambda), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     pub fn new(settings: LstdSettings<R>) -> Result<Self> {
         let LstdSettings { gamma, lambda, ridge } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;

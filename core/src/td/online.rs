@@ -46,10 +46,7 @@ pub struct OnlineTdSettings<S = f32> {
 }
 
 impl<S: Scalar> OnlineTd<S> {
-    /// Returns online TD with an accumulating trace.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    /// Returns online TD with an accumulating trace, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
     pub fn new(settings: OnlineTdSettings<S>) -> Result<Self> {
         let OnlineTdSettings { gamma, lambda, alpha } = settings;
@@ -58,10 +55,8 @@ impl<S: Scalar> OnlineTd<S> {
         Ok(OnlineTd { gamma, decay, alpha, trace: Trace::Accumulating })
     }
 
-    /// Returns true online TD(lambda), with a dutch trace.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    /// Returns true online TD(lambda), with a dutch trace, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the
+    /// setting.
     pub fn true_online(settings: OnlineTdSettings<S>) -> Result<Self> {
         Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(settings)? })
     }

@@ -52,10 +52,7 @@ pub struct RecursiveLstdSettings<R = f32> {
 }
 
 impl<R: Real> RecursiveLstd<R> {
-    /// Returns recursive LSTD(lambda).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    /// Returns recursive LSTD(lambda), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
     pub fn new(settings: RecursiveLstdSettings<R>) -> Result<Self> {
         let RecursiveLstdSettings { gamma, lambda, retention, ridge } = settings;

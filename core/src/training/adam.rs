@@ -24,10 +24,7 @@ pub struct Adam<P> {
 }
 
 impl<P> Adam<P> {
-    /// Returns the state before the first step.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming the constant that is outside its range.
+    /// Returns the state before the first step, or [`Error::OutOfRange`], naming the constant that is outside its range.
     pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Result<Self, Error>
     where
         P: Parameters<S>,

@@ -23,10 +23,8 @@ pub struct BatchTdReference<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// Returns L layers, of batch TD(lambda), with alpha_0 = 1.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
+    /// Returns L layers, of batch TD(lambda), with alpha_0 = 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
+    /// lane.
     pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
         let lambda = TdLambda::new(lambda)?.trace_decay();
         Ok(BatchTdReference {

@@ -68,7 +68,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference uses the
     /// network's Adam settings, or the default ones if the network learns by plain TD.
     /// Returns the errors of [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
-    /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
+    /// ([`Network::CONTEXT_CAPACITY`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
     /// the errors of the distribution's settings.
     pub fn new(
         settings: TrainerSettings,
@@ -78,7 +78,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         seeds: &[u64],
     ) -> Result<Self> {
         settings.check(T)?;
-        let capacity = network.context_capacity().unwrap_or(usize::MAX);
+        let capacity = N::CONTEXT_CAPACITY.unwrap_or(usize::MAX);
         ensure(settings.context_len <= capacity, Error::capacity("context_len", capacity))?;
         let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
         ensure(seeds.len() <= S::LANES, Error::capacity("seeds", S::LANES))?;

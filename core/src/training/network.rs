@@ -20,10 +20,8 @@ pub trait Network<S: Scalar> {
     /// Returns d, how many features its tokens have.
     fn dim(&self) -> usize;
 
-    /// Returns the largest number of transitions in a context, or `None` if there is no limit.
-    fn context_capacity(&self) -> Option<usize> {
-        None
-    }
+    /// The largest number of transitions in a context; `None` if there is no limit.
+    const CONTEXT_CAPACITY: Option<usize> = None;
 
     /// Draws the initial parameters of one lane.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);

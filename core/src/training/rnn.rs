@@ -125,6 +125,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
     for Rnn<S, X, H, L, N>
 {
     type Parameters = Self;
+    const CONTEXT_CAPACITY: Option<usize> = Some(N);
 
     fn dim(&self) -> usize {
         X / 2 - 1
@@ -136,10 +137,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 
     fn parameters_mut(&mut self) -> &mut Self {
         self
-    }
-
-    fn context_capacity(&self) -> Option<usize> {
-        Some(N)
     }
 
     /// Draws all parameters from U(-1/sqrt(h), 1/sqrt(h)): PyTorch's

@@ -246,10 +246,7 @@ impl<'a, S: Scalar> Window<'a, S> {
         z
     }
 
-    /// Returns the whole prompt Z_0, (K, n + 1).
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if the window has more than N transitions.
+    /// Returns the whole prompt Z_0, (K, n + 1), or [`Error::CapacityExceeded`] if the window has more than N transitions.
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>> {
         let columns: Vec<SVector<S, K>, N> =
             (0..self.context_len.min(N)).map(|j| self.token(j)).collect();

@@ -161,7 +161,7 @@ pub(crate) fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(
 ) {
     let (features, rewards) = random_windows(&mut Rng::new(11));
     let slide = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let growing = network.context_capacity().is_none();
+    let growing = N::CONTEXT_CAPACITY.is_none();
     let growing = growing.then(|| slide.growing(&[1, 2, 5, 8, 10]).unwrap());
     for windows in [Some(slide), growing].iter().flatten() {
         let mean = |errors: [f64; 5]| errors.iter().map(|error| error * error).sum::<f64>() / 5.0;

@@ -29,11 +29,8 @@ pub struct TileCoding<R: Real> {
 }
 
 impl<R: Real> TileCoding<R> {
-    /// Returns `tilings` grids with `tiles` tiles per dimension; four grids of two tiles have 324 tiles in all.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8 and their product at
-    /// most 32.
+    /// Returns `tilings` grids with `tiles` tiles per dimension, or [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8
+    /// and their product at most 32. Four grids of two tiles have 324 tiles in all.
     pub fn new(tilings: u16, tiles: u16) -> Result<Self, Error> {
         ensure(matches!(tilings, 1 | 2 | 4 | 8), out_of_range("tilings", "1, 2, 4 or 8"))?;
         ensure(

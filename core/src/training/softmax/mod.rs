@@ -29,10 +29,8 @@ pub struct SoftmaxNetwork<S: Scalar, const K: usize, const C: usize, const L: us
 impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     SoftmaxNetwork<S, K, C, L, N>
 {
-    /// Makes a network of a transformer whose numbers are the first parameters.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if it is deeper than L.
+    /// Makes a network of a transformer whose numbers are the first parameters, or returns [`Error::CapacityExceeded`] if it
+    /// is deeper than L.
     pub fn new(transformer: Transformer<Layer<S, K>, C>) -> Result<Self> {
         const {
             assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
@@ -53,10 +51,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Self::new(Transformer::sequential(&[Layer::ZERO; L][..depth])?)
     }
 
-    /// Returns the transformer that one lane has learned.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up.
+    /// Returns the transformer that one lane has learned, or [`Error::NonFinite`] if its parameters blew up.
     pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let mut layers = [Layer::ZERO; C];
         for (to, layer) in layers.iter_mut().zip(self.transformer.layers()) {
@@ -85,6 +80,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
     for SoftmaxNetwork<S, K, C, L, N>
 {
     type Parameters = Transformer<Layer<S, K>, C>;
+    const CONTEXT_CAPACITY: Option<usize> = Some(N);
 
     fn dim(&self) -> usize {
         K / 2
@@ -96,10 +92,6 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
 
     fn parameters_mut(&mut self) -> &mut Self::Parameters {
         &mut self.transformer
-    }
-
-    fn context_capacity(&self) -> Option<usize> {
-        Some(N)
     }
 
     /// Draws the parameters in their stored order: Xavier normal with gain 0.1, and 0.1/L if each layer has
