@@ -150,7 +150,7 @@ macro_rules! inlined {
 use inlined;
 
 macro_rules! real {
-    ($t:ident, $exp2:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
+    ($t:ident, $functions:ident, $shift:expr, $ulp:expr) => {
         impl Scalar for $t {
             type Element = $t;
             type PerLane<T: Clone + Debug> = [T; 1];
@@ -179,13 +179,13 @@ macro_rules! real {
                     n as $t
                 }
                 fn sqrt(self) -> $t {
-                    $sqrt(self)
+                    $functions::sqrt(self)
                 }
                 fn exp2(self) -> $t {
-                    $exp2(self)
+                    $functions::exp2(self)
                 }
                 fn tanh(self) -> $t {
-                    $tanh(self)
+                    $functions::tanh(self)
                 }
                 fn abs(self) -> $t {
                     // Clears the sign bit: exact, also for -0.0.
@@ -217,38 +217,30 @@ macro_rules! real {
                     (word >> $shift) as $t * $ulp
                 }
                 fn ln(self) -> $t {
-                    $ln(self)
+                    $functions::ln(self)
                 }
                 fn sin(self) -> $t {
-                    $sin(self)
+                    $functions::sin(self)
                 }
                 fn cos(self) -> $t {
-                    $cos(self)
+                    $functions::cos(self)
                 }
             }
         }
     };
 }
 
-real!(
-    f32,
-    elementary::exp2,
-    elementary::tanh,
-    libm::sqrtf,
-    functions::ln_f32,
-    functions::sin_f32,
-    functions::cos_f32,
-    40,
-    1.0 / 16_777_216.0
-);
-real!(
-    f64,
-    functions::exp2_f64,
-    functions::tanh_f64,
-    libm::sqrt,
-    functions::ln_f64,
-    functions::sin_f64,
-    functions::cos_f64,
-    11,
-    1.0 / 9_007_199_254_740_992.0
-);
+/// The functions of each type.
+mod single {
+    pub(super) use super::elementary::{exp2, tanh};
+    pub(super) use super::functions::{cos_f32 as cos, ln_f32 as ln, sin_f32 as sin};
+    pub(super) use libm::sqrtf as sqrt;
+}
+mod double {
+    pub(super) use super::functions::{cos_f64 as cos, ln_f64 as ln, sin_f64 as sin};
+    pub(super) use super::functions::{exp2_f64 as exp2, tanh_f64 as tanh};
+    pub(super) use libm::sqrt;
+}
+
+real!(f32, single, 40, 1.0 / 16_777_216.0);
+real!(f64, double, 11, 1.0 / 9_007_199_254_740_992.0);

@@ -252,9 +252,6 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
 impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then, so that the loss does not
     /// change which trajectory is sampled, the targets of the queries' states, if the loss needs them.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if a lane has no task.
     fn sample<E: Task<S::Element, D>>(
         &mut self,
         settings: &TrainerSettings,
@@ -266,15 +263,14 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(none);
         };
-        // Filled in place: it is large.
-        let mut queries = S::per_lane(|_| Vec::<E::State, T>::new());
+        // Filled in place: they are large.
+        let mut paths = S::per_lane(|_| Vec::<E::State, T>::new());
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,
         });
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
-            let queries_here = self.queries_of(settings, last, k);
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
             for (lane, ((task, rng), state)) in lanes {
                 let (Some(task), Some(state)) = (task, state) else { return Err(none) };
@@ -283,10 +279,8 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 for (to, phi) in row.iter_mut().zip(phi.iter()) {
                     to.set_lane(lane, *phi);
                 }
-                for _ in 0..queries_here {
-                    // Cannot overflow: there are at most T windows.
-                    let _ = queries.as_mut()[lane].push(*state);
-                }
+                // Cannot overflow: there are at most T states.
+                let _ = paths.as_mut()[lane].push(*state);
                 if k < last {
                     let (reward, next) = task.step(*state, rng);
                     self.rewards[k].set_lane(lane, reward);
@@ -294,21 +288,24 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
             }
         }
-        if !has_targets(settings) {
-            return Ok(());
-        }
         let gamma = S::Element::from_f64(settings.gamma);
-        let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
-        for (lane, ((task, rng), queries)) in lanes {
+        let lanes = tasks.iter().zip(rngs).zip(paths.as_ref()).enumerate();
+        for (lane, ((task, rng), path)) in lanes {
             let Some(task) = task else { return Err(none) };
+            let sliding = |t| settings.context_len + t;
+            let len = |t| settings.context_len_range.map_or(sliding(t), |_| self.lengths[t]);
+            let query = |t| path.get(len(t) + 1).copied();
+            let queries: Vec<E::State, T> = (0..settings.batch_size).filter_map(query).collect();
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
-            if let Loss::MonteCarlo { horizon } = settings.loss {
-                for (value, query) in values.iter_mut().zip(queries) {
-                    *value = sampled_return(task, *query, gamma, horizon, rng);
+            match settings.loss {
+                Loss::TdError | Loss::ResidualGradient => return Ok(()),
+                Loss::TrueValue => task.true_values(gamma, &queries, values)?,
+                Loss::MonteCarlo { horizon } => {
+                    for (value, query) in values.iter_mut().zip(queries) {
+                        *value = sampled_return(task, query, gamma, horizon, rng);
+                    }
                 }
-            } else {
-                task.true_values(gamma, queries, values)?;
             }
             for (target, value) in self.targets.iter_mut().zip(values) {
                 target.set_lane(lane, *value);
@@ -316,21 +313,6 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         }
         Ok(())
     }
-
-    /// Returns the number of windows that need the target of state k of a trajectory of `last` + 1 states.
-    fn queries_of(&self, settings: &TrainerSettings, last: usize, k: usize) -> usize {
-        let lengths = &self.lengths[..settings.batch_size.min(T)];
-        match settings.context_len_range {
-            _ if !has_targets(settings) => 0,
-            None => usize::from((settings.context_len + 1..last).contains(&k)),
-            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
-        }
-    }
-}
-
-/// Returns true for a loss with targets of its own, which do not come from the network.
-fn has_targets(settings: &TrainerSettings) -> bool {
-    matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. })
 }
 
 /// Returns R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
