@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField, stored_fields};
+use super::bytes::{ShownField, StoredField};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
@@ -101,5 +101,19 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         &self.moments
     }
 
-    stored_fields!([state, max_abs_rewards, moments, weight], [len <= u64::MAX]);
+    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
+        self.state.show(&mut |x| visit(ShownField::Number(x)));
+        self.max_abs_rewards.show(&mut |x| visit(ShownField::Number(x)));
+        self.moments.show(&mut |x| visit(ShownField::Number(x)));
+        visit(ShownField::Number(self.weight));
+        visit(ShownField::Count(self.len));
+    }
+
+    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
+        self.state.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.max_abs_rewards.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.moments.numbers(&mut |x| visit(StoredField::Number(x)));
+        visit(StoredField::Number(&mut self.weight));
+        visit(StoredField::Count(&mut self.len, u64::MAX));
+    }
 }
