@@ -40,13 +40,9 @@ impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
 impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
     type Scalar = S;
     const NAMES: &'static [&'static str] = &["P1", "Q1", "W", "P2", "Q2", "W"];
-    const ZERO: Self = TwoHeadLayer {
-        p1: zeros(),
-        q1: zeros(),
-        w1: zeros(),
-        p2: zeros(),
-        q2: zeros(),
-        w2: zeros(),
+    const ZERO: Self = {
+        let m = zeros();
+        TwoHeadLayer { p1: m, q1: m, w1: m, p2: m, q2: m, w2: m }
     };
 
     fn form(&self) -> LayerForm {

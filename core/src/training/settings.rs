@@ -54,7 +54,6 @@ impl Default for AdamSettings {
 impl AdamSettings {
     /// Checks the constants' ranges.
     pub(super) fn check(&self) -> Result<()> {
-        let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
         let fraction = |x: f64| (0.0..1.0).contains(&x);
         let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;
         refuse_unless([
@@ -177,11 +176,7 @@ impl TrainerSettings {
             (discounts, "gamma_range", "[0, 1), in ascending order"),
             (self.gamma >= 0.0 && self.gamma < 1.0, "gamma", "[0, 1)"),
             (self.loss != Loss::MonteCarlo { horizon: 0 }, "horizon", "at least 1"),
-            (
-                learning_rate > 0.0 && learning_rate < f64::INFINITY,
-                "learning_rate",
-                "a positive number",
-            ),
+            (positive(learning_rate), "learning_rate", "a positive number"),
         ])?;
         adam.check()?;
         // The limits in terms of the settings.
@@ -194,6 +189,10 @@ impl TrainerSettings {
         }
         Ok(())
     }
+}
+
+fn positive(x: f64) -> bool {
+    x > 0.0 && x < f64::INFINITY
 }
 
 /// Returns an error that names the first parameter whose check is false.

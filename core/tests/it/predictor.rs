@@ -51,15 +51,15 @@ fn every_damage_to_a_stored_predictor_is_found() {
     for t in 0..50 {
         predictor.observe((t % 7) as f32);
     }
-    let mut page = [0; Predictor::<1>::SIZE];
-    let len = predictor.write(&mut page).unwrap().len();
+    let (mut page, mut kept) = ([0; Predictor::<1>::SIZE], Predictor::new([20.0]).unwrap());
+    let (len, before) = (predictor.write(&mut page).unwrap().len(), kept);
     assert!(len == page.len() && predictor.write(&mut page[..len - 1]).is_err());
     // The magic word, the version, the bytes of a sample, and the number of horizons.
     assert_eq!(page[..8], *b"ICTP\x03\x04\x01\x00");
     for at in 0..len {
         let mut damaged = page;
         damaged[at] ^= 1 << (at % 8);
-        assert!(Predictor::<1>::from_bytes(&damaged).is_err(), "{at}");
+        assert!(kept.read(&damaged).is_err() && kept == before, "{at}");
         let error = match at {
             ..4 => StoredError::Magic { expected: "ICTP" },
             4..12 => StoredError::Length { found: at as u32, expected: 12 },
@@ -113,11 +113,6 @@ fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
     }
     let (mut page, before) = ([0; Predictor::<1>::SIZE], *made);
     predictor.write(&mut page).unwrap();
-    for at in 0..page.len() {
-        let mut damaged = page;
-        damaged[at] ^= 1 << (at % 8);
-        assert!(made.read(&damaged).is_err() && *made == before, "{at}");
-    }
     // A horizon, a limit, the anchor and numbers of the state that are none, under a right checksum.
     for at in [12, 16, 24, 32, 40, page.len() - 8] {
         let mut none = page;

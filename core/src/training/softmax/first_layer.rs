@@ -19,6 +19,7 @@
 //! is 2^125 times less has lost its weights to the exponential's lower end.
 
 use super::scores::{PromptColumns, TILE, add_outers, binary};
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
@@ -28,7 +29,7 @@ use crate::training::Windows;
 use heapless::Vec;
 
 /// One token's row of the scores, and its adjoints.
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct ScoreRow<S: Scalar, const K: usize, const N: usize> {
     /// z_r.
     z: [S; K],
@@ -47,18 +48,12 @@ struct ScoreRow<S: Scalar, const K: usize, const N: usize> {
     k_bar: [S; K],
 }
 
-impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
-    const ZEROS: Self = ScoreRow {
-        z: [S::ZERO; K],
-        value: [S::ZERO; K],
-        exponentials: [[S::ZERO; 2]; N],
-        query_exponentials: [S::ZERO; N],
-        normalisation: [S::ZERO; N],
-        scores_bar: [[S::ZERO; 2]; N],
-        v_bar: [S::ZERO; K],
-        k_bar: [S::ZERO; K],
-    };
-}
+entrywise!(
+    [S: Scalar, const K: usize, const N: usize] S,
+    ScoreRow<S, K, N> {
+        z, value, exponentials, query_exponentials, normalisation, scores_bar, v_bar, k_bar
+    }
+);
 
 /// The first layer, walked through in reverse time: it holds the rows of one window's tokens.
 pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
@@ -87,7 +82,7 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
     ) {
         let n = windows.context_len();
         if self.rows.is_empty() {
-            let _ = self.rows.resize(n, ScoreRow::ZEROS);
+            let _ = self.rows.resize(n, ScoreRow::ZERO);
             self.last = t;
             for r in t + 1..t + n {
                 enter(self, windows, layer, r);

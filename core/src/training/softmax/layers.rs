@@ -5,6 +5,7 @@
 use super::scores::{
     PromptColumns, TILE, TileBuffer, add_outers, binary, combinations, exponentials, scatter, tile,
 };
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
@@ -31,7 +32,7 @@ pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
 
 impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
     pub(super) const ZEROS: Self = LayerTape {
-        z: PromptColumns::ZEROS,
+        z: PromptColumns::ZERO,
         keys: [[S::ZERO; K]; N],
         values: [[S::ZERO; K]; N],
         exponentials: Vec::new(),
@@ -76,7 +77,7 @@ kernel! {
 }
 
 /// The record of the last layer, which goes both ways at once, for seed 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LastLayer<S: Scalar, const K: usize> {
     /// sum_r w_r.
     pub(super) sum: S,
@@ -85,10 +86,7 @@ pub(super) struct LastLayer<S: Scalar, const K: usize> {
     pub(super) q_bar: [[S; K]; K],
 }
 
-impl<S: Scalar, const K: usize> LastLayer<S, K> {
-    pub(super) const ZEROS: Self =
-        LastLayer { sum: S::ZERO, p_bar: [S::ZERO; K], q_bar: [[S::ZERO; K]; K] };
-}
+entrywise!([S: Scalar, const K: usize] S, LastLayer<S, K> { sum, p_bar, q_bar });
 
 kernel! {
     /// Computes the last layer, forward and for seed 1 backward.
@@ -100,7 +98,7 @@ kernel! {
         inverse_len: S,
         n: usize,
     ) {
-        *pass = LastLayer::ZEROS;
+        *pass = LastLayer::ZERO;
         // The last row of P, times 1/n.
         let mut p_row = [S::ZERO; K];
         for i in 0..K {

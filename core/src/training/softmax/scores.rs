@@ -2,20 +2,20 @@
 //!
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
+use crate::entrywise::entrywise;
 use crate::linalg::arrays::{add_scaled, dot, scale};
 use crate::scalar::{Scalar, kernel};
 
 /// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PromptColumns<S: Scalar, const K: usize, const N: usize> {
     pub(super) context: [[S; K]; N],
     pub(super) query: [S; K],
 }
 
-impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
-    pub(super) const ZEROS: Self =
-        PromptColumns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
+entrywise!([S: Scalar, const K: usize, const N: usize] S, PromptColumns<S, K, N> { context, query });
 
+impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
     /// Copies the first n columns, and the query's.
     #[inline(always)]
     pub(super) fn copy_from(&mut self, other: &Self, n: usize) {

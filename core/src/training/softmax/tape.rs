@@ -30,6 +30,7 @@
 
 use super::layers::{LastLayer, LayerTape, backward_layer, forward_layer, last_layer};
 use super::scores::PromptColumns;
+use crate::entrywise::Entrywise as _;
 use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::linalg::arrays::{add_scaled, scale, vector};
@@ -55,8 +56,8 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             layers: [const { LayerTape::ZEROS }; L],
             n: 0,
             depth: 0,
-            adjoint: [const { PromptColumns::ZEROS }; 2],
-            last: LastLayer::ZEROS,
+            adjoint: [PromptColumns::ZERO; 2],
+            last: LastLayer::ZERO,
         }
     }
 
