@@ -1,8 +1,9 @@
-//! The recipe of a run: the network, its tasks and its training. Every default is the paper's main experiment.
+//! The recipe of a run: the network, its tasks and its training.
 
 use crate::capacity;
 use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
+pub use crate::settings::Recipe;
 use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 pub use ictd_core::tasks::TaskSpec;
@@ -24,67 +25,6 @@ pub struct InvalidSetting {
 
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 pub(crate) const HORIZON: u32 = 40;
-
-/// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
-/// the name and the range of each field; files hold a recipe by these names.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
-    pub network: NetworkKind,
-    pub attention: AttentionKind,
-    pub layer_sharing: LayerSharing,
-    pub rnn_input: RnnInput,
-    pub layers: usize,
-    pub dim: usize,
-    pub context_length: usize,
-    pub context_range: Option<NumberRange<usize>>,
-    pub task: TaskMixture,
-    pub states: usize,
-    pub fixed: Option<Fixed>,
-    pub actions: usize,
-    pub tasks: usize,
-    pub batches: usize,
-    pub batch_size: usize,
-    pub optimizer: OptimizerKind,
-    pub loss: Loss,
-    pub learning_rate: f64,
-    pub weight_decay: f64,
-    pub gamma: f64,
-    pub trace_decay: f64,
-    pub gamma_range: Option<NumberRange<f64>>,
-    pub gain: Option<f64>,
-    pub log_every: usize,
-}
-
-impl Default for Recipe {
-    fn default() -> Self {
-        Recipe {
-            network: NetworkKind::Transformer,
-            attention: AttentionKind::Linear,
-            layer_sharing: LayerSharing::Autoregressive,
-            rnn_input: RnnInput::Current,
-            layers: 3,
-            dim: 4,
-            context_length: 30,
-            context_range: None,
-            task: TaskSpec::BoyanChain.into(),
-            states: 10,
-            fixed: None,
-            actions: 3,
-            tasks: 4000,
-            batches: 5,
-            batch_size: 64,
-            optimizer: OptimizerKind::Adam,
-            loss: Loss::TdError,
-            learning_rate: 0.001,
-            weight_decay: 0.000001,
-            gamma: 0.9,
-            trace_decay: 0.0,
-            gamma_range: None,
-            gain: None,
-            log_every: 10,
-        }
-    }
-}
 
 /// The kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
