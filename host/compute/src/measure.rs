@@ -1,10 +1,9 @@
 //! Measures parameters from files: their element-wise metrics, and their values on fresh tasks.
 
-use crate::estimator::with_room;
+use crate::capacity::{DIM, FEW};
 use crate::log::Matrices;
 use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
 use crate::recipe::AttentionKind;
-use ictd_core::Result;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::prompt::Prompt;
@@ -13,6 +12,7 @@ use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 /// The largest number of states of a task.
@@ -52,7 +52,11 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 /// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
 /// Returns the core's error for tasks that cannot be drawn, and for iterates that overflow.
 pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>> {
-    with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
+    match settings.parameters.feature_dimension() {
+        ..=FEW => compare::<FEW, 17>(settings, seed),
+        ..=DIM => compare::<DIM, 65>(settings, seed),
+        _ => Err(Error::CapacityExceeded { parameter: "features", capacity: DIM }),
+    }
 }
 
 fn compare<const D: usize, const K: usize>(
