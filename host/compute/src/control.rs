@@ -96,8 +96,6 @@ pub fn greedy(w: &[f64], x: &[f64], rng: &mut Rng) -> usize {
 
 /// Runs a critic's epsilon-greedy policy in a task, and returns the score of its greedy policy at each checkpoint: 0 for the
 /// random policy, 1 for the best.
-///
-/// # Errors
 /// Returns the core's error for an MDP without a solution, and for a value that cannot be observed.
 pub fn shares<E: Environment>(critic: &Critic, seed: u64) -> Result<Vec<f64>, Error> {
     let mut rng = Rng::new(seed);

@@ -117,8 +117,6 @@ impl TaskArrays {
     }
 
     /// Returns a task; rewards and features of terminal states are 0.
-    ///
-    /// # Errors
     /// Returns the core's error if D < d, or if the arrays do not define a task.
     pub fn task<R: Real, const D: usize>(&self, number: usize) -> Result<Mrp<R, D, OWN>, Error> {
         let Self { states: m, dim: d, .. } = *self;
@@ -177,9 +175,7 @@ impl From<Log> for OwnTasks {
 
 impl OwnTasks {
     /// Returns the tasks of arrays whose shapes fit each other.
-    ///
-    /// # Errors
-    /// [`Misfit`] for an array that does not define tasks.
+    /// Returns [`Misfit`] for an array that does not define tasks.
     pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
         let (m, d) = (arrays.states, arrays.dim);
         // Overwrite terminal states: they lead to the next start, with reward and features 0.
@@ -231,18 +227,14 @@ impl OwnTasks {
     }
 
     /// Returns the content.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] before it is read.
+    /// Returns [`InvalidSetting`] before it is read.
     pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
         let reason = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
         self.data.as_ref().ok_or_else(|| InvalidSetting { setting: "task", reason: reason() })
     }
 
     /// Returns the Markov reward processes.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for a log, and before the tasks are read.
+    /// Returns [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
         let OwnData::Mrps(arrays) = self.read()? else {
             let reason =

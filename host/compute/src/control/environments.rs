@@ -26,8 +26,6 @@ pub trait Environment: Clone {
     const CHECKPOINTS: &'static [usize] = &[500, 1000, 2000, 5000];
 
     /// Draws an environment.
-    ///
-    /// # Errors
     /// Returns the core's error if the Bellman equation has no solution.
     fn draw(rng: &mut Rng) -> Result<Self, Error>;
 

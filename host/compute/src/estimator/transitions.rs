@@ -14,6 +14,17 @@ pub enum EpisodeEnd {
     End,
 }
 
+impl EpisodeEnd {
+    /// Returns what two marks say.
+    pub fn from_marks(terminal: bool, end: bool) -> Self {
+        match (terminal, end) {
+            (true, _) => EpisodeEnd::Terminal,
+            (false, true) => EpisodeEnd::End,
+            (false, false) => EpisodeEnd::Continues,
+        }
+    }
+}
+
 /// Transitions in the order in which they were observed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transitions {
