@@ -13,9 +13,7 @@ use crate::parameters::Universal;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 
-/// A task of control.
 pub struct ControlTask {
-    /// The task's name.
     pub name: &'static str,
     /// The numbers of steps after which a policy is evaluated.
     pub checkpoints: &'static [usize],
@@ -24,7 +22,6 @@ pub struct ControlTask {
 }
 
 impl ControlTask {
-    /// All tasks.
     pub const ALL: [Self; 3] =
         [Self::of::<RandomMdp>(), Self::of::<CartPole>(), Self::of::<MountainCar>()];
 
@@ -33,12 +30,10 @@ impl ControlTask {
     }
 }
 
-/// A critic with its settings.
 #[derive(Clone, Debug)]
 pub struct Critic {
     /// The name in records.
     pub name: &'static str,
-    /// The settings by name.
     pub settings: Vec<(&'static str, f64)>,
     /// The estimator, with a step size in units of 1 / |x|^2, or `None` for the universal model.
     method: Option<Method>,

@@ -55,9 +55,7 @@ pub enum Method {
 /// A method with the settings that all methods share.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// The method and its own settings.
     pub method: Method,
-    /// The discount gamma.
     pub gamma: f64,
     /// The number of layers L, or of iterations; ignored by methods that have neither.
     pub layers: usize,
@@ -86,10 +84,8 @@ pub trait Stream: Send + Sync {
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
 
-    /// Returns the number of transitions observed.
     fn len(&self) -> u64;
 
-    /// Returns true before the first transition.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

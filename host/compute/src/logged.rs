@@ -12,7 +12,6 @@ use ictd_core::tasks::Task;
 use nalgebra::SVector;
 use std::sync::Arc;
 
-/// Logged transitions of one or more tasks.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// The transitions. Their marks show every truncation.

@@ -16,9 +16,7 @@ use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
-/// The largest number of states of a task.
 pub const STATES: usize = 32;
-/// The longest context.
 pub const CONTEXT: usize = 256;
 /// The step of central differences, whose error in `f64` is about 1e-9 here.
 const STEP: f64 = 1e-5;

@@ -41,7 +41,6 @@ pub enum OwnData {
 }
 
 impl OwnData {
-    /// Returns the number of features d.
     pub fn dim(&self) -> usize {
         match self {
             OwnData::Mrps(arrays) => arrays.dim,
@@ -78,11 +77,8 @@ impl PartialEq for OwnTasks {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{array}: {reason}; expected {expected}")]
 pub struct Misfit {
-    /// The array's name.
     pub array: &'static str,
-    /// The reason.
     pub reason: String,
-    /// The expected content.
     pub expected: String,
 }
 
@@ -111,7 +107,6 @@ pub(crate) fn check_numbers(
 }
 
 impl TaskArrays {
-    /// Returns the number of tasks.
     pub fn count(&self) -> usize {
         self.reward.len() / self.states.max(1)
     }

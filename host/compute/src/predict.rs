@@ -26,9 +26,7 @@ pub const ALARM: f32 = 0.999;
 
 /// The forecasts of one discounted sum: a signal and a discount.
 pub struct SignalForecast {
-    /// The signal's name.
     pub name: String,
-    /// The discount gamma.
     pub gamma: f64,
     /// The signal's column in the rows.
     place: usize,

@@ -26,7 +26,6 @@ pub struct InvalidSetting {
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 pub(crate) const HORIZON: u32 = 40;
 
-/// The kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkKind {
     Transformer,
@@ -49,7 +48,6 @@ pub enum OptimizerKind {
     Td,
 }
 
-/// The tasks of a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskMixture {
     /// Named distributions, used in turn; as text their names, separated by commas.
@@ -67,7 +65,6 @@ impl TaskMixture {
         }
     }
 
-    /// Returns the tasks given as data.
     pub fn own(&self) -> Option<&OwnTasks> {
         match self {
             TaskMixture::Named(_) => None,
@@ -270,7 +267,6 @@ impl Recipe {
         Ok(Recipe { dim, gamma, task: TaskMixture::Own(own), ..self })
     }
 
-    /// Returns the core's settings.
     pub fn trainer_settings(&self) -> TrainerSettings {
         TrainerSettings {
             context_len: self.context_length,

@@ -31,7 +31,6 @@ const PACKED: [(&[u8], &str); 3] = [
     (b"\x28\xb5\x2f\xfd", "zstd"),
 ];
 
-/// Why rows cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error(transparent)]
@@ -82,7 +81,6 @@ pub struct Layout {
 /// Rows of one series, with the requested columns.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// The number of columns.
     pub width: usize,
     /// The rows' numbers, from 1 after the header, (rows).
     pub row_numbers: Vec<u64>,
@@ -97,17 +95,14 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// Returns the numbers of row i.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.numbers[i * self.width..(i + 1) * self.width]
     }
@@ -248,7 +243,6 @@ impl RowReader {
         Ok(true)
     }
 
-    /// Returns the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -258,12 +252,10 @@ impl RowReader {
         self.ahead.iter().map(|record| (record.line, &record.cells))
     }
 
-    /// Returns the last comment above the header.
     pub fn comment(&self) -> Option<&str> {
         self.comment.as_deref()
     }
 
-    /// Returns the bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.reader.position().byte()
     }

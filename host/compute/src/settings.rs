@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Bound;
 
-/// A setting of a recipe.
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
@@ -21,7 +20,6 @@ pub struct SettingSpec {
     pub words: WordList,
     /// The value's form in the help, if it is not the setting's name.
     pub form: Option<&'static str>,
-    /// The meaning, in a line or two.
     pub help: &'static str,
     /// Returns the value, or `None` if it is not given.
     pub get: fn(&Recipe) -> Option<SettingValue>,
@@ -29,7 +27,6 @@ pub struct SettingSpec {
     pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
 
-/// The words that a setting accepts.
 pub type WordList = &'static [&'static str];
 
 /// A value as stored in files; `Display` writes it as a user types it.
@@ -113,13 +110,10 @@ fn mixture(text: &str) -> Result<TaskMixture, String> {
 
 /// A value that is one of a few words.
 pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
-    /// The words, in the order of help texts.
     const WORDS: WordList;
 
-    /// Returns the value of a word.
     fn from_word(word: &str) -> Option<Self>;
 
-    /// Returns the word.
     fn word(self) -> &'static str;
 
     /// Parses a word; the error states the expected words.

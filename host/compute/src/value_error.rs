@@ -17,7 +17,6 @@ use nalgebra::SVector;
 /// The number of actions of an MDP, which the paper does not state.
 const ACTIONS: usize = 3;
 
-/// The tasks, and the contexts in them.
 #[derive(Clone, Debug)]
 pub struct ContextSweep {
     /// One finite distribution, or tasks given as data.
@@ -26,7 +25,6 @@ pub struct ContextSweep {
     pub dim: usize,
     /// The fewest and the most states, at most [`STATES`].
     pub states: [usize; 2],
-    /// The discount gamma.
     pub gamma: f64,
     /// The context lengths; each context is a separate trajectory.
     pub lengths: Vec<usize>,
@@ -43,7 +41,6 @@ pub struct ValueErrors {
     pub zero: f64,
 }
 
-/// A source of values after a context.
 #[derive(Clone, Debug)]
 pub enum ValuePredictor<'a> {
     /// An estimator for the tasks' number of features.
@@ -133,7 +130,6 @@ fn trajectory<const D: usize, const M: usize>(
     (0..n).map(|_| task.transition(&mut state, rng)).collect()
 }
 
-/// Draws a task of the distribution.
 fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>> {
     let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;

@@ -25,7 +25,6 @@ const A: usize = K + 1;
 type Vector = SVector<f64, FEW>;
 type Matrix = SMatrix<f64, FEW, FEW>;
 
-/// The source of a transition's next features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
@@ -52,7 +51,6 @@ pub struct VerifySettings {
     pub trace_decay: f64,
     /// The Frobenius norm of each preconditioner.
     pub c_norm: f64,
-    /// The source of next features.
     pub successors: Successors,
 }
 
@@ -117,7 +115,6 @@ fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
 struct RandomPrompt<'a> {
     settings: &'a VerifySettings,
     transitions: Vec<Transition<f64, FEW>>,
-    /// The query phi_n.
     query: Vector,
 }
 

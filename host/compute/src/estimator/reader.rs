@@ -18,7 +18,6 @@ pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LA
 /// A value as a function of a query's features.
 pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
-/// A value function of D features.
 pub(super) enum AnyValueFunction<const D: usize> {
     Linear(ValueFunction<f64, D>),
     Bounded(ClippedValueFunction<f64, D>),
@@ -210,7 +209,6 @@ fn constructed<const D: usize, const K: usize>(alpha: f64, layers: usize) -> Res
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
-/// Returns the stream of a method that reads a context.
 pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,

@@ -15,7 +15,6 @@ const REGRESSORS: usize = LAGS + 1;
 /// Forgetting pauses while the trace of the inverse is at least 1 over this ridge.
 const LEAST_RIDGE: f64 = 1e-5;
 
-/// A forecaster of a series.
 pub(super) enum SeriesForecaster {
     /// Persistence: forecasts the latest value.
     Latest(f64),
@@ -187,7 +186,6 @@ fn is_stable(mut a: [f64; LAGS]) -> bool {
     true
 }
 
-/// Returns <x, y>.
 fn dot(x: &[f64; REGRESSORS], y: &[f64; REGRESSORS]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
