@@ -186,6 +186,16 @@ impl Estimator {
         })
     }
 
+    /// Returns a stream of d features that has observed a trajectory: features, (n + 1, d), and rewards, (n).
+    pub fn after(&self, d: usize, features: &[f64], rewards: &[f64]) -> Result<Box<dyn Stream>> {
+        let mut stream = self.stream(d, None)?;
+        for (k, reward) in rewards.iter().enumerate() {
+            let [phi, next] = [k, k + 1].map(|k| &features[k * d..][..d]);
+            stream.observe(phi, *reward, Some(next))?;
+        }
+        Ok(stream)
+    }
+
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         use reader::on_context;
         use without_context::on_transitions;
