@@ -4,7 +4,7 @@ use crate::capacity;
 use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
 pub use crate::settings::Recipe;
-use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
+use crate::settings::{SETTINGS, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 pub use ictd_core::tasks::TaskSpec;
 use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
@@ -116,15 +116,16 @@ impl Recipe {
         SETTINGS.iter().filter_map(|setting| Some((setting.name, (setting.get)(self)?)))
     }
 
-    /// Sets the value, as typed, of a setting by its name.
+    /// Sets the value, as typed, of a setting by its name or alias, and returns the name.
     /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
-    pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
+    pub fn set(&mut self, name: &str, text: &str) -> Result<&'static str, InvalidSetting> {
         let Some(setting) = setting(name) else {
             return invalid("recipe", format!("{name} is not a setting"));
         };
-        (setting.set)(self, text)
-            .or_else(|expected| invalid(setting.name, format!("{text}: {expected}")))
+        let name = setting.name;
+        let set = (setting.set)(self, text).map(|()| name);
+        set.or_else(|expected| invalid(name, format!("{text}: {expected}")))
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
@@ -135,13 +136,11 @@ impl Recipe {
     ) -> Result<Self, InvalidSetting> {
         let mut given = Vec::new();
         for (name, text) in settings {
-            if let Some(SettingSpec { name, .. }) = setting(name) {
-                if given.contains(name) {
-                    return invalid(name, "there twice; expected each setting once".into());
-                }
-                given.push(*name);
+            let name = self.set(name, text)?;
+            if given.contains(&name) {
+                return invalid(name, "there twice; expected each setting once".into());
             }
-            self.set(name, text)?;
+            given.push(name);
         }
         Ok(self)
     }

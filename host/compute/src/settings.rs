@@ -109,28 +109,24 @@ fn mixture(text: &str) -> Result<TaskMixture, String> {
 }
 
 /// A value that is one of a few words.
-pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
+pub trait Word: Copy + PartialEq + Send + Sync + 'static {
+    /// The words, in the order of help texts.
     const WORDS: WordList;
+    /// Each value with its word, then the aliases of that.
+    const VALUES: &'static [(Self, WordList)];
 
-    fn from_word(word: &str) -> Option<Self>;
+    fn from_word(word: &str) -> Option<Self> {
+        Self::VALUES.iter().find(|(_, words)| words.contains(&word)).map(|(value, _)| *value)
+    }
 
-    fn word(self) -> &'static str;
+    /// Returns the word; empty for a value without one.
+    fn word(self) -> &'static str {
+        Self::VALUES.iter().find(|(value, _)| *value == self).map_or("", |(_, words)| words[0])
+    }
 
     /// Parses a word; the error states the expected words.
     fn parse_word(text: &str) -> Result<Self, String> {
         Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
-    }
-}
-
-impl Word for TaskSpec {
-    const WORDS: WordList = TaskSpec::NAMES;
-
-    fn from_word(word: &str) -> Option<Self> {
-        word.parse().ok()
-    }
-
-    fn word(self) -> &'static str {
-        self.name()
     }
 }
 
@@ -140,21 +136,8 @@ macro_rules! words {
     ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal $(| $alias:literal)*),* $(,)? }) => {
         impl $crate::settings::Word for $type {
             const WORDS: $crate::settings::WordList = &[$($word),*];
-
-            fn from_word(word: &str) -> Option<Self> {
-                match word {
-                    $($word $(| $alias)* => Some($type::$variant $({ $($field)* })?),)*
-                    _ => None,
-                }
-            }
-
-            #[allow(unreachable_patterns, reason = "a type may have a variant without a word")]
-            fn word(self) -> &'static str {
-                match self {
-                    $($type::$variant $({ $($field)* })? => $word,)*
-                    _ => "",
-                }
-            }
+            const VALUES: &'static [(Self, $crate::settings::WordList)] =
+                &[$(($type::$variant $({ $($field)* })?, &[$word $(, $alias)*])),*];
         }
     };
 }
