@@ -136,15 +136,12 @@ fn judge_with<const D: usize>(
     answers: &Answers,
     gradients: Option<&Answers>,
 ) -> Result<Verdict> {
-    let Recipe { dim: d, gamma, layers, .. } = *recipe;
+    let Recipe { dim: d, gamma, layers, context_length, .. } = *recipe;
+    let len = len.min(context_length);
     let transitions = |c: &JudgedContext| -> Vec<Transition<f64, D>> {
         let phi = |k: usize| padded(&c.features[k * d..][..d]);
-        let transition = |(k, reward): (usize, &f64)| Transition {
-            phi: phi(k),
-            reward: *reward,
-            phi_next: phi(k + 1),
-        };
-        c.rewards.iter().take(len).enumerate().map(transition).collect()
+        let at = |k| Transition { phi: phi(k), reward: c.rewards[k], phi_next: phi(k + 1) };
+        (0..len).map(at).collect()
     };
     let read: Vec<_> = contexts.iter().map(transitions).collect();
     let targets = |of: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<Target<D>> {
@@ -196,17 +193,15 @@ fn judge_with<const D: usize>(
         }
         let error = |values: &[f64]| states.squared_difference(&vector(values), &vector(&c.values));
         let mut of_lstd = Vec::new();
-        let rewards = &c.rewards[..len.min(c.rewards.len())];
-        lstd.after(d, &c.features, rewards)?.values(&c.states, &mut of_lstd)?;
+        lstd.after(d, &c.features, &c.rewards[..len])?.values(&c.states, &mut of_lstd)?;
         let errors = [
             error(&answers[at]),
             error(&[]),
             truth[at].residual(&td0[at].weights(&as_true)),
             error(&of_lstd),
         ];
-        msve.iter_mut()
-            .zip(errors)
-            .for_each(|(sum, error)| *sum += error / (contexts.len() - half) as f64);
+        let n = (contexts.len() - half) as f64;
+        msve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / n);
     }
     Ok(Verdict { vd: mean(vd), iws: mean(iws), ss: mean(ss), explained: shares, msve })
 }

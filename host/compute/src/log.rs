@@ -129,18 +129,16 @@ pub struct Metric<T> {
 }
 
 macro_rules! metrics {
-    ($all:ident: [$t:ty; $count:literal], $about:literal, $($metric:ident $name:ident $label:literal)*) => {
+    ($all:ident: [$t:ty; $count:literal], $($metric:ident $name:ident $label:literal)*) => {
         $(
-            #[doc = concat!("[`", stringify!($t), "::", stringify!($name), "`].")]
             pub const $metric: Metric<$t> =
                 Metric { name: stringify!($name), label: $label, of: |x| x.$name };
         )*
-        #[doc = $about]
         pub const $all: [Metric<$t>; $count] = [$($metric),*];
     };
 }
 
-metrics! { METRICS: [LogPoint; 6], "The metrics of a log point.",
+metrics! { METRICS: [LogPoint; 6],
     ALPHA alpha "alpha"
     LOSS loss "loss"
     VD vd "VD"
@@ -149,7 +147,7 @@ metrics! { METRICS: [LogPoint; 6], "The metrics of a log point.",
     MSVE msve "MSVE"
 }
 
-metrics! { ELEMENTS: [Element; 5], "The element-wise metrics of a layer.",
+metrics! { ELEMENTS: [Element; 5],
     P_BOTTOM_RIGHT p_bottom_right "P[−1, −1]"
     P_OTHERS p_avg_abs_others "mean |others|"
     Q_LEFT q_trace_upper_left "tr Q[:d, :d]"

@@ -2,7 +2,7 @@
 
 use crate::capacity::OWN;
 use crate::logged::Log;
-use crate::recipe::InvalidSetting;
+use crate::recipe::{InvalidSetting, invalid};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::scalar::Real;
@@ -224,21 +224,17 @@ impl OwnTasks {
     /// Returns the content.
     /// Returns [`InvalidSetting`] before it is read.
     pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
-        let reason = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
-        self.data.as_ref().ok_or_else(|| InvalidSetting { setting: "task", reason: reason() })
+        let unread = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
+        self.data.as_ref().map_or_else(|| invalid("task", unread()), Ok)
     }
 
     /// Returns the Markov reward processes.
     /// Returns [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
-        let OwnData::Mrps(arrays) = self.read()? else {
-            let reason =
-                "the true values of logged transitions are not known; expected tasks with p";
-            return Err(InvalidSetting {
-                setting: "task",
-                reason: format!("{}: {reason}", self.place),
-            });
-        };
-        Ok(arrays)
+        let unknown = "the true values of logged transitions are not known; expected tasks with p";
+        match self.read()? {
+            OwnData::Mrps(arrays) => Ok(arrays),
+            OwnData::Log(_) => invalid("task", format!("{}: {unknown}", self.place)),
+        }
     }
 }

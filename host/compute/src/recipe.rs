@@ -106,7 +106,7 @@ impl<'a> Deserialize<'a> for Recipe {
     }
 }
 
-fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
+pub(crate) fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
     Err(InvalidSetting { setting, reason })
 }
 
