@@ -260,9 +260,9 @@ impl RowReader {
         self.reader.position().byte()
     }
 
-    /// Reads at most `most` rows of each series, in the order of their first rows; returns nothing at the end of the file. All
-    /// rows are of the series `` without such a column. Returns [`Problem::Io`], or [`Problem::Unusable`], naming row and
-    /// column, for a row of another length, an invalid mark, and a gap where a number is expected.
+    /// Reads at most `most` rows, by series in the order of their first rows (without a column of series all have one without a
+    /// name); returns nothing at the end of the file. Returns [`Problem::Io`], or [`Problem::Unusable`], naming row and column,
+    /// for a row of another length, an invalid mark, and a gap where a number is expected.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Vec<(String, Rows)>, Problem> {
         let (mut all, mut places, mut at) = (Vec::<(String, Rows)>::new(), HashMap::new(), 0);
         let mut record = Record::default();
