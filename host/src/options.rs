@@ -6,7 +6,7 @@ pub use compute::settings::Word;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
-use compute::settings::{SETTINGS, Values, WordList};
+use compute::settings::{SETTINGS, WordList};
 use std::ffi::OsStr;
 
 /// Parses a command's options from a line, with defaults filled in.
@@ -48,19 +48,14 @@ impl TypedValueParser for SettingText {
 pub(crate) fn settings() -> impl Iterator<Item = Arg> {
     let defaults = Recipe::default();
     SETTINGS.iter().map(move |setting| {
-        let value_name = match setting.values {
-            Values::Integers(..) => "MIN..MAX".to_owned(),
-            Values::Range(_) => "A..B".to_owned(),
-            Values::Words(_) => "TASK[,TASK]".to_owned(),
-            // The form of clap's own names.
-            _ => setting.name.to_uppercase().replace('-', "_"),
-        };
+        // The form of clap's own names.
+        let named = || setting.name.to_uppercase().replace('-', "_");
         let argument = Arg::new(setting.name)
             .long(setting.name)
             .aliases(setting.aliases)
             .help(setting.help)
-            .value_name(value_name)
-            .value_parser(SettingText(setting.values.words()));
+            .value_name(setting.form.map_or_else(named, str::to_owned))
+            .value_parser(SettingText(setting.words));
         match (setting.get)(&defaults) {
             Some(default) => argument.default_value(default.to_string()),
             None => argument,

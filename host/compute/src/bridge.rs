@@ -1,7 +1,7 @@
 //! Evaluates any value function on fresh contexts of a recipe's tasks.
 
 use crate::capacity::OWN;
-use crate::estimator::{Estimator, Method, Stream, padded};
+use crate::estimator::{Estimator, Method, padded};
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
@@ -112,18 +112,6 @@ pub fn judge(
     }
 }
 
-impl JudgedContext {
-    /// Returns an estimator's stream that has observed the first `len` transitions.
-    fn read_by(&self, estimator: &Estimator, d: usize, len: usize) -> Result<Box<dyn Stream>> {
-        let mut stream = estimator.stream(d, None)?;
-        for (k, reward) in self.rewards.iter().take(len).enumerate() {
-            let [phi, next] = [k, k + 1].map(|k| &self.features[k * d..][..d]);
-            stream.observe(phi, *reward, Some(next))?;
-        }
-        Ok(stream)
-    }
-}
-
 /// Evaluates an estimator after whole contexts. Returns the errors of [`judge`] and of the estimator.
 pub fn judge_estimator(
     recipe: &Recipe,
@@ -132,7 +120,8 @@ pub fn judge_estimator(
 ) -> Result<Verdict> {
     let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
     for context in contexts {
-        let (stream, mut values) = (context.read_by(estimator, recipe.dim, len)?, Vec::new());
+        let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
+        let mut values = Vec::new();
         stream.values(&context.states, &mut values)?;
         answers.push(values);
         gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
@@ -147,15 +136,12 @@ fn judge_with<const D: usize>(
     answers: &Answers,
     gradients: Option<&Answers>,
 ) -> Result<Verdict> {
-    let Recipe { dim: d, gamma, layers, .. } = *recipe;
+    let Recipe { dim: d, gamma, layers, context_length, .. } = *recipe;
+    let len = len.min(context_length);
     let transitions = |c: &JudgedContext| -> Vec<Transition<f64, D>> {
         let phi = |k: usize| padded(&c.features[k * d..][..d]);
-        let transition = |(k, reward): (usize, &f64)| Transition {
-            phi: phi(k),
-            reward: *reward,
-            phi_next: phi(k + 1),
-        };
-        c.rewards.iter().take(len).enumerate().map(transition).collect()
+        let at = |k| Transition { phi: phi(k), reward: c.rewards[k], phi_next: phi(k + 1) };
+        (0..len).map(at).collect()
     };
     let read: Vec<_> = contexts.iter().map(transitions).collect();
     let targets = |of: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<Target<D>> {
@@ -207,16 +193,15 @@ fn judge_with<const D: usize>(
         }
         let error = |values: &[f64]| states.squared_difference(&vector(values), &vector(&c.values));
         let mut of_lstd = Vec::new();
-        c.read_by(&lstd, d, len)?.values(&c.states, &mut of_lstd)?;
+        lstd.after(d, &c.features, &c.rewards[..len])?.values(&c.states, &mut of_lstd)?;
         let errors = [
             error(&answers[at]),
             error(&[]),
             truth[at].residual(&td0[at].weights(&as_true)),
             error(&of_lstd),
         ];
-        msve.iter_mut()
-            .zip(errors)
-            .for_each(|(sum, error)| *sum += error / (contexts.len() - half) as f64);
+        let n = (contexts.len() - half) as f64;
+        msve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / n);
     }
     Ok(Verdict { vd: mean(vd), iws: mean(iws), ss: mean(ss), explained: shares, msve })
 }

@@ -205,7 +205,6 @@ pub fn is_missing(cell: &[u8]) -> bool {
     word.is_empty() || is_error || text == "\\n" || MISSING.contains(&word)
 }
 
-/// Returns a cell for messages.
 pub(crate) fn shown(cell: &[u8]) -> String {
     excerpt(String::from_utf8_lossy(cell).trim())
 }

@@ -13,12 +13,10 @@ use serde::{Deserialize, Serialize};
 const MAGIC: [u8; 8] = *b"ictdseed";
 const VERSION: u32 = 1;
 
-/// A seed's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The name of its run; other runs reject it.
     pub config: String,
-    /// Tasks trained on so far.
     pub tasks_done: u64,
     /// The trainer's record: parameters, optimiser, random stream.
     pub record: Vec<u8>,
@@ -27,7 +25,6 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns the content of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let body = postcard::to_allocvec(self).expect("a vector has room");
         let head = [VERSION, crc32fast::hash(&body)].map(u32::to_le_bytes);

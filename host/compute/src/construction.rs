@@ -7,7 +7,6 @@ use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 
-/// A construction of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Construction {

@@ -13,9 +13,7 @@ use crate::parameters::Universal;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 
-/// A task of control.
 pub struct ControlTask {
-    /// The task's name.
     pub name: &'static str,
     /// The numbers of steps after which a policy is evaluated.
     pub checkpoints: &'static [usize],
@@ -24,7 +22,6 @@ pub struct ControlTask {
 }
 
 impl ControlTask {
-    /// All tasks.
     pub const ALL: [Self; 3] =
         [Self::of::<RandomMdp>(), Self::of::<CartPole>(), Self::of::<MountainCar>()];
 
@@ -33,12 +30,10 @@ impl ControlTask {
     }
 }
 
-/// A critic with its settings.
 #[derive(Clone, Debug)]
 pub struct Critic {
     /// The name in records.
     pub name: &'static str,
-    /// The settings by name.
     pub settings: Vec<(&'static str, f64)>,
     /// The estimator, with a step size in units of 1 / |x|^2, or `None` for the universal model.
     method: Option<Method>,
@@ -96,8 +91,6 @@ pub fn greedy(w: &[f64], x: &[f64], rng: &mut Rng) -> usize {
 
 /// Runs a critic's epsilon-greedy policy in a task, and returns the score of its greedy policy at each checkpoint: 0 for the
 /// random policy, 1 for the best.
-///
-/// # Errors
 /// Returns the core's error for an MDP without a solution, and for a value that cannot be observed.
 pub fn shares<E: Environment>(critic: &Critic, seed: u64) -> Result<Vec<f64>, Error> {
     let mut rng = Rng::new(seed);

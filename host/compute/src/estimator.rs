@@ -55,9 +55,7 @@ pub enum Method {
 /// A method with the settings that all methods share.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// The method and its own settings.
     pub method: Method,
-    /// The discount gamma.
     pub gamma: f64,
     /// The number of layers L, or of iterations; ignored by methods that have neither.
     pub layers: usize,
@@ -86,16 +84,11 @@ pub trait Stream: Send + Sync {
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
 
-    /// Returns the number of transitions observed.
     fn len(&self) -> u64;
 
-    /// Returns true before the first transition.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Forgets everything.
-    fn clear(&mut self);
 
     /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
@@ -111,9 +104,6 @@ pub trait Stream: Send + Sync {
     /// Restores a saved state.
     /// Returns the core's error for bytes that are not such a state.
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
-
-    /// Returns an independent copy.
-    fn copy(&self) -> Box<dyn Stream>;
 }
 
 /// Calls a function with room for the features.
@@ -122,11 +112,11 @@ macro_rules! with_room {
         match $d {
             1..=8 => $f::<8, 17 $(, $window)?>($($argument),*),
             9..=32 => $f::<32, 65 $(, $window)?>($($argument),*),
-            _ => Err(ictd_core::Error::CapacityExceeded { parameter: "features", capacity: 32 }),
+            33..=MAX_FEATURES => $f::<MAX_FEATURES, 129 $(, $window)?>($($argument),*),
+            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
         }
     };
 }
-pub(crate) use with_room;
 
 impl Method {
     /// Returns the method as bytes.
@@ -196,28 +186,27 @@ impl Estimator {
         })
     }
 
+    /// Returns a stream of d features that has observed a trajectory: features, (n + 1, d), and rewards, (n).
+    pub fn after(&self, d: usize, features: &[f64], rewards: &[f64]) -> Result<Box<dyn Stream>> {
+        let mut stream = self.stream(d, None)?;
+        for (k, reward) in rewards.iter().enumerate() {
+            let [phi, next] = [k, k + 1].map(|k| &features[k * d..][..d]);
+            stream.observe(phi, *reward, Some(next))?;
+        }
+        Ok(stream)
+    }
+
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         use reader::on_context;
         use without_context::on_transitions;
-        const D: usize = MAX_FEATURES;
-        const K: usize = 2 * D + 1;
-        if d > D {
-            return Err(Error::CapacityExceeded { parameter: "features", capacity: D });
+        if !self.has_a_context() {
+            return with_room!(d, on_transitions(self, d));
         }
-        match retention {
-            _ if !self.has_a_context() && d > 32 => on_transitions::<D, K>(self, d),
-            _ if !self.has_a_context() => with_room!(d, on_transitions(self, d)),
-            None if d > 32 => on_context::<D, K, _>(self, d, Growing),
+        match retention.map(Forgetting::new).transpose()? {
             None => with_room!(d, on_context[_](self, d, Growing)),
-            Some(retention) => {
-                let window = Forgetting::new(retention)?;
-                match d {
-                    // Signals have four features, and millions of rows.
-                    1..=4 => on_context::<4, 9, _>(self, d, window),
-                    33.. => on_context::<D, K, _>(self, d, window),
-                    d => with_room!(d, on_context[_](self, d, window)),
-                }
-            }
+            // Signals have four features, and millions of rows.
+            Some(window) if (1..=4).contains(&d) => on_context::<4, 9, _>(self, d, window),
+            Some(window) => with_room!(d, on_context[_](self, d, window)),
         }
     }
 }

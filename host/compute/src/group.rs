@@ -25,7 +25,6 @@ pub trait SeedGroup {
     /// Draws the next task of each seed and trains on it.
     fn train_task(&mut self) -> Result<()>;
 
-    /// Returns the number of tasks trained on.
     fn tasks_done(&self) -> u64;
 
     /// Returns the metrics of a seed on the task just trained on, with a fresh context; the group does not change.

@@ -31,16 +31,10 @@ pub fn theorem_2(seed: u64, steps: usize) -> Result<Vec<Measurement>> {
     let mut samples = Vec::new();
     for _ in 0..TRAJECTORIES {
         let task: Mrp<f64, D, 10> = boyan_chain(10, D, &mut rng)?;
-        let mut state = task.initial_state(&mut rng);
-        let (mut features, mut rewards) = (Vec::new(), Vec::new());
-        for _ in 0..LENGTH {
-            features.extend(task.features(state).iter().copied());
-            let (reward, next) = task.step(state, &mut rng);
-            rewards.push(reward);
-            state = next;
-        }
+        let transitions = task.trajectory::<LENGTH>(LENGTH, &mut rng)?;
+        let features: Vec<f64> = transitions.iter().flat_map(|t| t.phi.iter().copied()).collect();
         // The reward of the last state is not needed.
-        rewards.pop();
+        let rewards: Vec<f64> = transitions.iter().take(LENGTH - 1).map(|t| t.reward).collect();
         samples.push((features, rewards));
     }
     let trajectories = samples

@@ -40,7 +40,6 @@ const OF_LOG: usize = 20;
 const LINEAR: usize = 5;
 const RANDOM_QUERIES: usize = 48;
 
-/// A measurement of a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The name of the metric.
@@ -51,7 +50,6 @@ pub struct Measurement {
     pub value: f64,
 }
 
-/// Returns a measurement at 0.
 pub fn number(metric: impl Into<String>, value: f64) -> Measurement {
     Measurement { metric: metric.into(), at: 0.0, value }
 }
@@ -66,7 +64,6 @@ pub const ALGORITHMS: [(&str, (Construction, f64)); 5] = [
     ("residual gradient", (Construction::ResidualGradient, 0.0)),
 ];
 
-/// Returns the name of a metric's values by draw.
 pub fn by_draw(metric: &str) -> String {
     format!("{metric} by draw")
 }
@@ -105,7 +102,6 @@ pub struct EvaluationPlan {
 }
 
 impl EvaluationPlan {
-    /// Measures nothing.
     pub const NOTHING: Self =
         EvaluationPlan { batch_td_distance: false, candidates: 0, lost: false };
     /// Measures the distance from batch TD, and the share that every candidate explains.
@@ -113,7 +109,6 @@ impl EvaluationPlan {
         EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: false };
 }
 
-/// Returns the measurements of a trained seed.
 pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Result<Vec<Measurement>> + Send + Sync>;
 
 /// Draws the contexts for the seeds of a recipe, and returns their evaluator; `None` if there is nothing to measure, or if the

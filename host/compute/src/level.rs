@@ -10,7 +10,6 @@
 use ictd_core::scalar::{Aligned32, InstructionSet, Kernel, Lanes};
 use ictd_core::scalar::{Lanes8, Scalar};
 
-/// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimdLevel {
     /// The instructions of every processor of the target architecture: SSE2 on x86-64, NEON on AArch64.
@@ -57,7 +56,6 @@ impl SimdLevel {
         }
     }
 
-    /// Returns the level's name.
     pub fn name(self) -> &'static str {
         match self {
             SimdLevel::Baseline => "baseline",
@@ -69,7 +67,6 @@ impl SimdLevel {
 
 /// Work that is generic over a scalar type chosen at run time.
 pub trait WithScalar {
-    /// The result.
     type Output;
 
     /// Runs the work with the scalar type S.

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 /// does not have are NaN.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogPoint {
-    /// Tasks trained on so far.
     pub tasks: u64,
     /// The learning rate of the batch-TD reference, trained alongside.
     pub alpha: f64,
@@ -28,14 +27,12 @@ pub struct LogPoint {
     pub layers: Vec<Matrices>,
 }
 
-/// P and Q of a stored layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matrices {
     /// P, (K, K), row-major.
     pub p: Vec<f32>,
     /// Q, (K, K), row-major.
     pub q: Vec<f32>,
-    /// The element-wise metrics.
     pub element: Element,
 }
 
@@ -47,10 +44,8 @@ impl Matrices {
     }
 }
 
-/// The element-wise metrics of a layer.
 pub type Element = ElementwiseMetrics<f64>;
 
-/// A finished seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedRun {
     /// The seed of the run's random numbers.
@@ -74,7 +69,6 @@ impl SeedRun {
         self.points.iter().all(|p| p.layers.len() == layers && p.layers.iter().all(whole))
     }
 
-    /// Returns the metrics at the end of the run.
     pub fn last(&self) -> Option<&LogPoint> {
         self.points.last()
     }
@@ -135,18 +129,16 @@ pub struct Metric<T> {
 }
 
 macro_rules! metrics {
-    ($all:ident: [$t:ty; $count:literal], $about:literal, $($metric:ident $name:ident $label:literal)*) => {
+    ($all:ident: [$t:ty; $count:literal], $($metric:ident $name:ident $label:literal)*) => {
         $(
-            #[doc = concat!("[`", stringify!($t), "::", stringify!($name), "`].")]
             pub const $metric: Metric<$t> =
                 Metric { name: stringify!($name), label: $label, of: |x| x.$name };
         )*
-        #[doc = $about]
         pub const $all: [Metric<$t>; $count] = [$($metric),*];
     };
 }
 
-metrics! { METRICS: [LogPoint; 6], "The metrics of a log point.",
+metrics! { METRICS: [LogPoint; 6],
     ALPHA alpha "alpha"
     LOSS loss "loss"
     VD vd "VD"
@@ -155,7 +147,7 @@ metrics! { METRICS: [LogPoint; 6], "The metrics of a log point.",
     MSVE msve "MSVE"
 }
 
-metrics! { ELEMENTS: [Element; 5], "The element-wise metrics of a layer.",
+metrics! { ELEMENTS: [Element; 5],
     P_BOTTOM_RIGHT p_bottom_right "P[−1, −1]"
     P_OTHERS p_avg_abs_others "mean |others|"
     Q_LEFT q_trace_upper_left "tr Q[:d, :d]"

@@ -12,7 +12,6 @@ use ictd_core::tasks::Task;
 use nalgebra::SVector;
 use std::sync::Arc;
 
-/// Logged transitions of one or more tasks.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// The transitions. Their marks show every truncation.
@@ -31,9 +30,7 @@ pub struct Log {
 impl Log {
     /// Returns a log. `task` names the task of each row of [`Transitions::phi`]; it is empty if there is only one. An episode is
     /// truncated where the task changes, and where the next row does not have the next features.
-    ///
-    /// # Errors
-    /// [`Misfit`] for a number that is not finite in single precision, or a discount outside [0, 1).
+    /// Returns [`Misfit`] for a number that is not finite in single precision, or a discount outside [0, 1).
     pub fn new(
         mut transitions: Transitions,
         task: &[f64],
@@ -84,9 +81,7 @@ impl Log {
     }
 
     /// Draws a task, whose trajectories have at least `len` transitions.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the task has none of this length.
+    /// Returns [`Error::Empty`] if the task has none of this length.
     pub fn draw(self: &Arc<Self>, len: usize, rng: &mut Rng) -> Result<LoggedTask, Error> {
         let task = rng.below(self.starts.len() as u32) as usize;
         let starts =

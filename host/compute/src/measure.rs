@@ -1,10 +1,10 @@
 //! Measures parameters from files: their element-wise metrics, and their values on fresh tasks.
 
-use crate::estimator::with_room;
+use crate::capacity::{DIM, FEW};
+use crate::estimator::{Estimator, Method};
 use crate::log::Matrices;
 use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
 use crate::recipe::AttentionKind;
-use ictd_core::Result;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::prompt::Prompt;
@@ -13,25 +13,18 @@ use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
-/// The largest number of states of a task.
 pub const STATES: usize = 32;
-/// The longest context.
 pub const CONTEXT: usize = 256;
 /// The step of central differences, whose error in `f64` is about 1e-9 here.
 const STEP: f64 = 1e-5;
 
-/// A complete transformer, and the tasks to try it on.
+/// A trained transformer, and the tasks to try it on.
 pub struct Settings<'a> {
-    /// P and Q, with the trace decay of their mask.
-    pub parameters: &'a Parameters,
-    /// Linear or softmax.
-    pub attention: AttentionKind,
-    /// The number of layers L, and of iterations of batch TD.
-    pub depth: usize,
-    /// The discount gamma.
-    pub gamma: f64,
+    /// The transformer. Batch TD has as many iterations as it has layers.
+    pub estimator: &'a Estimator,
     /// The learning rate of batch TD.
     pub alpha: f64,
     /// The length of a context, at most [`CONTEXT`].
@@ -50,27 +43,35 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 }
 
 /// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
-/// Returns the core's error for tasks that cannot be drawn, and for iterates that overflow.
+/// Returns the core's error for tasks that cannot be drawn, for iterates that overflow, and for another method.
 pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>> {
-    with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
+    match &settings.estimator.method {
+        Method::Trained { parameters, attention } => match parameters.feature_dimension() {
+            ..=FEW => compare::<FEW, 17>(settings, parameters, *attention, seed),
+            _ => compare::<DIM, 65>(settings, parameters, *attention, seed),
+        },
+        _ => Err(Error::Mismatch { parameter: "method" }),
+    }
 }
 
 fn compare<const D: usize, const K: usize>(
     settings: &Settings,
+    parameters: &Parameters,
+    attention: AttentionKind,
     seed: u64,
 ) -> Result<BatchTdComparison<f64>> {
-    let parameters = settings.parameters;
-    let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(settings.depth)?;
+    let Estimator { gamma, layers, .. } = *settings.estimator;
+    let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(layers)?;
     let mut rng = Rng::new(seed);
     let d = parameters.feature_dimension();
     let chain: Mrp<f64, D, STATES> = boyan_chain(settings.states, d, &mut rng)?;
     let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng)?;
     let states = EvaluationStates::from_mrp(&chain)?.with_dim(d);
     let nothing = SVector::zeros();
-    let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &nothing)?;
+    let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, gamma, &nothing)?;
     let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(parameters.trace_decay)?)?;
-    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)?;
-    if settings.attention == AttentionKind::Linear {
+    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, layers)?;
+    if attention == AttentionKind::Linear {
         let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;
         return Ok(states.compare_linear(&v_tf, &v_td));
     }

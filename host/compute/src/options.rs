@@ -24,19 +24,6 @@ pub fn real(
     }
 }
 
-/// Returns a parser of one of a few integers.
-pub fn one_of(
-    expected: &'static [usize],
-) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
-    move |text| match text.parse() {
-        Ok(n) if expected.contains(&n) => Ok(n),
-        _ => {
-            let list: Vec<_> = expected.iter().map(usize::to_string).collect();
-            Err(format!("expected one of {}", list.join(", ")))
-        }
-    }
-}
-
 /// A range from one number to another, ends included, `A..B`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberRange<T>(pub [T; 2]);

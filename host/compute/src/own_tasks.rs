@@ -2,7 +2,7 @@
 
 use crate::capacity::OWN;
 use crate::logged::Log;
-use crate::recipe::InvalidSetting;
+use crate::recipe::{InvalidSetting, invalid};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::scalar::Real;
@@ -41,7 +41,6 @@ pub enum OwnData {
 }
 
 impl OwnData {
-    /// Returns the number of features d.
     pub fn dim(&self) -> usize {
         match self {
             OwnData::Mrps(arrays) => arrays.dim,
@@ -78,11 +77,8 @@ impl PartialEq for OwnTasks {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{array}: {reason}; expected {expected}")]
 pub struct Misfit {
-    /// The array's name.
     pub array: &'static str,
-    /// The reason.
     pub reason: String,
-    /// The expected content.
     pub expected: String,
 }
 
@@ -111,14 +107,11 @@ pub(crate) fn check_numbers(
 }
 
 impl TaskArrays {
-    /// Returns the number of tasks.
     pub fn count(&self) -> usize {
         self.reward.len() / self.states.max(1)
     }
 
     /// Returns a task; rewards and features of terminal states are 0.
-    ///
-    /// # Errors
     /// Returns the core's error if D < d, or if the arrays do not define a task.
     pub fn task<R: Real, const D: usize>(&self, number: usize) -> Result<Mrp<R, D, OWN>, Error> {
         let Self { states: m, dim: d, .. } = *self;
@@ -177,9 +170,7 @@ impl From<Log> for OwnTasks {
 
 impl OwnTasks {
     /// Returns the tasks of arrays whose shapes fit each other.
-    ///
-    /// # Errors
-    /// [`Misfit`] for an array that does not define tasks.
+    /// Returns [`Misfit`] for an array that does not define tasks.
     pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
         let (m, d) = (arrays.states, arrays.dim);
         // Overwrite terminal states: they lead to the next start, with reward and features 0.
@@ -231,27 +222,19 @@ impl OwnTasks {
     }
 
     /// Returns the content.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] before it is read.
+    /// Returns [`InvalidSetting`] before it is read.
     pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
-        let reason = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
-        self.data.as_ref().ok_or_else(|| InvalidSetting { setting: "task", reason: reason() })
+        let unread = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
+        self.data.as_ref().map_or_else(|| invalid("task", unread()), Ok)
     }
 
     /// Returns the Markov reward processes.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for a log, and before the tasks are read.
+    /// Returns [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
-        let OwnData::Mrps(arrays) = self.read()? else {
-            let reason =
-                "the true values of logged transitions are not known; expected tasks with p";
-            return Err(InvalidSetting {
-                setting: "task",
-                reason: format!("{}: {reason}", self.place),
-            });
-        };
-        Ok(arrays)
+        let unknown = "the true values of logged transitions are not known; expected tasks with p";
+        match self.read()? {
+            OwnData::Mrps(arrays) => Ok(arrays),
+            OwnData::Log(_) => invalid("task", format!("{}: {unknown}", self.place)),
+        }
     }
 }

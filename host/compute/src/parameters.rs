@@ -16,7 +16,6 @@ pub const MAX_STORED_LAYERS: usize = 16;
 /// The universal model, in the precision of the commands.
 pub type Universal = UniversalModel<f64>;
 
-/// The parameters of one layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerParameters {
     /// P, (K, K), row-major.
@@ -69,7 +68,6 @@ impl LayerParameters {
 }
 
 impl Parameters {
-    /// Returns the feature dimension d.
     pub fn feature_dimension(&self) -> usize {
         (self.token_size - 1) / 2
     }

@@ -26,9 +26,7 @@ pub const ALARM: f32 = 0.999;
 
 /// The forecasts of one discounted sum: a signal and a discount.
 pub struct SignalForecast {
-    /// The signal's name.
     pub name: String,
-    /// The discount gamma.
     pub gamma: f64,
     /// The signal's column in the rows.
     place: usize,
@@ -65,8 +63,6 @@ pub struct FigureRow {
 
 impl SignalForecast {
     /// Returns the forecasts of the signal in column `place` of the rows.
-    ///
-    /// # Errors
     /// Returns the core's error for settings that a candidate does not accept.
     pub fn new(name: &str, place: usize, gamma: f64, settings: &Settings) -> Result<Self, Error> {
         let learners = CandidateSet::new(settings, gamma)?;
@@ -98,8 +94,6 @@ impl SignalForecast {
 
     /// Observes rows and appends the lines that have become final; an empty `rows` ends the stream and makes all lines final.
     /// The rows at `breaks` do not follow the one before.
-    ///
-    /// # Errors
     /// Returns the row's number and the core's error for a number that is too large.
     pub fn take(&mut self, rows: &Rows, breaks: &[usize]) -> Result<(), (u64, Error)> {
         let mut breaks = breaks.iter().peekable();

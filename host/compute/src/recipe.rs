@@ -1,9 +1,10 @@
-//! The recipe of a run: the network, its tasks and its training. Every default is the paper's main experiment.
+//! The recipe of a run: the network, its tasks and its training.
 
 use crate::capacity;
 use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
-use crate::settings::{SETTINGS, SettingSpec, SettingValue, Word as _, setting};
+pub use crate::settings::Recipe;
+use crate::settings::{SETTINGS, SettingValue, Word as _, setting};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 pub use ictd_core::tasks::TaskSpec;
 use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
@@ -25,68 +26,6 @@ pub struct InvalidSetting {
 /// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 pub(crate) const HORIZON: u32 = 40;
 
-/// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the meaning,
-/// the name and the range of each field; files hold a recipe by these names.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
-    pub network: NetworkKind,
-    pub attention: AttentionKind,
-    pub layer_sharing: LayerSharing,
-    pub rnn_input: RnnInput,
-    pub layers: usize,
-    pub dim: usize,
-    pub context_length: usize,
-    pub context_range: Option<NumberRange<usize>>,
-    pub task: TaskMixture,
-    pub states: usize,
-    pub fixed: Option<Fixed>,
-    pub actions: usize,
-    pub tasks: usize,
-    pub batches: usize,
-    pub batch_size: usize,
-    pub optimizer: OptimizerKind,
-    pub loss: Loss,
-    pub learning_rate: f64,
-    pub weight_decay: f64,
-    pub gamma: f64,
-    pub trace_decay: f64,
-    pub gamma_range: Option<NumberRange<f64>>,
-    pub gain: Option<f64>,
-    pub log_every: usize,
-}
-
-impl Default for Recipe {
-    fn default() -> Self {
-        Recipe {
-            network: NetworkKind::Transformer,
-            attention: AttentionKind::Linear,
-            layer_sharing: LayerSharing::Autoregressive,
-            rnn_input: RnnInput::Current,
-            layers: 3,
-            dim: 4,
-            context_length: 30,
-            context_range: None,
-            task: TaskSpec::BoyanChain.into(),
-            states: 10,
-            fixed: None,
-            actions: 3,
-            tasks: 4000,
-            batches: 5,
-            batch_size: 64,
-            optimizer: OptimizerKind::Adam,
-            loss: Loss::TdError,
-            learning_rate: 0.001,
-            weight_decay: 0.000001,
-            gamma: 0.9,
-            trace_decay: 0.0,
-            gamma_range: None,
-            gain: None,
-            log_every: 10,
-        }
-    }
-}
-
-/// The kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkKind {
     Transformer,
@@ -109,7 +48,6 @@ pub enum OptimizerKind {
     Td,
 }
 
-/// The tasks of a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskMixture {
     /// Named distributions, used in turn; as text their names, separated by commas.
@@ -127,7 +65,6 @@ impl TaskMixture {
         }
     }
 
-    /// Returns the tasks given as data.
     pub fn own(&self) -> Option<&OwnTasks> {
         match self {
             TaskMixture::Named(_) => None,
@@ -169,7 +106,7 @@ impl<'a> Deserialize<'a> for Recipe {
     }
 }
 
-fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
+pub(crate) fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
     Err(InvalidSetting { setting, reason })
 }
 
@@ -179,15 +116,16 @@ impl Recipe {
         SETTINGS.iter().filter_map(|setting| Some((setting.name, (setting.get)(self)?)))
     }
 
-    /// Sets the value, as typed, of a setting by its name.
+    /// Sets the value, as typed, of a setting by its name or alias, and returns the name.
     /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
-    pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
+    pub fn set(&mut self, name: &str, text: &str) -> Result<&'static str, InvalidSetting> {
         let Some(setting) = setting(name) else {
             return invalid("recipe", format!("{name} is not a setting"));
         };
-        (setting.set)(self, text)
-            .or_else(|expected| invalid(setting.name, format!("{text}: {expected}")))
+        let name = setting.name;
+        let set = (setting.set)(self, text).map(|()| name);
+        set.or_else(|expected| invalid(name, format!("{text}: {expected}")))
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
@@ -198,13 +136,11 @@ impl Recipe {
     ) -> Result<Self, InvalidSetting> {
         let mut given = Vec::new();
         for (name, text) in settings {
-            if let Some(SettingSpec { name, .. }) = setting(name) {
-                if given.contains(name) {
-                    return invalid(name, "there twice; expected each setting once".into());
-                }
-                given.push(*name);
+            let name = self.set(name, text)?;
+            if given.contains(&name) {
+                return invalid(name, "there twice; expected each setting once".into());
             }
-            self.set(name, text)?;
+            given.push(name);
         }
         Ok(self)
     }
@@ -330,7 +266,6 @@ impl Recipe {
         Ok(Recipe { dim, gamma, task: TaskMixture::Own(own), ..self })
     }
 
-    /// Returns the core's settings.
     pub fn trainer_settings(&self) -> TrainerSettings {
         TrainerSettings {
             context_len: self.context_length,

@@ -31,7 +31,6 @@ const PACKED: [(&[u8], &str); 3] = [
     (b"\x28\xb5\x2f\xfd", "zstd"),
 ];
 
-/// Why rows cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error(transparent)]
@@ -79,10 +78,9 @@ pub struct Layout {
     pub expected: &'static str,
 }
 
-/// Rows of the requested columns.
+/// Rows of one series, with the requested columns.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// The number of columns.
     pub width: usize,
     /// The rows' numbers, from 1 after the header, (rows).
     pub row_numbers: Vec<u64>,
@@ -90,8 +88,6 @@ pub struct Rows {
     pub numbers: Vec<f64>,
     /// Times in seconds, or in the unit of their column, NaN if missing, (rows); empty without such a column.
     pub times: Vec<f64>,
-    /// The name of each row's series, (rows); empty without such a column.
-    pub series: Vec<String>,
     /// How each row's episode continues, (rows).
     pub marks: Vec<EpisodeEnd>,
     /// The line of the file that each row begins on, (rows).
@@ -99,41 +95,16 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// Returns the numbers of row i.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.numbers[i * self.width..(i + 1) * self.width]
-    }
-
-    /// Returns the rows of each series, in the order of their first rows.
-    pub fn by_series(self) -> Vec<(String, Rows)> {
-        if self.series.is_empty() {
-            return vec![(String::new(), self)];
-        }
-        let mut all: Vec<(String, Rows)> = Vec::new();
-        let mut places = HashMap::new();
-        for (i, name) in self.series.iter().enumerate() {
-            let at = *places.entry(name).or_insert_with(|| {
-                all.push((name.clone(), Rows { width: self.width, ..Rows::default() }));
-                all.len() - 1
-            });
-            let rows = &mut all[at].1;
-            rows.row_numbers.push(self.row_numbers[i]);
-            rows.numbers.extend_from_slice(self.row(i));
-            rows.times.extend(self.times.get(i));
-            rows.marks.push(self.marks[i]);
-            rows.lines.push(self.lines[i]);
-        }
-        all
     }
 }
 
@@ -145,6 +116,8 @@ pub struct RowReader {
     /// The first rows, which were read to determine the content of the columns.
     ahead: VecDeque<Record>,
     row: u64,
+    /// The series of the last row.
+    series: String,
     /// The lines above the header, the last comment among them, and whether lines end with CR LF.
     skipped: u64,
     comment: Option<String>,
@@ -232,6 +205,7 @@ impl RowReader {
             names,
             ahead,
             row: 0,
+            series: String::new(),
             skipped,
             comment,
             has_returns,
@@ -269,7 +243,6 @@ impl RowReader {
         Ok(true)
     }
 
-    /// Returns the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -279,66 +252,79 @@ impl RowReader {
         self.ahead.iter().map(|record| (record.line, &record.cells))
     }
 
-    /// Returns the last comment above the header.
     pub fn comment(&self) -> Option<&str> {
         self.comment.as_deref()
     }
 
-    /// Returns the bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.reader.position().byte()
     }
 
-    /// Reads at most `most` rows; returns no rows at the end of the file. Returns [`Problem::Io`], or [`Problem::Unusable`],
-    /// naming row and column, for a row of another length, an invalid mark, and a gap where a number is expected.
-    pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
-        let width = layout.numbers.len();
-        let mut rows = Rows { width, ..Rows::default() };
+    /// Reads at most `most` rows, by series in the order of their first rows (without a column of series all have one without a
+    /// name); returns nothing at the end of the file. Returns [`Problem::Io`], or [`Problem::Unusable`], naming row and column,
+    /// for a row of another length, an invalid mark, and a gap where a number is expected.
+    pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Vec<(String, Rows)>, Problem> {
+        let (mut all, mut places, mut at) = (Vec::<(String, Rows)>::new(), HashMap::new(), 0);
         let mut record = Record::default();
-        while rows.len() < most {
+        for _ in 0..most {
             match self.pending.take().or_else(|| self.ahead.pop_front()) {
                 Some(found) => record = found,
                 None if self.next(&mut record)? => {}
                 None => break,
             }
             self.row += 1;
-            // An empty line that was found is read before the record that follows it.
-            if record.empty_lines > 0 {
-                self.read_empty_line(&record, layout, &mut rows)?;
+            let (is_empty, line) = (record.empty_lines > 0, record.line - record.empty_lines);
+            // An empty line belongs to the series that is interrupted, the last one.
+            let series = layout.series.filter(|_| !is_empty).and_then(|at| record.cells.get(at));
+            if let Some(cell) = series {
+                self.series = shown(cell);
+            }
+            if all.get(at).is_none_or(|(name, _)| *name != self.series) {
+                at = *places.entry(self.series.clone()).or_insert_with(|| {
+                    let rows = Rows { width: layout.numbers.len(), ..Rows::default() };
+                    all.push((self.series.clone(), rows));
+                    all.len() - 1
+                });
+            }
+            let rows = &mut all[at].1;
+            let mark = if is_empty {
+                // The record that follows the line is read after it.
                 record.empty_lines -= 1;
                 self.pending = Some(std::mem::take(&mut record));
+                self.read_empty_line(line, layout, rows)?
             } else {
-                self.read_row(&record, layout, &mut rows)?;
-            }
+                self.read_row(&record.cells, line, layout, rows)?
+            };
+            rows.row_numbers.push(self.row);
+            rows.lines.push(line);
+            rows.marks.push(mark);
         }
-        Ok(rows)
+        Ok(all)
     }
 
     /// Reads an empty line: a row of gaps.
     fn read_empty_line(
         &self,
-        record: &Record,
+        line: u64,
         layout: &Layout,
         rows: &mut Rows,
-    ) -> Result<(), Problem> {
-        let line = record.line - record.empty_lines;
+    ) -> Result<EpisodeEnd, Problem> {
         if layout.numbers.iter().any(|(_, gaps)| *gaps != Gaps::Any) {
             let place = format!("row {} (line {line})", self.row);
             return Err(Problem::new(place, "an empty line", layout.expected));
         }
         rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
         rows.times.extend((!layout.time.is_empty()).then_some(f64::NAN));
-        // An empty line belongs to the series that is interrupted, the last one.
-        let series = layout.series.map(|_| rows.series.last().cloned().unwrap_or_default());
-        rows.series.extend(series);
-        rows.marks.push(EpisodeEnd::Continues);
-        rows.lines.push(line);
-        rows.row_numbers.push(self.row);
-        Ok(())
+        Ok(EpisodeEnd::Continues)
     }
 
-    fn read_row(&self, record: &Record, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
-        let Record { line, cells: record, .. } = record;
+    fn read_row(
+        &self,
+        record: &ByteRecord,
+        line: u64,
+        layout: &Layout,
+        rows: &mut Rows,
+    ) -> Result<EpisodeEnd, Problem> {
         let place = || format!("row {} (line {line})", self.row);
         let refuse = |column: usize, reason: String, expected: &str| {
             let name = excerpt(&self.names[column]);
@@ -381,21 +367,13 @@ impl RowReader {
             let times = layout.time.iter().map(|(at, form)| form.read(&record[*at]));
             rows.times.push(times.sum::<Option<f64>>().unwrap_or(f64::NAN));
         }
-        rows.series.extend(layout.series.map(|column| shown(&record[column])));
         let marked = |column: Option<usize>| match column {
             Some(column) => {
                 mark(&record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
             }
             None => Ok(false),
         };
-        rows.marks.push(match (marked(layout.terminal)?, marked(layout.end)?) {
-            (true, _) => EpisodeEnd::Terminal,
-            (false, true) => EpisodeEnd::End,
-            (false, false) => EpisodeEnd::Continues,
-        });
-        rows.lines.push(*line);
-        rows.row_numbers.push(self.row);
-        Ok(())
+        Ok(EpisodeEnd::from_marks(marked(layout.terminal)?, marked(layout.end)?))
     }
 }
 

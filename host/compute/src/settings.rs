@@ -1,27 +1,25 @@
 //! The settings of a [`Recipe`] as a table. The command line, its help, `config.toml`, sweep plans and Python all read and
-//! write settings through it; the defaults are [`Recipe::default`]'s.
+//! write settings through it.
 
 use crate::capacity;
 use crate::options::{NumberRange, integer, real, span};
 use crate::own_tasks::OwnTasks;
-use crate::recipe::{
-    Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture,
-};
+use crate::recipe::{Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, RnnInput, TaskMixture};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Bound;
 
-/// A setting of a recipe.
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
     /// Older names, which are still read.
     pub aliases: &'static [&'static str],
-    /// The accepted values.
-    pub values: Values,
-    /// The meaning, in a line or two.
+    /// The accepted words; empty for numbers.
+    pub words: WordList,
+    /// The value's form in the help, if it is not the setting's name.
+    pub form: Option<&'static str>,
     pub help: &'static str,
     /// Returns the value, or `None` if it is not given.
     pub get: fn(&Recipe) -> Option<SettingValue>,
@@ -29,27 +27,7 @@ pub struct SettingSpec {
     pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
 
-/// The words that a setting accepts.
 pub type WordList = &'static [&'static str];
-
-type Reals = (Bound<f64>, Bound<f64>);
-
-/// The values that a setting accepts.
-#[derive(Clone, Copy)]
-pub enum Values {
-    /// An integer from one number to another.
-    Integer(usize, usize),
-    /// A number in a range.
-    Real(Reals),
-    /// Two integers from one number to another, in ascending order: `MIN..MAX`.
-    Integers(usize, usize),
-    /// Two numbers in a range, in ascending order: `A..B`.
-    Range(Reals),
-    /// One of a few words.
-    Word(WordList),
-    /// One or more of a few words, separated by commas.
-    Words(WordList),
-}
 
 /// A value as stored in files; `Display` writes it as a user types it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,99 +49,84 @@ impl fmt::Display for SettingValue {
 }
 
 /// The type of a recipe's field.
-trait Field: Sized {
-    /// Parses a typed value.
-    fn parse(values: Values, text: &str) -> Result<Self, String>;
+trait Field {
+    const ACCEPTED: WordList = &[];
+    const FORM: Option<&'static str> = None;
 
     /// Returns the value, or `None` if it is not given.
     fn value(&self) -> Option<SettingValue>;
 }
 
-/// Implements [`Field`] for a type of numbers: the values that it accepts with their parser, and how it is stored.
-macro_rules! numbers {
-    ($type:ty: $values:pat => $parse:expr, $stored:expr) => {
-        impl Field for $type {
-            fn parse(values: Values, text: &str) -> Result<Self, String> {
-                match values {
-                    $values => $parse(text),
-                    // A row of the table with values of another field; a test parses every row.
-                    _ => Err("expected a setting whose values fit its field".into()),
-                }
-            }
-
-            fn value(&self) -> Option<SettingValue> {
-                Some($stored(self))
-            }
-        }
-    };
-}
-
-numbers!(usize: Integer(low, high) => integer(low..=high), |n: &Self| SettingValue::Integer(*n));
-numbers!(f64: Real(range) => real(range), |x: &Self| SettingValue::Real(*x));
-numbers!(
-    NumberRange<usize>: Integers(low, high) => span(integer(low..=high)),
-    |range: &Self| SettingValue::Text(range.to_string())
-);
-numbers!(
-    NumberRange<f64>: Range(range) => span(real(range)),
-    |range: &Self| SettingValue::Text(range.to_string())
-);
-
-impl<T: Field> Field for Option<T> {
-    fn parse(values: Values, text: &str) -> Result<Self, String> {
-        T::parse(values, text).map(Some)
-    }
-
+impl Field for usize {
     fn value(&self) -> Option<SettingValue> {
-        self.as_ref().and_then(T::value)
+        Some(SettingValue::Integer(*self))
     }
 }
 
-/// The largest number of task distributions in a mixture.
-const MAX_MIXTURE: usize = 1000;
-
-impl Field for TaskMixture {
-    fn parse(_: Values, text: &str) -> Result<Self, String> {
-        if let Some(own) = OwnTasks::named(text) {
-            return Ok(TaskMixture::Own(own));
-        }
-        let specs = text.split(',').map(str::parse).collect::<Result<Vec<TaskSpec>, _>>();
-        let expected = || format!("expected a list of {}, or FILE.npz", TaskSpec::NAMES.join(", "));
-        let specs = specs.ok().filter(|specs| specs.len() <= MAX_MIXTURE);
-        specs.map(TaskMixture::Named).ok_or_else(expected)
+impl Field for f64 {
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Real(*self))
     }
+}
+
+impl<T: fmt::Display> Field for NumberRange<T> {
+    const FORM: Option<&'static str> = Some("MIN..MAX");
 
     fn value(&self) -> Option<SettingValue> {
         Some(SettingValue::Text(self.to_string()))
     }
 }
 
+impl<T: Field> Field for Option<T> {
+    const ACCEPTED: WordList = T::ACCEPTED;
+    const FORM: Option<&'static str> = T::FORM;
+
+    fn value(&self) -> Option<SettingValue> {
+        self.as_ref().and_then(T::value)
+    }
+}
+
+impl Field for TaskMixture {
+    const ACCEPTED: WordList = TaskSpec::NAMES;
+    const FORM: Option<&'static str> = Some("TASK[,TASK]");
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.to_string()))
+    }
+}
+
+/// Parses names of task distributions, or the name of tasks given as data.
+fn mixture(text: &str) -> Result<TaskMixture, String> {
+    /// The largest number of task distributions in a mixture.
+    const MOST: usize = 1000;
+    if let Some(own) = OwnTasks::named(text) {
+        return Ok(TaskMixture::Own(own));
+    }
+    let specs = text.split(',').map(str::parse).collect::<Result<Vec<TaskSpec>, _>>();
+    let expected = || format!("expected a list of {}, or FILE.npz", TaskSpec::NAMES.join(", "));
+    let specs = specs.ok().filter(|specs| specs.len() <= MOST);
+    specs.map(TaskMixture::Named).ok_or_else(expected)
+}
+
 /// A value that is one of a few words.
-pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
+pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// The words, in the order of help texts.
     const WORDS: WordList;
+    /// Each value with its word, then the aliases of that.
+    const VALUES: &'static [(Self, WordList)];
 
-    /// Returns the value of a word.
-    fn from_word(word: &str) -> Option<Self>;
+    fn from_word(word: &str) -> Option<Self> {
+        Self::VALUES.iter().find(|(_, words)| words.contains(&word)).map(|(value, _)| *value)
+    }
 
-    /// Returns the word.
-    fn word(self) -> &'static str;
+    /// Returns the word; empty for a value without one.
+    fn word(self) -> &'static str {
+        Self::VALUES.iter().find(|(value, _)| *value == self).map_or("", |(_, words)| words[0])
+    }
 
     /// Parses a word; the error states the expected words.
     fn parse_word(text: &str) -> Result<Self, String> {
         Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
-    }
-}
-
-impl Word for TaskSpec {
-    const WORDS: WordList = TaskSpec::NAMES;
-
-    fn from_word(word: &str) -> Option<Self> {
-        word.parse().ok()
-    }
-
-    fn word(self) -> &'static str {
-        self.name()
     }
 }
 
@@ -173,29 +136,14 @@ macro_rules! words {
     ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal $(| $alias:literal)*),* $(,)? }) => {
         impl $crate::settings::Word for $type {
             const WORDS: $crate::settings::WordList = &[$($word),*];
-
-            fn from_word(word: &str) -> Option<Self> {
-                match word {
-                    $($word $(| $alias)* => Some($type::$variant $({ $($field)* })?),)*
-                    _ => None,
-                }
-            }
-
-            #[allow(unreachable_patterns, reason = "a type may have a variant without a word")]
-            fn word(self) -> &'static str {
-                match self {
-                    $($type::$variant $({ $($field)* })? => $word,)*
-                    _ => "",
-                }
-            }
+            const VALUES: &'static [(Self, $crate::settings::WordList)] =
+                &[$(($type::$variant $({ $($field)* })?, &[$word $(, $alias)*])),*];
         }
     };
 }
 
 impl<T: Word> Field for T {
-    fn parse(_: Values, text: &str) -> Result<Self, String> {
-        T::parse_word(text)
-    }
+    const ACCEPTED: WordList = T::WORDS;
 
     fn value(&self) -> Option<SettingValue> {
         Some(SettingValue::Text(self.word().to_owned()))
@@ -215,90 +163,112 @@ words!(Loss {
     ResidualGradient = "residual-gradient",
 });
 
-const POSITIVE: Reals = (Bound::Excluded(0.0), Bound::Included(1000.0));
-const NOT_NEGATIVE: Reals = (Bound::Included(0.0), Bound::Included(1000.0));
-const DISCOUNT: Reals = (Bound::Included(0.0), Bound::Excluded(1.0));
-const SHARE: Reals = (Bound::Included(0.0), Bound::Included(1.0));
-const COUNT: Values = Integer(1, 100_000_000);
+const POSITIVE: (Bound<f64>, Bound<f64>) = (Bound::Excluded(0.0), Bound::Included(1000.0));
 
-macro_rules! table {
-    ($($field:ident $name:literal $(| $alias:literal)*: $values:expr, $help:expr;)*) => {
-        &[$(SettingSpec {
+/// Defines [`Recipe`], its default and [`SETTINGS`]. A row has the field, the names, the type and the default; then the parser
+/// and the meaning.
+macro_rules! recipe {
+    ($($field:ident $name:literal $(| $alias:literal)*: $type:ty = $default:expr,
+        $parse:expr, $help:literal;)*) => {
+        /// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the
+        /// names and ranges of the fields; files hold a recipe by these names. Every default is the paper's main experiment.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Recipe {
+            $(#[doc = $help] pub $field: $type,)*
+        }
+
+        impl Default for Recipe {
+            fn default() -> Self {
+                Recipe { $($field: $default),* }
+            }
+        }
+
+        /// Every setting, in the order of files and of the help.
+        pub const SETTINGS: &[SettingSpec] = &[$(SettingSpec {
             name: $name,
             aliases: &[$($alias),*],
-            values: $values,
+            words: <$type as Field>::ACCEPTED,
+            form: <$type as Field>::FORM,
             help: $help,
             get: |recipe| recipe.$field.value(),
             set: |recipe, text| {
-                recipe.$field = Field::parse($values, text)?;
+                recipe.$field = $parse(text)?.into();
                 Ok(())
             },
-        }),*]
+        }),*];
     };
 }
 
-use Values::{Integer, Integers, Range, Real, Words};
-
-/// Every setting, in the order of files and of the help.
-pub const SETTINGS: &[SettingSpec] = table! {
-    network "network" | "model": Values::Word(NetworkKind::WORDS),
-        "A transformer, or a tanh RNN with 4 hidden units per layer";
-    attention "attention": Values::Word(AttentionKind::WORDS),
-        "The transformer's attention (softmax: App. \"Nonlinear Attention\")";
-    layer_sharing "layer-sharing" | "mode": Values::Word(LayerSharing::WORDS),
+recipe! {
+    network "network" | "model": NetworkKind = NetworkKind::Transformer,
+        NetworkKind::parse_word, "A transformer, or a tanh RNN with 4 hidden units per layer";
+    attention "attention": AttentionKind = AttentionKind::Linear,
+        AttentionKind::parse_word, "The transformer's attention (softmax: App. \"Nonlinear Attention\")";
+    layer_sharing "layer-sharing" | "mode": LayerSharing = LayerSharing::Autoregressive,
+        LayerSharing::parse_word,
         "Whether all layers share one pair (P, Q), or each of the L layers has its own";
-    rnn_input "rnn-input": Values::Word(RnnInput::WORDS),
+    rnn_input "rnn-input": RnnInput = RnnInput::Current,
+        RnnInput::parse_word,
         "The input of an RNN's layers above the first: the layer below's new state, or its previous state, exactly as in the \
          paper's formula, with which 3 layers never see the query";
-    layers "layers": Integer(1, capacity::LAYERS), "Number of layers L";
-    dim "dim": Integer(1, capacity::DIM), "Feature dimension d";
-    context_length "context-length" | "context": Integer(1, capacity::CONTEXT), "Context length n";
-    context_range "context-range" | "lengths": Integers(1, capacity::CONTEXT),
+    layers "layers": usize = 3,
+        integer(1..=capacity::LAYERS), "Number of layers L";
+    dim "dim": usize = 4,
+        integer(1..=capacity::DIM), "Feature dimension d";
+    context_length "context-length" | "context": usize = 30,
+        integer(1..=capacity::CONTEXT), "Context length n";
+    context_range "context-range" | "lengths": Option<NumberRange<usize>> = None,
+        span(integer(1..=capacity::CONTEXT)),
         "Range of context lengths, drawn log-uniformly: all windows of a batch then start at the beginning of its trajectory \
          and get longer. --context-length is then that of the metrics";
-    task "task": Words(TaskSpec::NAMES),
+    task "task": TaskMixture = TaskSpec::BoyanChain.into(),
+        mixture,
         "Distribution of tasks: Boyan's chain (Algorithm 2), also with a representable value function (Algorithm 3); a random \
          MDP under a random policy, and the Loop MRP of the authors' code, both representable; CartPole with tile coding \
          (Algorithm 4), as in the authors' code (one grid of 16 cells, reward of the next state), or with one tiling of 256 \
          tiles, so that features and rewards are uniform in (-1, 1). Several tasks, separated by commas, are used in turn. \
          FILE.npz: tasks of your own (p, reward, phi; p0, terminal, gamma) or logged transitions (phi, reward; phi_next, \
          terminal, end, task, gamma), drawn with equal probability";
-    states "states": Integer(2, capacity::STATES), "Number of states of a finite task";
-    fixed "fixed": Values::Word(Fixed::WORDS),
+    states "states": usize = 10,
+        integer(2..=capacity::STATES), "Number of states of a finite task";
+    fixed "fixed": Option<Fixed> = None,
+        Fixed::parse_word,
         "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \
          (p_0, p), or the features phi";
-    actions "actions": Integer(1, MAX_ACTIONS), "Number of actions of a random MDP (--task mdp)";
-    tasks "tasks" | "mrps": COUNT, "Number of tasks (Markov reward processes) to train on";
-    batches "batches": Integer(1, 100_000), "Batches per task, each a fresh trajectory";
-    batch_size "batch-size": Integer(1, capacity::WINDOWS), "Windows (TD errors) per batch";
-    optimizer "optimizer": Values::Word(OptimizerKind::WORDS),
+    actions "actions": usize = 3,
+        integer(1..=MAX_ACTIONS), "Number of actions of a random MDP (--task mdp)";
+    tasks "tasks" | "mrps": usize = 4000,
+        integer(1..=100_000_000), "Number of tasks (Markov reward processes) to train on";
+    batches "batches": usize = 5,
+        integer(1..=100_000), "Batches per task, each a fresh trajectory";
+    batch_size "batch-size": usize = 64,
+        integer(1..=capacity::WINDOWS), "Windows (TD errors) per batch";
+    optimizer "optimizer": OptimizerKind = OptimizerKind::Adam,
+        OptimizerKind::parse_word,
         "Adam on each batch, or Algorithm 1 exactly: plain TD after each window";
-    loss "loss": Values::Word(Loss::WORDS),
+    loss "loss": Loss = Loss::TdError,
+        Loss::parse_word,
         "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \
          or the squared TD error with its gradient also through the bootstrap target";
-    learning_rate "learning-rate" | "lr": Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
-    weight_decay "weight-decay": Real(NOT_NEGATIVE), "L2 weight decay, added to Adam's gradient";
-    gamma "gamma": Real(DISCOUNT), "Discount factor gamma";
-    trace_decay "trace-decay": Real(SHARE),
-        "Trace decay of the mask, the paper's lambda [0: TD(0)'s mask]";
-    gamma_range "gamma-range" | "gammas": Range(DISCOUNT),
+    learning_rate "learning-rate" | "lr": f64 = 0.001,
+        real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
+    weight_decay "weight-decay": f64 = 0.000001,
+        real(0.0..=1000.0), "L2 weight decay, added to Adam's gradient";
+    gamma "gamma": f64 = 0.9,
+        real(0.0..1.0), "Discount factor gamma";
+    trace_decay "trace-decay": f64 = 0.0,
+        real(0.0..=1.0), "Trace decay of the mask, the paper's lambda [0: TD(0)'s mask]";
+    gamma_range "gamma-range" | "gammas": Option<NumberRange<f64>> = None,
+        span(real(0.0..1.0)),
         "Range of discounts: each task draws its own uniformly, instead of --gamma";
-    gain "gain": Real(POSITIVE),
+    gain "gain": Option<f64> = None,
+        real(POSITIVE),
         "Gain of the initial parameters (Xavier normal) [default: 0.1, and 0.1 / L with --layer-sharing sequential]";
-    log_every "log-every": COUNT, "Number of tasks between two log points";
-};
+    log_every "log-every": usize = 10,
+        integer(1..=100_000_000), "Number of tasks between two log points";
+}
 
 /// Returns the setting with this name or alias.
 pub fn setting(name: &str) -> Option<&'static SettingSpec> {
     SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&name))
-}
-
-impl Values {
-    /// Returns the accepted words; empty for a setting that accepts numbers.
-    pub fn words(self) -> WordList {
-        match self {
-            Values::Word(words) | Words(words) => words,
-            _ => &[],
-        }
-    }
 }

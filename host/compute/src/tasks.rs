@@ -12,11 +12,9 @@ use ictd_core::tasks::{
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
-/// The distribution of a recipe's tasks.
 #[derive(Clone, Debug)]
 pub struct RecipeTasks(pub Recipe);
 
-/// A task of [`RecipeTasks`].
 #[derive(Clone, Debug)]
 // Two variants take kilobytes, and each lane holds one task.
 #[allow(clippy::large_enum_variant)]
@@ -27,7 +25,6 @@ pub enum AnyTask<const D: usize> {
     Logged(LoggedTask),
 }
 
-/// A state of [`AnyTask`].
 #[derive(Clone, Copy, Debug)]
 pub enum AnyState {
     Finite(usize),

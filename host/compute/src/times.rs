@@ -2,7 +2,6 @@
 
 use toml_datetime::{Datetime, Offset};
 
-/// The notation of the times in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeForm {
     /// ISO 8601, also with `/` or `.`, without a day, or without seconds.

@@ -40,13 +40,11 @@ pub trait Observer: Sync {
         Ok(())
     }
 
-    /// Is called when a seed has finished.
     fn finished(&self, _run: &SeedRun) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// An observer that does nothing.
 impl Observer for () {
     type Error = std::convert::Infallible;
 }
@@ -57,15 +55,12 @@ pub enum Stopped<E> {
     /// [`Trainer::cancelled`] was set.
     #[error("cancelled")]
     Cancelled,
-    /// The core returned an error.
     #[error("training seeds {seeds:?}: {source}")]
     Core {
-        /// The seeds that were trained.
         seeds: Vec<u64>,
         /// The reason, which names the parameter.
         source: ictd_core::Error,
     },
-    /// The observer returned this error.
     #[error("{0}")]
     Observer(E),
 }

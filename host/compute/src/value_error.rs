@@ -17,7 +17,6 @@ use nalgebra::SVector;
 /// The number of actions of an MDP, which the paper does not state.
 const ACTIONS: usize = 3;
 
-/// The tasks, and the contexts in them.
 #[derive(Clone, Debug)]
 pub struct ContextSweep {
     /// One finite distribution, or tasks given as data.
@@ -26,7 +25,6 @@ pub struct ContextSweep {
     pub dim: usize,
     /// The fewest and the most states, at most [`STATES`].
     pub states: [usize; 2],
-    /// The discount gamma.
     pub gamma: f64,
     /// The context lengths; each context is a separate trajectory.
     pub lengths: Vec<usize>,
@@ -43,7 +41,6 @@ pub struct ValueErrors {
     pub zero: f64,
 }
 
-/// A source of values after a context.
 #[derive(Clone, Debug)]
 pub enum ValuePredictor<'a> {
     /// An estimator for the tasks' number of features.
@@ -53,33 +50,24 @@ pub enum ValuePredictor<'a> {
 }
 
 impl ValuePredictor<'_> {
-    /// Returns the values of states, whose features are given row by row, after a trajectory.
-    fn values<const D: usize>(
+    /// Returns the values of states, (m, d), after a trajectory of features, (n + 1, d), and rewards, (n).
+    fn values(
         &self,
         sweep: &ContextSweep,
-        trajectory: &[Transition<f64, D>],
+        features: &[f64],
+        rewards: &[f64],
         states: &[f64],
     ) -> Result<Vec<f64>> {
-        let ContextSweep { dim, gamma, .. } = *sweep;
         match self {
             ValuePredictor::Estimator(estimator) => {
-                let mut stream = estimator.stream(dim, None)?;
-                for t in trajectory {
-                    let [phi, next] = [&t.phi, &t.phi_next].map(|phi| &phi.as_slice()[..dim]);
-                    stream.observe(phi, t.reward, Some(next))?;
-                }
                 let mut values = Vec::new();
-                stream.values(states, &mut values)?;
+                estimator.after(sweep.dim, features, rewards)?.values(states, &mut values)?;
                 Ok(values)
             }
             ValuePredictor::Rnn(input, parameters) => {
-                let first = trajectory.first().map(|t| &t.phi);
-                let features = first.into_iter().chain(trajectory.iter().map(|t| &t.phi_next));
-                let single = |phi: &[f64]| phi.iter().map(|x| *x as f32).collect::<Vec<_>>();
-                let features: Vec<_> =
-                    features.flat_map(|phi| single(&phi.as_slice()[..dim])).collect();
-                let rewards: Vec<_> = trajectory.iter().map(|t| t.reward as f32).collect();
-                let (gamma, states) = (gamma as f32, single(states));
+                let single = |x: &[f64]| x.iter().map(|x| *x as f32).collect::<Vec<_>>();
+                let [features, rewards, states] = [features, rewards, states].map(single);
+                let gamma = sweep.gamma as f32;
                 let values = rnn_values(*input, parameters, &features, &rewards, gamma, &states)?;
                 Ok(values.into_iter().map(f64::from).collect())
             }
@@ -107,15 +95,18 @@ fn errors_on<const D: usize, const M: usize>(
 ) -> Result<ValueErrors> {
     let (dim, gamma, states) = (sweep.dim, sweep.gamma, task.states());
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
-    let features: Vec<f64> =
-        task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
+    let phi = |phi: &SVector<f64, D>| phi.as_slice()[..dim].to_vec();
+    let of_states: Vec<f64> = task.feature_map()[..states].iter().flat_map(phi).collect();
     let error = |v_hat: SVector<f64, M>| task.msve(&d, &v_hat, &v);
     let mut errors = ValueErrors { zero: error(SVector::zeros()), ..Default::default() };
     // An unused start, which keeps the order of the random numbers.
     task.initial_state(rng);
     for n in &sweep.lengths {
         let trajectory = trajectory(task, *n, rng);
-        let values = predictor.values(sweep, &trajectory, &features)?;
+        let mut features = trajectory.first().map_or(Vec::new(), |t| phi(&t.phi));
+        features.extend(trajectory.iter().flat_map(|t| phi(&t.phi_next)));
+        let rewards: Vec<f64> = trajectory.iter().map(|t| t.reward).collect();
+        let values = predictor.values(sweep, &features, &rewards, &of_states)?;
         errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
         let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
         errors.rewards.push(error(SVector::repeat(sum)));
@@ -133,7 +124,6 @@ fn trajectory<const D: usize, const M: usize>(
     (0..n).map(|_| task.transition(&mut state, rng)).collect()
 }
 
-/// Draws a task of the distribution.
 fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>> {
     let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;

@@ -25,7 +25,6 @@ const A: usize = K + 1;
 type Vector = SVector<f64, FEW>;
 type Matrix = SMatrix<f64, FEW, FEW>;
 
-/// The source of a transition's next features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
@@ -52,7 +51,6 @@ pub struct VerifySettings {
     pub trace_decay: f64,
     /// The Frobenius norm of each preconditioner.
     pub c_norm: f64,
-    /// The source of next features.
     pub successors: Successors,
 }
 
@@ -87,14 +85,17 @@ pub fn values(
         let c: Vec<Matrix> =
             (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
         let [literal, streaming] = problem.outputs(construction, &c)?;
-        let weights = problem.iterates(algorithm, &c)?;
-        let at = |(l, w): (usize, &Vector)| LayerValues {
-            algorithm: linalg::dot(&problem.query, w),
-            literal: literal[l],
-            streaming: streaming[l],
-            scale: (problem.query.norm() * w.norm()).max(1.0),
+        let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *settings);
+        let at = |(l, c): (usize, &Matrix)| {
+            w = algorithm.update(&w, c, &problem.transitions, gamma, trace_decay)?;
+            Ok(LayerValues {
+                algorithm: linalg::dot(&problem.query, &w),
+                literal: literal[l],
+                streaming: streaming[l],
+                scale: (problem.query.norm() * w.norm()).max(1.0),
+            })
         };
-        Ok(weights.iter().enumerate().map(at).collect())
+        c.iter().enumerate().map(at).collect()
     };
     pairs.iter().map(of_pair).collect()
 }
@@ -114,14 +115,8 @@ fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
 struct RandomPrompt<'a> {
     settings: &'a VerifySettings,
     transitions: Vec<Transition<f64, FEW>>,
-    /// The query phi_n.
     query: Vector,
 }
-
-type Outputs = [Vec<f64>; 2];
-
-/// A transformer, its query, and the values by the literal forward pass.
-type Literal<L, const K: usize> = (Transformer<L, LAYERS>, SVector<f64, K>, Vec<f64>);
 
 impl<'a> RandomPrompt<'a> {
     fn random(settings: &'a VerifySettings, rng: &mut Rng) -> Self {
@@ -140,25 +135,16 @@ impl<'a> RandomPrompt<'a> {
         RandomPrompt { settings, transitions, query: phi }
     }
 
-    /// Returns w_1, w_2, ... of an algorithm from w_0 = 0.
-    fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>> {
-        let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *self.settings);
-        let step = |c: &Matrix| {
-            w = algorithm.update(&w, c, &self.transitions, gamma, trace_decay)?;
-            Ok(w)
-        };
-        c.iter().map(step).collect()
-    }
-
     /// Returns the literal and the streaming values of the transformer with a construction's parameters.
-    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs> {
+    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<[Vec<f64>; 2]> {
         let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
-            let (transformer, query, literal) = self.literal(mask, &layers, gamma)?;
-            let (statistic, mut streaming) = (self.statistic(mask, gamma)?, Vec::new());
-            transformer.values_by_layer(&statistic, &query, |v| streaming.push(v));
-            Ok([literal, streaming])
+            self.outputs_of(mask, &layers, gamma, |transformer, query| {
+                let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
+                transformer.values_by_layer(&statistic, &query, |v| values.push(v));
+                Ok(values)
+            })
         };
         match construction {
             Construction::Td0 => of_one_head(0.0, constructions::td0),
@@ -166,23 +152,35 @@ impl<'a> RandomPrompt<'a> {
             Construction::TdLambda => {
                 of_one_head(self.settings.trace_decay, constructions::td_lambda)
             }
-            Construction::AverageReward => self.of_two_heads(c),
+            Construction::AverageReward => {
+                let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
+                self.outputs_of::<A, _>(AverageReward, &layers, 1.0, |transformer, mut z| {
+                    let heads = [self.statistic(MeanCentred, 1.0)?, self.statistic(Td0, 1.0)?];
+                    let mut values = Vec::new();
+                    transformer.column_maps(&heads, |b| {
+                        z = b * z;
+                        values.push(-z[A - 1]);
+                    });
+                    Ok(values)
+                })
+            }
         }
     }
 
-    /// Returns the transformer with these layers, its query, and the values by the literal forward pass.
-    fn literal<const K: usize, M: Attention<f64, K>>(
+    /// Returns the values of the transformer with these layers by the literal forward pass, and those of `stream`.
+    fn outputs_of<const K: usize, M: Attention<f64, K>>(
         &self,
         attention: M,
         layers: &[M::Layer],
         gamma: f64,
-    ) -> Result<Literal<M::Layer, K>> {
+        stream: impl FnOnce(&Transformer<M::Layer, LAYERS>, SVector<f64, K>) -> Result<Vec<f64>>,
+    ) -> Result<[Vec<f64>; 2]> {
         let transformer = Transformer::sequential(layers)?;
         let columns: Vec<_> = self.transitions.iter().map(|t| token(t, gamma)).collect();
-        let (query, mut values) = (query_token(&self.query), Vec::new());
+        let (query, mut literal) = (query_token(&self.query), Vec::new());
         let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query)?;
-        transformer.forward(&mut prompt, &attention, |z| values.push(z.output()))?;
-        Ok((transformer, query, values))
+        transformer.forward(&mut prompt, &attention, |z| literal.push(z.output()))?;
+        Ok([literal, stream(&transformer, query)?])
     }
 
     fn statistic<const K: usize>(
@@ -193,17 +191,5 @@ impl<'a> RandomPrompt<'a> {
         let mut context = Context::<FEW, _, _, f64>::with_memory(mask, Growing);
         self.transitions.iter().try_for_each(|t| context.observe_transition(t))?;
         context.statistic(gamma, 0)
-    }
-
-    fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs> {
-        let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
-        let (transformer, query, literal) = self.literal::<A, _>(AverageReward, &layers, 1.0)?;
-        let heads = [self.statistic(MeanCentred, 1.0)?, self.statistic(Td0, 1.0)?];
-        let (mut z, mut streaming) = (query, Vec::new());
-        transformer.column_maps(&heads, |b| {
-            z = b * z;
-            streaming.push(-z[A - 1]);
-        });
-        Ok([literal, streaming])
     }
 }

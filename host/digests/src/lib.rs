@@ -18,19 +18,9 @@ pub struct Row {
     pub equal: bool,
 }
 
-/// Computes the digest of every kernel, and of all together.
-///
-/// # Errors
+/// Computes the digest of every kernel, and of all together, on `f32` or lanes of it.
 /// Returns the core's error if a kernel fails, which no platform should see.
-pub fn rows() -> Result<Vec<Row>, Error> {
-    rows_of::<f32>()
-}
-
-/// Computes them on `f32` or lanes of it.
-///
-/// # Errors
-/// Returns the errors of [`rows`].
-pub fn rows_of<S: Scalar<Element = f32>>() -> Result<Vec<Row>, Error> {
+pub fn rows<S: Scalar<Element = f32>>() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()
         .filter(|line| !line.starts_with('#'))

@@ -224,7 +224,7 @@ fn signals(bytes: &[u8]) {
         if rows.is_empty() {
             break;
         }
-        for (name, rows) in rows.by_series() {
+        for (name, rows) in rows {
             assert!(name.is_empty() || count > 3);
             assert_eq!(rows.numbers.len(), rows.len() * rows.width);
             assert!(rows.times.is_empty() || rows.times.len() == rows.len());

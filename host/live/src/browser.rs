@@ -3,49 +3,43 @@
 
 use crate::{Kind, Live, MAX_STATES, Signals};
 use core::cell::RefCell;
-use core::sync::atomic::{AtomicU32, Ordering};
 use ictd_core::error::Error;
 
-struct Page<T>(RefCell<Option<T>>);
+/// What the page shows, and the weights of the row that [`edit`] will set.
+struct Page {
+    live: Live,
+    signals: Signals,
+    row: [f32; MAX_STATES],
+}
+
+struct Cell(RefCell<Option<Page>>);
 
 // SAFETY: a WebAssembly module without threads: there is one caller at a time.
-unsafe impl<T> Sync for Page<T> {}
+unsafe impl Sync for Cell {}
 
-static PAGE: Page<Live> = Page(RefCell::new(None));
-static SIGNALS: Page<Signals> = Page(RefCell::new(None));
+static PAGE: Cell = Cell(RefCell::new(None));
 
-/// The weights of the row that [`edit`] will set, as bits.
-static ROW: [AtomicU32; MAX_STATES] = [const { AtomicU32::new(0) }; MAX_STATES];
-
-fn code(result: Result<(), Error>) -> u32 {
-    match result {
-        Ok(()) => 0,
-        Err(Error::Singular { .. }) => 1,
-        Err(Error::NonFinite { .. }) => 2,
-        Err(_) => 3,
+impl Page {
+    fn new() -> Result<Self, Error> {
+        Ok(Page { live: Live::new()?, signals: Signals::new(0)?, row: [0.0; MAX_STATES] })
     }
 }
 
-impl<T> Page<T> {
-    fn change(
-        &self,
-        new: impl FnOnce() -> Result<T, Error>,
-        f: impl FnOnce(&mut T) -> Result<(), Error>,
-    ) -> u32 {
-        let Ok(mut page) = self.0.try_borrow_mut() else { return 3 };
-        if page.is_none() {
-            *page = new().ok();
-        }
-        page.as_mut().map_or(3, |it| code(f(it)))
+fn change(f: impl FnOnce(&mut Page) -> Result<(), Error>) -> u32 {
+    let Ok(mut page) = PAGE.0.try_borrow_mut() else { return 3 };
+    if page.is_none() {
+        *page = Page::new().ok();
     }
-
-    fn read<R>(&self, f: impl FnOnce(&T) -> R) -> Option<R> {
-        self.0.try_borrow().ok().and_then(|page| page.as_ref().map(f))
+    match page.as_mut().map(f) {
+        Some(Ok(())) => 0,
+        Some(Err(Error::Singular { .. })) => 1,
+        Some(Err(Error::NonFinite { .. })) => 2,
+        Some(Err(_)) | None => 3,
     }
 }
 
-fn change(f: impl FnOnce(&mut Live) -> Result<(), Error>) -> u32 {
-    PAGE.change(Live::new, f)
+fn read_page<R>(f: impl FnOnce(&Page) -> Option<R>) -> Option<R> {
+    PAGE.0.try_borrow().ok().and_then(|page| page.as_ref().and_then(f))
 }
 
 #[unsafe(no_mangle)]
@@ -56,45 +50,40 @@ extern "C" fn sample(kind: u32, states: u32, seed: u32) -> u32 {
         2 => Kind::Loop,
         _ => Kind::Ring,
     };
-    change(|live| live.sample(kind, states as usize, seed))
+    change(|page| page.live.sample(kind, states as usize, seed))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn weight(next: u32, weight: f32) {
-    if let Some(w) = ROW.get(next as usize) {
-        w.store(weight.to_bits(), Ordering::Relaxed);
-    }
+    change(|page| Ok(page.row.iter_mut().skip(next as usize).take(1).for_each(|w| *w = weight)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn edit(state: u32, reward: f32) -> u32 {
-    let row = ROW.each_ref().map(|w| f32::from_bits(w.load(Ordering::Relaxed)));
-    change(|live| live.edit(state as usize, &row, reward))
+    change(|page| page.live.edit(state as usize, &page.row, reward))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn construct(alpha: f32, depth: u32) -> u32 {
-    change(|live| live.construct(alpha, depth.min(u16::MAX.into()) as u16))
+    change(|page| page.live.construct(alpha, depth.min(u16::MAX.into()) as u16))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn reset() -> u32 {
-    change(|live| {
-        live.reset();
-        Ok(())
-    })
+    change(|page| Ok(page.live.reset()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn step() -> u32 {
-    change(Live::step)
+    change(|page| page.live.step())
 }
 
 /// Returns a number that the page shows; `live.js` has the list of names.
 #[unsafe(no_mangle)]
 extern "C" fn read(what: u32, i: u32, j: u32) -> f32 {
     let (i, j) = (i as usize, j as usize);
-    let number = |live: &Live| {
+    let number = |page: &Page| {
+        let live = &page.live;
         let (chain, prediction) = (&live.chain, live.predictions.get(i));
         match what {
             0 => Some(chain.task.states() as f32),
@@ -110,32 +99,30 @@ extern "C" fn read(what: u32, i: u32, j: u32) -> f32 {
             _ => Some(live.statistic(i, j)),
         }
     };
-    PAGE.read(number).flatten().unwrap_or(f32::NAN)
+    read_page(number).unwrap_or(f32::NAN)
 }
 
 /// Returns the digest of everything since the last reset.
 #[unsafe(no_mangle)]
 extern "C" fn digest() -> u64 {
-    PAGE.read(|live| live.digest.value()).unwrap_or(0)
+    read_page(|page| Some(page.live.digest.value())).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn signals_reset(seed: u32) -> u32 {
-    let Ok(mut page) = SIGNALS.0.try_borrow_mut() else { return 3 };
-    *page = Signals::new(seed).ok();
-    if page.is_some() { 0 } else { 3 }
+    change(|page| Signals::new(seed).map(|signals| page.signals = signals))
 }
 
 /// Observes the next sample of the random signals.
 #[unsafe(no_mangle)]
 extern "C" fn signals_next() -> u32 {
-    SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.advance()))
+    change(|page| Ok(page.signals.advance()))
 }
 
 /// Observes the next sample (x, y).
 #[unsafe(no_mangle)]
 extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
-    SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.observe([x, y])))
+    change(|page| Ok(page.signals.observe([x, y])))
 }
 
 /// Returns a signal's value (0) or surprise (1) or, at a horizon, its prediction's mean (2) or the lower (3) or upper end (4)
@@ -143,7 +130,8 @@ extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn signals_read(what: u32, s: u32, horizon: u32) -> f32 {
     let (s, horizon) = (s as usize, horizon as usize);
-    let number = |signals: &Signals| {
+    let number = |page: &Page| {
+        let signals = &page.signals;
         let seen = signals.seen.as_ref().and_then(|seen| seen.get(s));
         let prediction = || seen?.predictions.get(horizon);
         match what {
@@ -154,12 +142,12 @@ extern "C" fn signals_read(what: u32, s: u32, horizon: u32) -> f32 {
             _ => Some(prediction()?.high),
         }
     };
-    SIGNALS.read(number).flatten().unwrap_or(f32::NAN)
+    read_page(number).unwrap_or(f32::NAN)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn signals_digest() -> u64 {
-    SIGNALS.read(|signals| signals.digest.value()).unwrap_or(0)
+    read_page(|page| Some(page.signals.digest.value())).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]

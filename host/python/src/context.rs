@@ -90,8 +90,9 @@ impl Context {
     }
 
     #[doc = crate::docstring!("Context.clear")]
-    fn clear(&self, py: Python<'_>) {
-        self.locked(py).clear();
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        *self.locked(py) = self.model.get().stream(self.d, self.retention).map_err(python)?;
+        Ok(())
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -99,16 +100,17 @@ impl Context {
     }
 
     #[doc = crate::docstring!("Context.copy")]
-    fn copy(&self, py: Python<'_>) -> Self {
-        let (model, stream) = (self.model.clone_ref(py), self.locked(py).copy());
-        Context { d: self.d, model, retention: self.retention, stream: Mutex::new(stream) }
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let copy = Self::new(py, self.d, Some(self.model.clone_ref(py)), self.retention)?;
+        copy.__setstate__(py, &self.locked(py).save())?;
+        Ok(copy)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> Self {
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         self.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> Self {
+    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> PyResult<Self> {
         self.copy(py)
     }
 

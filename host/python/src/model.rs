@@ -113,11 +113,7 @@ impl Model {
             return Err(refused("phi_next", reason));
         }
         let marks = marks("terminal", terminal, n)?.into_iter().zip(marks("end", end, n)?);
-        let marks = marks.map(|marked| match marked {
-            (true, _) => EpisodeEnd::Terminal,
-            (false, true) => EpisodeEnd::End,
-            (false, false) => EpisodeEnd::Continues,
-        });
+        let marks = marks.map(|(terminal, end)| EpisodeEnd::from_marks(terminal, end));
         let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
         let (from, marks, features) = ((0..n).collect(), marks.collect(), phi.data.clone());
         let mut data = Transitions { d, from, reward, phi_next, marks, phi: features, rho: None };

@@ -105,23 +105,15 @@ impl Import {
         let cost = (2 * d + 1).pow(3) + 64 * context;
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
         let stored = stored::to_bytes(&estimator).context("the model")?;
-        let Method::Trained { mut parameters, attention } = estimator.method else {
-            return Err(Error::file(file, "expected P and Q"));
-        };
-        let settings = Settings {
-            parameters: &parameters,
-            attention,
-            depth,
-            gamma,
-            alpha,
-            context,
-            states: self.states,
-        };
+        let settings = Settings { estimator: &estimator, alpha, context, states: self.states };
         let seeds: Vec<u64> =
             (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let comparisons = session.map("import", &seeds, |&seed| {
             against_batch_td(&settings, seed).context("the comparison with batch TD")
         })?;
+        let Method::Trained { mut parameters, attention } = estimator.method else {
+            return Err(Error::file(file, "expected P and Q"));
+        };
 
         let points = log_points(log.as_ref(), &parameters.layers);
         (parameters.depth, parameters.attention) = (Some(depth), Some(attention));

@@ -105,8 +105,8 @@ pub struct Predict {
     /// Also predict that the last SAMPLES rows are repeated (`seasonal`)
     #[arg(long, value_name = "SAMPLES", value_parser = options::integer(1..=LONGEST_PERIOD))]
     pub period: Option<usize>,
-    /// Number of features made of a signal: 1 to 8, 10, 12 or 16
-    #[arg(long, value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
+    /// Number of features made of a signal
+    #[arg(long, value_name = "D", default_value = "4", value_parser = options::integer(1..=16))]
     pub dim: usize,
     /// The share of the past that the models' contexts retain at each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
@@ -179,14 +179,14 @@ impl Predict {
         let mut rows_read = 0;
         loop {
             progress::check()?;
-            rows_read += rows.len() as u64;
+            rows_read += rows.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>();
             if rows.is_empty() {
                 for series in &mut all {
-                    series.take(&rows, self, session, &mut stream)?;
+                    series.take(&Rows::default(), self, session, &mut stream)?;
                 }
                 break;
             }
-            for (name, of_series) in rows.by_series() {
+            for (name, of_series) in rows {
                 let at = *numbers.entry(name.clone()).or_insert(all.len());
                 if at == all.len() {
                     let clock = Clock::new(&of_series.times, columns.is_of_day());

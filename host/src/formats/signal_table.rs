@@ -112,8 +112,8 @@ impl SignalTable {
         Err(problem.in_file(&self.file))
     }
 
-    /// Reads at most `most` rows of the columns at these places; returns no rows at the end of the file.
-    pub fn read(&mut self, places: &Places, most: usize) -> Result<Rows, Error> {
+    /// Reads at most `most` rows of the columns at these places, by series; returns none at the end of the file.
+    pub fn read(&mut self, places: &Places, most: usize) -> Result<Vec<(String, Rows)>, Error> {
         let gaps = if self.refuses_gaps { Gaps::Refused } else { Gaps::Any };
         let layout = Layout {
             numbers: places.signals.iter().map(|column| (*column, gaps)).collect(),

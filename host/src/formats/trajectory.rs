@@ -142,11 +142,7 @@ impl Trajectory {
             let task = task.transpose()?.unwrap_or_default();
             let changes = |row: usize| task.get(row + 1).is_some_and(|next| *next != task[row]);
             let marks: Vec<_> = (terminal.into_iter().zip(end).enumerate())
-                .map(|(row, marked)| match marked {
-                    (true, _) => EpisodeEnd::Terminal,
-                    (false, end) if end || changes(row) => EpisodeEnd::End,
-                    (false, _) => EpisodeEnd::Continues,
-                })
+                .map(|(row, (ends, end))| EpisodeEnd::from_marks(ends, end || changes(row)))
                 .collect();
             let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };

@@ -100,11 +100,7 @@ impl Table {
             let place = format!("row {row} (line {line}), column `{column}`");
             Problem::unusable(place, reason, expected)
         };
-        loop {
-            let rows = reader.read(&layout, BLOCK)?;
-            if rows.is_empty() {
-                break;
-            }
+        while let Some((_, rows)) = reader.read(&layout, BLOCK)?.pop() {
             // Memory to hold, assemble, evaluate and write the rows.
             files::room(64 * (table.phi.len() + rows.numbers.len() + table.marks.len()) as u64)?;
             for (i, (mark, line)) in rows.marks.iter().zip(&rows.lines).enumerate() {

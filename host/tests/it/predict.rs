@@ -235,7 +235,7 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--period 0", "--period 0: expected an integer from 1 to 100000"),
         (&x, "--gamma 1", "--gamma 1: expected a number in [0, 0.9999]"),
         (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
-        (&x, "--dim 9", "--dim 9: expected one of 1, 2"),
+        (&x, "--dim 17", "--dim 17: expected an integer from 1 to 16"),
         (&x, "--model nothing", "nothing: "),
         (&x, "--gamma 0.99", "no prediction can be judged; expected at least 739"),
         ("x\n1\n", "", "column `x`: 0 gaps leave at most 1 rows without one, and no prediction"),

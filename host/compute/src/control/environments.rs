@@ -10,15 +10,11 @@ use nalgebra::{SMatrix, SVector};
 
 /// A Markov decision process whose agent sees features of its states.
 pub trait Environment: Clone {
-    /// The task's name.
     const NAME: &'static str;
-    /// The number of actions.
     const ACTIONS: usize;
-    /// The number of features of a state.
     const FEATURES: usize;
     /// The mean of |x|^2 over states: 1 for the constant Fourier feature and 1/2 for each other one.
     const SQUARE: f64 = (Self::FEATURES + 1) as f64 / 2.0;
-    /// The discount.
     const GAMMA: f64 = 0.99;
     /// The number of steps after which an episode is truncated.
     const LONGEST: usize;
@@ -26,18 +22,14 @@ pub trait Environment: Clone {
     const CHECKPOINTS: &'static [usize] = &[500, 1000, 2000, 5000];
 
     /// Draws an environment.
-    ///
-    /// # Errors
     /// Returns the core's error if the Bellman equation has no solution.
     fn draw(rng: &mut Rng) -> Result<Self, Error>;
 
-    /// Begins an episode.
     fn reset(&mut self, rng: &mut Rng);
 
     /// Takes an action, and returns the reward and true if the episode has terminated.
     fn step(&mut self, action: usize, rng: &mut Rng) -> (f64, bool);
 
-    /// Writes the features of the state.
     fn observe(&self, x: &mut [f64]);
 
     /// Returns the mean returns of the random and of the best policy.
@@ -68,7 +60,6 @@ pub trait Environment: Clone {
     }
 }
 
-/// The numbers of states and actions of random MDPs.
 const STATES: usize = 8;
 const ACTIONS: usize = 4;
 
@@ -182,7 +173,6 @@ fn fourier<const K: usize>(
 #[derive(Clone, Debug)]
 pub struct CartPole(CartPoleState<f64>);
 
-/// Gymnasium's cart and pole.
 const CART_POLE: CartPolePhysics<f64> = CartPolePhysics {
     cart_mass: 1.0,
     pole_mass: 0.1,

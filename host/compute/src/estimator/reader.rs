@@ -12,27 +12,26 @@ use ictd_core::transition::Transition;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
-use std::sync::Arc;
 
 pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LAYERS>;
 
 /// A value as a function of a query's features.
 pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
-/// A value function of D features.
 pub(super) enum AnyValueFunction<const D: usize> {
     Linear(ValueFunction<f64, D>),
     Bounded(ClippedValueFunction<f64, D>),
     Other(OfQuery<D>),
 }
 
+pub(super) use AnyValueFunction::{Bounded, Linear, Other};
+
 /// A receiver of transitions with D features, whose state can be stored.
-pub(super) trait TransitionSink<const D: usize>: Clone + Send + Sync + 'static {
+pub(super) trait TransitionSink<const D: usize>: Send + Sync + 'static {
     /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
-    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
@@ -54,10 +53,6 @@ where
 
     fn len(&self) -> u64 {
         self.len()
-    }
-
-    fn clear(&mut self) {
-        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -90,10 +85,6 @@ where
         self.len()
     }
 
-    fn clear(&mut self) {
-        self.clear();
-    }
-
     fn save(&self) -> Vec<u8> {
         let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
         Learner::restore(&mut learner, self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
@@ -114,10 +105,9 @@ where
 }
 
 /// Reads the current value function of an observer.
-type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
+type Read<const D: usize, O> = Box<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
 
 /// A stream of d features.
-#[derive(Clone)]
 struct EstimatorStream<const D: usize, O> {
     d: usize,
     takes_weights: bool,
@@ -130,9 +120,9 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     d: usize,
     observer: O,
     read: impl Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync + 'static,
-) -> Box<dyn Stream> {
+) -> Result<Box<dyn Stream>> {
     let takes_weights = estimator.takes_weights();
-    Box::new(EstimatorStream { d, takes_weights, observer, read: Arc::new(read) })
+    Ok(Box::new(EstimatorStream { d, takes_weights, observer, read: Box::new(read) }))
 }
 
 /// Returns the features, padded with zeros to D.
@@ -172,15 +162,11 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.len()
     }
 
-    fn clear(&mut self) {
-        self.observer.clear();
-    }
-
     fn weights(&self) -> Result<Option<Vec<f64>>> {
         let weights = match (self.read)(&self.observer)? {
-            AnyValueFunction::Linear(v) => v.weights,
-            AnyValueFunction::Bounded(v) => v.value_function.weights,
-            AnyValueFunction::Other(_) => return Ok(None),
+            Linear(v) => v.weights,
+            Bounded(v) => v.value_function.weights,
+            Other(_) => return Ok(None),
         };
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
@@ -188,9 +174,9 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
         match (self.read)(&self.observer)? {
-            AnyValueFunction::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
-            AnyValueFunction::Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
-            AnyValueFunction::Other(v) => {
+            Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
+            Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
+            Other(v) => {
                 for phi in states {
                     out.push(v(&phi)?);
                 }
@@ -205,10 +191,6 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
 
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.observer.restore(bytes)
-    }
-
-    fn copy(&self) -> Box<dyn Stream> {
-        Box::new(self.clone())
     }
 }
 
@@ -227,7 +209,6 @@ fn constructed<const D: usize, const K: usize>(alpha: f64, layers: usize) -> Res
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
-/// Returns the stream of a method that reads a context.
 pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,
@@ -238,44 +219,34 @@ where
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,
     Context<D, TwoTraces<f64>, W, f64>: Send + Sync,
 {
-    type Of<const D: usize, W> = Context<D, TdLambda<f64>, W, f64>;
     let Estimator { ref method, gamma, layers } = *estimator;
-    let context = |mask: TdLambda<f64>| Of::<D, W>::with_memory(mask, window);
-    let linear = |trace_decay: f64, transformer: Box<Dense<K>>| {
-        let read = move |context: &Of<D, W>| {
-            let statistic = context.statistic::<K>(gamma, 0)?;
-            Ok(AnyValueFunction::Linear(transformer.value_function(&statistic)?))
-        };
-        Ok(reading(estimator, d, context(TdLambda::new(trace_decay)?), read))
-    };
-    match method {
+    let context = |mask| Context::<D, TdLambda<f64>, W, f64>::with_memory(mask, window);
+    let (trace_decay, transformer) = match method {
         Method::Universal(model) => {
             let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
-            Ok(reading(estimator, d, context, move |c| {
-                Ok(AnyValueFunction::Bounded(model.value_function(c)?))
-            }))
-        }
-        Method::Trained { parameters, .. } => {
-            let transformer = trained::<K>(parameters, layers)?;
-            linear(parameters.trace_decay, transformer)
-        }
-        &Method::Constructed { alpha, trace_decay } => {
-            linear(trace_decay, constructed::<D, K>(alpha, layers)?)
+            return reading(estimator, d, context, move |c| model.value_function(c).map(Bounded));
         }
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
-            Ok(reading(estimator, d, context(*td.mask()), move |c| {
-                Ok(AnyValueFunction::Linear(td.value_function(c)?))
-            }))
+            let context = context(*td.mask());
+            return reading(estimator, d, context, move |c| td.value_function(c).map(Linear));
         }
         &Method::Lstd { lambda, ridge } => {
             let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
-            Ok(reading(estimator, d, context(*lstd.mask()), move |c| {
-                Ok(AnyValueFunction::Linear(lstd.value_function(c)?))
-            }))
+            let context = context(*lstd.mask());
+            return reading(estimator, d, context, move |c| lstd.value_function(c).map(Linear));
+        }
+        Method::Trained { parameters, .. } => {
+            (parameters.trace_decay, trained::<K>(parameters, layers)?)
+        }
+        &Method::Constructed { alpha, trace_decay } => {
+            (trace_decay, constructed::<D, K>(alpha, layers)?)
         }
         // All others read transitions.
-        _ => Err(Error::Mismatch { parameter: "method and stream" }),
-    }
+        _ => return Err(Error::Mismatch { parameter: "method and stream" }),
+    };
+    reading(estimator, d, context(TdLambda::new(trace_decay)?), move |c| {
+        transformer.value_function(&c.statistic::<K>(gamma, 0)?).map(Linear)
+    })
 }

@@ -14,10 +14,20 @@ pub enum EpisodeEnd {
     End,
 }
 
+impl EpisodeEnd {
+    /// Returns what two marks say.
+    pub fn from_marks(terminal: bool, end: bool) -> Self {
+        match (terminal, end) {
+            (true, _) => EpisodeEnd::Terminal,
+            (false, true) => EpisodeEnd::End,
+            (false, false) => EpisodeEnd::Continues,
+        }
+    }
+}
+
 /// Transitions in the order in which they were observed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transitions {
-    /// The number of features d.
     pub d: usize,
     /// Features of states, (rows, d).
     pub phi: Vec<f64>,
@@ -33,37 +43,31 @@ pub struct Transitions {
     pub rho: Option<Vec<f64>>,
 }
 
-/// The values that an estimator computes.
 #[derive(Clone, Debug)]
 pub struct EstimatedValues {
     /// w of v(s) = <w, phi(s)>, (d); `None` for softmax attention.
     pub weights: Option<Vec<f64>>,
     /// The values of the rows of [`Transitions::phi`].
     pub rows: Vec<f64>,
-    /// The values of the queries.
     pub queries: Vec<f64>,
     /// The root mean squared TD error over the transitions, with their importance weights.
     pub td_error: f64,
 }
 
 impl Transitions {
-    /// Returns the number of transitions n.
     pub fn len(&self) -> usize {
         self.reward.len()
     }
 
-    /// Returns true if there are no transitions.
     pub fn is_empty(&self) -> bool {
         self.reward.is_empty()
     }
 
-    /// Returns the number of episodes.
     pub fn episodes(&self) -> usize {
         let ended = self.marks.iter().filter(|mark| **mark != EpisodeEnd::Continues).count();
         ended + usize::from(self.marks.last() == Some(&EpisodeEnd::Continues))
     }
 
-    /// Returns the importance weight of transition i.
     pub fn weight(&self, i: usize) -> f64 {
         self.rho.as_ref().map_or(1.0, |rho| rho[i])
     }

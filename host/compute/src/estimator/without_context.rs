@@ -1,6 +1,6 @@
 //! Methods without a context: they read each transition as it comes, or keep all of them.
 
-use super::reader::{AnyValueFunction, Dense, TransitionSink, reading, trained};
+use super::reader::{AnyValueFunction, Dense, Linear, Other, TransitionSink, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::linalg::{check_finite, linear_system};
@@ -10,70 +10,41 @@ use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, Result};
 use nalgebra::{SMatrix, SVector};
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A log of all transitions.
-#[derive(Clone)]
+#[derive(Deserialize, Serialize)]
 struct TransitionLog<const D: usize> {
-    d: usize,
-    transitions: Vec<Transition<f64, D>>,
-    /// Importance weights, (n).
-    rho: Vec<f64>,
+    /// The transitions with their importance weights, (n).
+    rows: Vec<(Transition<f64, D>, f64)>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
 }
 
 impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
-        self.transitions.push(*t);
-        self.rho.push(rho);
+        self.rows.push((*t, rho));
         Ok(())
     }
 
     fn end_episode(&mut self) {
-        self.ends.push(self.transitions.len());
+        self.ends.push(self.rows.len());
     }
 
     fn len(&self) -> u64 {
-        self.transitions.len() as u64
-    }
-
-    fn clear(&mut self) {
-        self.transitions.clear();
-        self.rho.clear();
-        self.ends.clear();
+        self.rows.len() as u64
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut bytes = (self.transitions.len() as u64).to_le_bytes().to_vec();
-        for (t, rho) in self.transitions.iter().zip(&self.rho) {
-            let numbers = t.phi.iter().chain(&t.phi_next).chain([&t.reward, rho]);
-            numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
-        }
-        self.ends.iter().for_each(|end| bytes.extend((*end as u64).to_le_bytes()));
-        bytes
+        postcard::to_allocvec(self).expect("a vector has room")
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let count = words.first().map_or(0, |word| u64::from_le_bytes(*word)) as usize;
-        let numbers = count.checked_mul(2 * D + 2).and_then(|n| words.get(1..=n).map(|x| (x, n)));
-        let refused = Error::Mismatch { parameter: "transitions" };
-        let (numbers, n) = numbers.filter(|_| rest.is_empty()).ok_or(refused)?;
-        let number = |word: &[u8; 8]| f64::from_le_bytes(*word);
-        self.rho = numbers.chunks_exact(2 * D + 2).map(|t| number(&t[2 * D + 1])).collect();
-        self.transitions = numbers
-            .chunks_exact(2 * D + 2)
-            .map(|t| Transition {
-                phi: SVector::from_fn(|i, _| number(&t[i])),
-                phi_next: SVector::from_fn(|i, _| number(&t[D + i])),
-                reward: number(&t[2 * D]),
-            })
-            .collect();
-        let ends =
-            words[1 + n..].iter().map(|word| (u64::from_le_bytes(*word) as usize).min(count));
-        self.ends = ends.collect();
+        let found = postcard::from_bytes(bytes).ok();
+        let fits = |log: &Self| log.ends.iter().all(|end| *end <= log.rows.len());
+        *self = found.filter(fits).ok_or(Error::Mismatch { parameter: "transitions" })?;
         Ok(())
     }
 }
@@ -86,10 +57,10 @@ impl<const D: usize> TransitionLog<D> {
     ) -> impl Iterator<Item = impl ExactSizeIterator<Item = (&Transition<f64, D>, SVector<f64, D>)>>
     {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
-        let ends = self.ends.iter().copied().chain([self.transitions.len()]);
+        let ends = self.ends.iter().copied().chain([self.rows.len()]);
         starts.zip(ends).filter(|(a, b)| a < b).map(move |(a, b)| {
             let mut trace = SVector::<f64, D>::zeros();
-            self.transitions[a..b].iter().zip(&self.rho[a..b]).map(move |(t, rho)| {
+            self.rows[a..b].iter().map(move |(t, rho)| {
                 trace = (trace * decay + t.phi) * *rho;
                 (t, trace)
             })
@@ -99,16 +70,17 @@ impl<const D: usize> TransitionLog<D> {
 
 fn softmax<const D: usize, const K: usize>(
     transformer: &Arc<Dense<K>>,
-    transitions: &[Transition<f64, D>],
+    kept: &TransitionLog<D>,
     gamma: f64,
 ) -> Result<AnyValueFunction<D>> {
     const {
         assert!(K == 2 * D + 1, "tokens have K = 2 * D + 1");
     }
-    let nothing = SVector::zeros();
-    let prompt = Prompt::<f64, K, SOFTMAX_CONTEXT>::discounted(transitions, gamma, &nothing)?;
+    let (transitions, nothing) = (kept.rows.iter().map(|row| row.0), SVector::zeros());
+    let transitions: Vec<_> = transitions.collect();
+    let prompt = Prompt::<f64, K, SOFTMAX_CONTEXT>::discounted(&transitions, gamma, &nothing)?;
     let (prompt, transformer) = (RefCell::new(Box::new(prompt)), transformer.clone());
-    Ok(AnyValueFunction::Other(Box::new(move |phi| {
+    Ok(Other(Box::new(move |phi| {
         let mut prompt = prompt.borrow_mut();
         prompt.set_query(query_token(phi));
         transformer.value(&prompt, &SoftmaxAttention)
@@ -130,7 +102,7 @@ fn iteration<const D: usize>(
         let sum = episode.fold(SVector::zeros(), |sum: SVector<f64, D>, (t, trace)| {
             sum + trace * updates::td_error(w, t, gamma)
         });
-        mean += (w + sum * alpha * (1.0 / n)) * (n / kept.transitions.len() as f64);
+        mean += (w + sum * alpha * (1.0 / n)) * (n / kept.rows.len() as f64);
     }
     mean
 }
@@ -138,6 +110,7 @@ fn iteration<const D: usize>(
 /// Returns the weights of LSTD(lambda) with a separate trace for each episode.
 fn fixed_point<const D: usize>(
     kept: &TransitionLog<D>,
+    d: usize,
     gamma: f64,
     trace_decay: f64,
 ) -> Result<SVector<f64, D>> {
@@ -155,13 +128,13 @@ fn fixed_point<const D: usize>(
     let unit = |x: f64| f64::from_bits(x.sqrt().to_bits() & EXPONENT);
     let scale = squares.map(|x| if x > 0.0 { 1.0 / unit(x) } else { 1.0 });
     let scaled = SMatrix::from_fn(|i, j| scale[i] * a[(i, j)] * scale[j]);
-    let weights = linear_system::solve(scaled, scale.component_mul(&b), kept.d, "the LSTD system")?;
+    let weights = linear_system::solve(scaled, scale.component_mul(&b), d, "the LSTD system")?;
     Ok(scale.component_mul(&weights))
 }
 
 fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D>> {
     check_finite(&weights, "weights")?;
-    Ok(AnyValueFunction::Linear(ValueFunction { weights }))
+    Ok(Linear(ValueFunction { weights }))
 }
 
 /// Returns the stream of a method that needs no context.
@@ -170,36 +143,28 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
     d: usize,
 ) -> Result<Box<dyn Stream>> {
     let Estimator { ref method, gamma, layers } = *estimator;
-    let (transitions, rho, ends) = (Vec::new(), Vec::new(), Vec::new());
-    let kept = TransitionLog::<D> { d, transitions, rho, ends };
+    let kept = TransitionLog::<D> { rows: Vec::new(), ends: Vec::new() };
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
-            Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.value_function()?))
-            }))
+            reading(estimator, d, learner, |l| l.value_function().map(Linear))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
-            let learner =
-                RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
-                    .context::<D>();
-            Ok(reading(estimator, d, learner, |l| {
-                Ok(AnyValueFunction::Linear(l.value_function()?))
-            }))
+            let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
+            let learner = RecursiveLstd::new(settings)?.context::<D>();
+            reading(estimator, d, learner, |l| l.value_function().map(Linear))
         }
-        &Method::Iterated { alpha, trace_decay } => Ok(reading(estimator, d, kept, move |kept| {
+        &Method::Iterated { alpha, trace_decay } => reading(estimator, d, kept, move |kept| {
             let step = |w, _| iteration(&w, alpha, kept, gamma, trace_decay);
             finite((0..layers).fold(SVector::zeros(), step))
-        })),
-        &Method::FixedPoint { trace_decay } => Ok(reading(estimator, d, kept, move |kept| {
-            finite(fixed_point(kept, gamma, trace_decay)?)
-        })),
+        }),
+        &Method::FixedPoint { trace_decay } => reading(estimator, d, kept, move |kept| {
+            finite(fixed_point(kept, d, gamma, trace_decay)?)
+        }),
         Method::Trained { parameters, .. } => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
-            Ok(reading(estimator, d, kept, move |kept| {
-                softmax(&transformer, &kept.transitions, gamma)
-            }))
+            reading(estimator, d, kept, move |kept| softmax(&transformer, kept, gamma))
         }
         // All others read a context.
         _ => Err(Error::Mismatch { parameter: "method and stream" }),

@@ -21,7 +21,6 @@ const FEATURES: usize = 32;
 /// The retention of the features' root mean squares per row.
 const SCALE_RETENTION: f64 = 0.999;
 
-/// The settings of the candidates.
 pub struct Settings {
     /// Models in addition to the pretrained one: name and model, which is used with any discount.
     pub given: Vec<(String, Estimator)>,
@@ -33,7 +32,6 @@ pub struct Settings {
     pub period: Option<usize>,
 }
 
-/// An estimator to compare.
 pub struct Candidate {
     /// The name, which candidates with other settings share.
     pub name: String,
@@ -105,7 +103,6 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
     Ok(all)
 }
 
-/// All candidates on one stream.
 pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     gamma: f64,

@@ -5,13 +5,11 @@ const LONG: f64 = 1.5;
 /// Steps are regular if at least this share of them is near the usual one.
 const REGULAR: f64 = 0.9;
 
-/// The seconds of a day.
 const DAY: f64 = 86_400.0;
 
 /// The number of rows of a kind, and the number of the first.
 pub type Count = Option<(u64, u64)>;
 
-/// The times of a series.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     /// The usual step, if steps are regular.

@@ -28,7 +28,6 @@ struct PendingRow {
     is_followed: bool,
 }
 
-/// A row and its return.
 pub struct Settled<'a> {
     /// The row's number.
     pub row: u64,

@@ -9,10 +9,8 @@ use ictd_core::scalar::Real;
 const ROUNDING: f64 = 1e-13;
 /// Errors are summed in up to twice this number of blocks, which are then joined in pairs.
 const BLOCKS: usize = 32;
-/// The resamples of a bootstrap.
 const RESAMPLES: usize = 400;
 
-/// Sums over consecutive rows.
 #[derive(Clone, Debug, Default)]
 struct Block {
     rows: u64,
@@ -22,7 +20,6 @@ struct Block {
     squares: Vec<f64>,
 }
 
-/// The scores of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ForecastScore {
     /// Rows that were predicted.

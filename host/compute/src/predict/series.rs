@@ -15,7 +15,6 @@ const REGRESSORS: usize = LAGS + 1;
 /// Forgetting pauses while the trace of the inverse is at least 1 over this ridge.
 const LEAST_RIDGE: f64 = 1e-5;
 
-/// A forecaster of a series.
 pub(super) enum SeriesForecaster {
     /// Persistence: forecasts the latest value.
     Latest(f64),
@@ -32,27 +31,25 @@ pub(super) enum SeriesForecaster {
 impl SeriesForecaster {
     /// Observes the next value; a missing one changes nothing, but counts towards a period.
     pub(super) fn observe(&mut self, value: Option<f64>, gamma: f64) {
-        if let SeriesForecaster::Seasonal { period, values } = self {
-            let is_full = values.len() == *period;
-            let before = if is_full { values.pop_front() } else { values.back().copied() };
-            values.extend(value.or(before));
-            return;
-        }
-        let Some(x) = value else { return };
-        match self {
-            SeriesForecaster::Latest(latest) => *latest = x,
-            SeriesForecaster::Average(average) => {
+        match (self, value) {
+            (SeriesForecaster::Seasonal { period, values }, _) => {
+                let is_full = values.len() == *period;
+                let before = if is_full { values.pop_front() } else { values.back().copied() };
+                values.extend(value.or(before));
+            }
+            (_, None) => {}
+            (SeriesForecaster::Latest(latest), Some(x)) => *latest = x,
+            (SeriesForecaster::Average(average), Some(x)) => {
                 let before = average.unwrap_or(x);
                 *average = Some(before + (1.0 - gamma) * (x - before));
             }
-            SeriesForecaster::Holt(state) => {
+            (SeriesForecaster::Holt(state), Some(x)) => {
                 let [level, trend] = state.unwrap_or([x, 0.0]);
                 let expected = level + trend;
                 let now = expected + HOLT[0] * (x - expected);
                 *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
             }
-            SeriesForecaster::Autoregression(model) => model.observe(x),
-            SeriesForecaster::Seasonal { .. } => {}
+            (SeriesForecaster::Autoregression(model), Some(x)) => model.observe(x),
         }
     }
 
@@ -187,7 +184,6 @@ fn is_stable(mut a: [f64; LAGS]) -> bool {
     true
 }
 
-/// Returns <x, y>.
 fn dot(x: &[f64; REGRESSORS], y: &[f64; REGRESSORS]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }

@@ -7,10 +7,8 @@ use ictd_core::rng::Rng;
 const HORIZONS: [f32; 5] = [1.0, 5.0, 10.0, 40.0, 100.0];
 const LEN: usize = 4_000;
 
-struct Recording {
-    name: &'static str,
-    x: Vec<f32>,
-}
+/// A name, and samples.
+type Recording = (&'static str, Vec<f32>);
 
 /// A recording's three columns, and seven processes.
 fn recordings() -> Vec<Recording> {
@@ -18,15 +16,14 @@ fn recordings() -> Vec<Recording> {
     let rows: Vec<Vec<f32>> =
         text.lines().filter_map(|line| line.split(',').map(|x| x.parse().ok()).collect()).collect();
     let column = |i: usize| rows.iter().map(|row| row[i]).collect();
-    let names = ["ankle", "leg", "trunk"].into_iter().enumerate();
-    let recorded = names.map(|(i, name)| Recording { name, x: column(i) });
-    recorded.chain(processes(LEN)).collect()
+    let recorded = [("ankle", column(0)), ("leg", column(1)), ("trunk", column(2))];
+    recorded.into_iter().chain(processes(LEN)).collect()
 }
 
 fn processes(len: usize) -> Vec<Recording> {
     let (mut all, mut rng) = (Vec::new(), Rng::new(7));
     let mut add = |name, f: &mut dyn FnMut(usize, &mut Rng) -> f32| {
-        all.push(Recording { name, x: (0..len).map(|t| f(t, &mut rng)).collect() });
+        all.push((name, (0..len).map(|t| f(t, &mut rng)).collect()));
     };
     let [mut a, mut b, mut walk, mut level, mut slow] = [0.0; 5];
     add("AR(2)", &mut |_, rng| {
@@ -122,7 +119,7 @@ fn judge<const H: usize>(x: &[f32], horizons: [f32; H]) -> Vec<Judged> {
 #[test]
 fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
     let (mut sum, mut count) = (0.0, 0.0);
-    for Recording { name, x } in recordings() {
+    for (name, x) in recordings() {
         for judged in judge(&x, HORIZONS) {
             let Judged { horizon, error, within, width } = judged;
             println!(
@@ -141,7 +138,7 @@ fn any_horizon_is_within_the_variance_once_it_has_been_seen_often() {
     const LONG: [f32; 4] = [40.0, 100.0, 300.0, 1000.0];
     let [a, b, c, ..] = HORIZONS;
     let [d, e, f, g] = LONG;
-    for Recording { name, x } in processes(80_000) {
+    for (name, x) in processes(80_000) {
         let together = judge(&x, [a, b, c, d, e, f, g]);
         let alone = LONG.into_iter().flat_map(|h| judge(&x, [h]));
         for judged in together.into_iter().chain(alone) {
@@ -170,7 +167,7 @@ fn a_horizon_that_was_not_seen_ten_times_has_no_band() {
 #[test]
 fn a_long_horizon_beside_them_does_not_spoil_the_bands_of_shorter_ones() {
     let [a, b, c, d, e] = HORIZONS;
-    for Recording { name, x } in recordings() {
+    for (name, x) in recordings() {
         for Judged { horizon, within, .. } in judge(&x, [a, b, c, d, e, 1000.0]) {
             println!("{name}, {horizon} beside 1,000: in the band {within:.3}");
             assert!((0.80..0.985).contains(&within), "{name}, {horizon}: {within}");
@@ -239,7 +236,7 @@ fn surprises(x: &[f32]) -> Vec<f32> {
 fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
     let (mut ours, mut theirs, mut count) = (0.0, 0.0, 0.0);
     let mut rates = [0.0; 2];
-    for Recording { name, x } in recordings() {
+    for (name, x) in recordings() {
         for fault in FAULTS {
             let begins: Vec<usize> = (600..x.len() - 150).step_by(800).collect();
             let (y, faulty) = with_fault(&x, fault, &begins);
@@ -265,7 +262,7 @@ fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
     println!("in the mean {ours:.3} and {theirs:.3}; {:.2?}", rates.map(|rate| rate / n));
     assert!(ours > 0.77 && ours > theirs + 0.1);
     assert!(rates.iter().all(|rate| (1.0 / 3.0..3.0).contains(&(rate / n))));
-    for Recording { name, x } in processes(80_000) {
+    for (name, x) in processes(80_000) {
         let alarms = surprises(&x).into_iter().skip(UNJUDGED).filter(|p| *p > 0.999).count();
         let here = alarms as f32 / x.len() as f32 / 0.001;
         println!("{name} of 80,000: false alarms over what 0.999 says {here:.2}");
@@ -276,7 +273,7 @@ fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
 #[test]
 fn faults_that_come_again_are_found() {
     let (mut found, mut count) = ([0.0; 2], 0.0);
-    for (x, fault) in recordings().iter().flat_map(|r| FAULTS.map(|fault| (&r.x, fault))) {
+    for (x, fault) in recordings().iter().flat_map(|(_, x)| FAULTS.map(|fault| (x, fault))) {
         for (begins, share) in
             [vec![3000], (600..3850).step_by(800).collect()].iter().zip(&mut found)
         {
@@ -298,7 +295,7 @@ fn faults_that_come_again_are_found() {
 #[test]
 fn glitches_and_gaps_cost_little() {
     let (mut worst_glitch, mut gaps, mut count) = (0.0_f64, 0.0, 0.0);
-    for Recording { name, x } in recordings() {
+    for (name, x) in recordings() {
         let truth = followed(&x, 10.0);
         let error = |change: &dyn Fn(usize, f32) -> Option<f32>,
                      judged: core::ops::Range<usize>| {

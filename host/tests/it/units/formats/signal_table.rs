@@ -24,10 +24,10 @@ fn columns_are_told_apart_and_read_in_pieces() {
     let holds = [Holds::Times(TimeForm::OfDay), Holds::Numbers, Holds::Numbers];
     assert_eq!([0, 1, 2].map(|at| table.holds(at)), holds);
     let columns = places(&["y", "x"], &table);
-    let rows = table.read(&columns, 2).unwrap();
+    let rows = table.read(&columns, 2).unwrap().remove(0).1;
     assert!(rows.row(0)[0].is_nan());
     assert_eq!((rows.row(0)[1], rows.row(1)), (1.0, &[5.0, 2.0][..]));
-    let rows = table.read(&columns, 2).unwrap();
+    let rows = table.read(&columns, 2).unwrap().remove(0).1;
     assert_eq!((rows.row_numbers[0], rows.row(0)), (3, &[6.0, -30.0][..]));
     assert!(table.read(&columns, 2).unwrap().is_empty());
 }
@@ -86,12 +86,8 @@ fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
         let mut table = table(&text, true).unwrap();
         let columns = places(&["x", "y"], &table);
         let mut found = Vec::new();
-        loop {
-            // In pieces, one of which ends between two empty lines.
-            let rows = table.read(&columns, 2).unwrap();
-            if rows.is_empty() {
-                break;
-            }
+        // In pieces, one of which ends between two empty lines.
+        while let Some((_, rows)) = table.read(&columns, 2).unwrap().pop() {
             found.extend((0..rows.len()).map(|i| (rows.lines[i], rows.row(i).to_vec())));
         }
         let shown: Vec<_> = found
