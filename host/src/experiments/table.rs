@@ -5,16 +5,14 @@
 //! function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
 //!
 //! ```
-//! use ictd::experiments::judging::{ClaimSpec, Threshold, every};
+//! use ictd::experiments::judging::{ClaimSpec, Threshold, claim, most};
 //! use ictd::experiments::measurements::MeasurementTable;
 //! use ictd::run::report::{Source, Verdict};
 //!
-//! const NEAR_1: ClaimSpec = every(
-//!     "IWS ends near 1",
-//!     Source::paper("App. D.2", "near one"),
-//!     "iws",
-//!     Threshold::Above(0.95),
-//! );
+//! const NEAR_1: ClaimSpec =
+//!     claim("IWS ends near 1", Source::paper("App. D.2", "near one"), |of| {
+//!         most(of, [("iws", Threshold::Above(0.95))])
+//!     });
 //! let mut long = MeasurementTable::default();
 //! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
