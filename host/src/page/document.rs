@@ -118,7 +118,7 @@ fn entry(run: &RunPage) -> String {
         .collect();
     let words = if counts.is_empty() { "no claims".into() } else { counts.join(", ") };
     let dot = |verdict| tag(&format!("i class=\"dot {}\"", class(verdict)), "");
-    let dots: String = run.claims.iter().map(|claim| dot(claim.verdict)).collect();
+    let dots: String = run.results.claims.iter().map(|claim| dot(claim.verdict)).collect();
     let link = tag(&format!("a href=\"#{}\"", run.anchor()), text(run.title()));
     let dots = tag(&format!("span class=\"dots\" role=\"img\" aria-label=\"{words}\""), dots);
     tag("li", format!("{link} {dots}"))
