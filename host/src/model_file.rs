@@ -109,17 +109,18 @@ impl Typed {
             AnyModel::Universal(model) => model,
             AnyModel::Dense(parameters, _) => return self.complete(*parameters),
         };
-        if self.layers.is_some() {
-            return Err(no_layers());
-        }
-        let gamma = model.gamma();
         either("--attention", self.attention, Some(AttentionKind::Linear), |x| x.word(), "linear")?;
-        Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
+        universal(model, self.layers)
     }
 }
 
-fn no_layers() -> Error {
-    Error::option("--layers", "the universal model has no layers: leave it out")
+fn universal(model: Box<Universal>, layers: Option<usize>) -> Result<Estimator, Error> {
+    if layers.is_some() {
+        let reason = "the universal model has no layers: leave it out";
+        return Err(Error::option("--layers", reason));
+    }
+    let gamma = model.gamma();
+    Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
 }
 
 /// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; the pretrained
@@ -162,10 +163,7 @@ pub fn streaming(
     layers: Option<usize>,
 ) -> Result<Estimator, Error> {
     let parameters = match open(path, Some(gamma))? {
-        AnyModel::Universal(_) if layers.is_some() => return Err(no_layers()),
-        AnyModel::Universal(model) => {
-            return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
-        }
+        AnyModel::Universal(model) => return universal(model, layers),
         AnyModel::Dense(parameters, _) => parameters,
     };
     let refuse =

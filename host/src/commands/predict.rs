@@ -317,7 +317,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
         return Err(Error::option("--model", reason));
     }
     let head = ["row", "signal", "gamma", "return"].into_iter().map(str::to_owned);
-    to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
+    to_csv("predictions.csv", [head.chain(columns).collect::<Vec<_>>()])
 }
 
 /// Rejects a stream without a prediction that can be scored.

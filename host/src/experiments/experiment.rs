@@ -61,26 +61,16 @@ impl Experiment {
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),
-            Runner::Spec(table) => {
-                let fresh_tasks = table.fresh_tasks;
+            Runner::Spec(spec) => {
+                let fresh_tasks = scale.fresh_tasks.or(spec.fresh_tasks);
                 let scale = TrainingBudget { fresh_tasks, ..self.effective(scale) };
-                self.run_table(table, &scale, session)
+                run(self, &scale, session, |records| spec.measure(&scale, session, records))
             }
             Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
                 self.id
             ))),
         }
-    }
-
-    /// Runs a specification at a scale.
-    pub fn run_table(
-        &self,
-        table: &ExperimentSpec,
-        scale: &TrainingBudget,
-        session: &Session,
-    ) -> Result<Report, Error> {
-        run(self, scale, session, |records| table.measure(scale, session, records))
     }
 
     /// Draws the figures from the run's records.

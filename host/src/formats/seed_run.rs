@@ -137,7 +137,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ve
         return Err(refuse("at least one log point and one layer"));
     }
     check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
-    Ok((shape, array.to_f32()))
+    Ok((shape, array.to_f64().into_iter().map(|x| x as f32).collect()))
 }
 
 fn column<R: Read + Seek>(
