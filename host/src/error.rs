@@ -43,7 +43,6 @@ pub enum Error {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The file is damaged, or something in it is missing, too large or not usable.
@@ -59,7 +58,6 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Returns the error for this problem in a file.
     pub fn in_file(self, path: &Path) -> Error {
         Error::File { path: path.to_owned(), problem: self }
     }

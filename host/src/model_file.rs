@@ -20,13 +20,11 @@ use compute::parameters::{MAX_STORED_LAYERS, Universal};
 /// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
 
-/// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
 /// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
-/// A model as stored in a file.
 #[derive(Clone, Debug)]
 pub enum AnyModel {
     Universal(Box<Universal>),

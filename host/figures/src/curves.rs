@@ -28,9 +28,7 @@ pub struct Axis {
     pub label: String,
     /// Logarithmic: non-positive values are drawn at its low end.
     pub log: bool,
-    /// The lower bound.
     pub low: Option<f64>,
-    /// The upper bound.
     pub high: Option<f64>,
 }
 
@@ -89,7 +87,6 @@ impl Curve {
         curve
     }
 
-    /// Returns a curve without a band.
     pub fn plain(label: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
         Curve { label: label.into(), x, y, ..Default::default() }
     }

@@ -37,7 +37,6 @@ pub type NamedFigures = Vec<(String, Figure)>;
 /// The width of a panel on a page, in pixels.
 const PHONE: f64 = 330.0;
 
-/// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
     /// Curves over a common x axis.
@@ -88,7 +87,6 @@ impl Panel {
 }
 
 impl Figure {
-    /// Returns the figure as an SVG document.
     pub fn to_svg(&self) -> String {
         let mut to = Drawing::new("", Colour::hex);
         let (mut y, mut baseline) = (style::MARGIN, style::MARGIN + 13.0);

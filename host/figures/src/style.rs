@@ -3,7 +3,6 @@
 pub(crate) const MARGIN: f64 = 20.0;
 pub(crate) const GUTTER: f64 = 26.0;
 
-/// How text looks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextStyle {
     pub(crate) size: f64,

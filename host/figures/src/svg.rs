@@ -6,7 +6,6 @@ use crate::style::{Colour, TextStyle};
 /// A point on the page: pixels, y down.
 pub(crate) type Point = (f64, f64);
 
-/// Width and height.
 pub(crate) type Size = (f64, f64);
 
 /// The point of a text that lies at its position.

@@ -10,7 +10,6 @@ use command::{Cli, try_parse};
 use std::ffi::OsString;
 use usage::one_line;
 
-/// The request that the arguments make.
 pub enum Parsed {
     Text(String),
     Command(Box<Cli>),

@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 /// Files about how a run went, which are not results; the page shows the content of `run.json`.
 const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
 
-/// The largest depth of folders within each other.
 const DEEPEST: usize = 16;
 
 const SHOWN: usize = 20;

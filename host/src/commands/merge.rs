@@ -159,9 +159,10 @@ impl MergedRun {
                 }
             }
             let Some((number, found)) = furthest else { continue };
-            finished += usize::from(self.is_finished(&found));
+            let is_finished = self.places[0].has_ended(&found);
+            finished += usize::from(is_finished);
             // A process that was killed may have left a finished seed without its records.
-            let is_half = self.is_finished(&found) && !self.places[0].is_recorded(seed);
+            let is_half = is_finished && !self.places[0].is_recorded(seed);
             if number > 0 || is_half {
                 self.taken.push((seed, number));
             }
@@ -174,10 +175,6 @@ impl MergedRun {
             }
             _ => Ok(without),
         }
-    }
-
-    fn is_finished(&self, found: &Checkpoint) -> bool {
-        self.places[0].has_ended(found)
     }
 
     /// Writes the copied seeds, and the files about all seeds if one of the places has them.
@@ -204,7 +201,7 @@ impl MergedRun {
             if let Some(found) = self.places[*number].load(*seed)? {
                 let found = Checkpoint { config: out.name.clone(), ..found };
                 out.save(&found)?;
-                if self.is_finished(&found) {
+                if whole.has_ended(&found) {
                     out.finish(&found.run)?;
                 }
             }

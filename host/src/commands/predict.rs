@@ -227,7 +227,6 @@ impl Predict {
     }
 }
 
-/// A series: the rows of a file, or those of a value in the column --by.
 struct Series {
     name: String,
     clock: Clock,
@@ -335,7 +334,6 @@ fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
 }
 
 impl Predict {
-    /// Returns the discounts, each once: those of --gamma, then of --horizon.
     fn gammas(&self) -> Vec<f64> {
         let of_horizons = self.horizon.iter().map(|samples| 1.0 - 1.0 / samples);
         let mut all: Vec<f64> = self.gamma.iter().copied().chain(of_horizons).collect();

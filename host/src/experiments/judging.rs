@@ -10,7 +10,6 @@ use super::measurements::RunMeasurements;
 use super::statistics::{Interval, mean_interval, median, resampled, spread, two_way, wilson};
 use crate::run::report::{Claim, Source, Verdict};
 
-/// The measured numbers in words, and the verdict.
 pub type Judgement = (String, Verdict);
 
 /// A claim about a run, or several runs, with its test.
@@ -103,9 +102,7 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
 pub enum Threshold {
     AtLeast(f64),
     AtMost(f64),
-    /// More than this.
     Above(f64),
-    /// Less than this.
     Below(f64),
 }
 
@@ -260,8 +257,8 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
 /// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric, 0.0);
-    let verdict = Verdict::positive(change.low, change.high).unless_nan(change.numbers());
-    (format!("{measured}, needs > 0"), verdict)
+    let verdict = Verdict::told(change.low > 0.0, false, change.high < 0.0);
+    (format!("{measured}, needs > 0"), verdict.unless_nan(change.numbers()))
 }
 
 /// Tests whether the best linear function, by least squares, leaves more than a hundredth of literal forward values at random

@@ -10,7 +10,7 @@ use crate::run::records::{self, RunFiles};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, IWS, LogPoint, METRICS, MSVE, Matrices, SS, SeedRun};
-use crate::train::options::{Recipe, Train};
+use crate::train::options::{Recipe, Seeds, Train};
 use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
@@ -35,17 +35,14 @@ pub struct TrainingBudget {
 }
 
 impl TrainingBudget {
-    /// Returns the number of seeds to train.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(30)
     }
 
-    /// Returns a run's options with these numbers.
     pub fn apply(&self, options: Train) -> Train {
         let tasks = self.tasks.unwrap_or(options.recipe.tasks);
         let recipe = Recipe { tasks, ..options.recipe };
-        let seeds = self.seeds().into();
-        Train { recipe, seeds, ..options }
+        Train { recipe, seeds: Seeds::Count(self.seeds()), ..options }
     }
 }
 

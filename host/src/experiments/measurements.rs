@@ -29,7 +29,6 @@ pub struct MatrixEntry {
     pub layer: usize,
     pub row: usize,
     pub column: usize,
-    /// The number of tasks trained on.
     pub tasks: u64,
     pub value: f64,
 }
@@ -120,7 +119,6 @@ pub struct RunMeasurements<'a> {
 }
 
 impl<'a> RunMeasurements<'a> {
-    /// Returns another run of the same experiment.
     pub fn other_run(self, run: &'a str) -> Self {
         RunMeasurements { run, ..self }
     }
@@ -140,7 +138,6 @@ impl<'a> RunMeasurements<'a> {
         self.found(metric, last.collect())
     }
 
-    /// Returns the numbers at a place.
     pub fn values_at(self, metric: &str, x: f64) -> Vec<f64> {
         let here = self.samples(metric).iter().filter(|sample| sample.x == x);
         self.found(metric, here.map(|sample| sample.value).collect())

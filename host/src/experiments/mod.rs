@@ -40,7 +40,6 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Returns all commands whose runs have figures.
     pub fn entries(&self) -> impl Iterator<Item = &'static Experiment> + Clone {
         self.experiments.iter().chain(self.others)
     }

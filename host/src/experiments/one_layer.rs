@@ -14,7 +14,6 @@ use compute::invariant::{outside_theta_star, theorem_2};
 use figures::Axis;
 use ictd_core::metrics::FORM_SHARE;
 
-/// One layer: Theorem 2, and the App. figure's L = 1.
 pub const ONE_LAYER: Experiment = table(
     "one-layer",
     "Theorem 2 and App. figure: one layer, L = 1",

@@ -144,14 +144,11 @@ pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     Ok(times(of)?.into_iter().map(figure).collect())
 }
 
-/// The caption of all these figures.
 pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q are sign-aligned per \
                            seed, averaged, and divided by the largest entry";
 
-/// The caption of a figure without P and Q.
 pub const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
 
-/// The caption of a value error.
 pub const ERROR_CAPTION: &str =
     "value error on the task just trained on, mean over seeds with standard error";
 

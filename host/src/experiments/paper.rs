@@ -128,7 +128,6 @@ pub(super) const IWS_NEAR_1: ClaimSpec = claim(
 )
 .with_medians(&["iws_judged", "one_step"]);
 
-/// Section 5, Algorithm 1 as it is printed.
 pub const ALGORITHM_1: Experiment = table(
     "algorithm-1",
     "Algorithm 1 to the letter: one trajectory of each task, plain TD after each window",
@@ -208,7 +207,6 @@ const IS_NOT_TD0: ClaimSpec = claim(
     |of| most(of, [("explained by TD(0)", Below(EXPLAINED))]),
 );
 
-/// App. "Autoregressive Linear Transformers".
 pub const AUTOREGRESSIVE: Experiment = table(
     "autoregressive",
     "App. figure: autoregressive linear transformers, L = 2, 4",
@@ -230,7 +228,6 @@ const TO_THEOREM_1: Source = app_d2("converge to the construction in Theorem 1")
 const TO_THEOREM_1S_FORM: &[ClaimSpec] =
     &[P_OTHERS.stated(TO_THEOREM_1), Q_OTHERS.stated(TO_THEOREM_1), P_HAS_MORE, Q_STRICTLY];
 
-/// App. figure "comparison with batch TD".
 pub const COMPARISON: Experiment = table(
     "comparison",
     "App. figure: linear transformers against batch TD, L = 1 to 4, d = 8",

@@ -24,16 +24,13 @@ pub enum FigureSpec {
     Plots(&'static str, &'static str, &'static str, &'static [PanelSpec], usize),
 }
 
-/// A panel of curves from the long record.
 pub struct PanelSpec {
-    /// The title above the panel.
     pub title: &'static str,
     pub x: fn() -> Axis,
     pub y: fn() -> Axis,
     pub curves: &'static [CurveSpec],
 }
 
-/// A curve from the long record.
 pub struct CurveSpec {
     label: &'static str,
     run: &'static str,
@@ -132,6 +129,5 @@ fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     })
 }
 
-/// The caption of [`FigureSpec::Explained`].
 const EXPLAINED_CAPTION: &str = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with \
                                  quartiles";

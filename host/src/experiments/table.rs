@@ -45,7 +45,6 @@ pub struct ExperimentSpec {
     pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
     /// The claims about all runs together.
     pub claims: &'static [ClaimSpec],
-    /// The figures that are data.
     pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
@@ -59,7 +58,6 @@ pub struct TrainingRun {
     pub options: &'static str,
     /// The subject of the claims, and the title in figures.
     pub title: &'static str,
-    /// The claims about the run.
     pub claims: &'static [ClaimSpec],
     /// The largest number of seeds.
     pub seeds: usize,
@@ -72,7 +70,6 @@ impl TrainingRun {
     }
 }
 
-/// Returns a run with the claims about it.
 pub const fn run(
     name: &'static str,
     options: &'static str,
@@ -82,7 +79,6 @@ pub const fn run(
     TrainingRun { name, options, title, claims, seeds: usize::MAX }
 }
 
-/// A finished run of an experiment.
 pub struct Finished {
     pub name: &'static str,
     pub recipe: Recipe,
@@ -108,7 +104,6 @@ pub struct Measured {
 }
 
 impl ExperimentSpec {
-    /// An empty specification.
     pub const EMPTY: Self = ExperimentSpec {
         about: "",
         fresh_tasks: None,
@@ -120,7 +115,6 @@ impl ExperimentSpec {
         emergence: None,
     };
 
-    /// Trains, measures and tests the claims.
     pub fn measure(
         &self,
         scale: &TrainingBudget,
@@ -145,15 +139,10 @@ impl ExperimentSpec {
         let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
         let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
         (self.own)(&work, &mut long)?;
-        let of_training = |shown: &FigureSpec| {
-            matches!(
-                shown,
-                FigureSpec::Parameters(..)
-                    | FigureSpec::Comparison(..)
-                    | FigureSpec::ValueError(..)
-            )
+        let is_of_training = |shown: &FigureSpec| {
+            !matches!(shown, FigureSpec::Explained(..) | FigureSpec::Plots(..))
         };
-        if self.figures.iter().any(of_training) {
+        if self.figures.iter().any(is_of_training) {
             runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
         }
         long.write(records)?;

@@ -128,21 +128,19 @@ impl RunFiles {
     /// would be empty.
     pub fn csv<T: DeserializeOwned>(&self, name: &str, head: &[&str]) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
-        let refuse = |reason: String| {
-            let reason = format!("{reason}; expected what a run wrote");
-            Error::file(&self.directory.join(name), reason)
-        };
+        let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
+        let damaged = |e: csv::Error| refuse(format!("{e}; expected what a run wrote"));
         let mut reader = csv::Reader::from_reader(content.as_slice());
-        let found = reader.headers().map_err(|e| refuse(e.to_string()))?;
+        let found = reader.headers().map_err(damaged)?;
         if found != head {
-            return Err(refuse(format!(
-                "line 1: `{}`",
-                found.iter().collect::<Vec<_>>().join(",")
-            )));
+            let found = found.iter().collect::<Vec<_>>().join(",");
+            return Err(refuse(format!("line 1: `{found}`; expected `{}`", head.join(","))));
         }
-        let rows: Result<Vec<T>, csv::Error> = reader.deserialize().collect();
-        match rows.map_err(|e| refuse(e.to_string()))? {
-            rows if rows.is_empty() => Err(refuse("holds no rows".into())),
+        let rows: Result<Vec<T>, _> = reader.deserialize().collect();
+        match rows.map_err(damaged)? {
+            rows if rows.is_empty() => {
+                Err(refuse("holds no rows; expected what a run wrote".into()))
+            }
             rows => Ok(rows),
         }
     }

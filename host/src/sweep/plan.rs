@@ -21,7 +21,6 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// Every combination of the grid's values, the last axis the fastest.
     pub runs: Vec<PlannedRun>,
-    /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
 }
 

@@ -12,7 +12,6 @@ use std::str::FromStr;
 const LANES: usize = 16;
 const SHARDS: usize = 10_000_000;
 
-/// One of the parts into which a plan is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// A number from 1 to `of`.
@@ -36,7 +35,6 @@ impl FromStr for Shard {
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     pub run: &'a PlannedRun,
-    /// The seeds, in ascending order.
     pub seeds: &'a [u64],
 }
 

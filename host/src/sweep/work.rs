@@ -17,7 +17,6 @@ use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(500);
 
-/// The outcomes of seeds.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The number of finished seeds, from now or before.
@@ -69,7 +68,6 @@ struct Worker<'a> {
     bar: ProgressBar,
     /// The number of threads of each group.
     threads: usize,
-    /// The time between two checkpoints.
     every: Duration,
     found: Mutex<Found>,
 }

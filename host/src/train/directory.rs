@@ -146,7 +146,6 @@ impl TrainDirectory {
         Ok(lock)
     }
 
-    /// Returns a seed's state, if it has begun.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let name = format!("seed_{seed}/{CHECKPOINT}");
         let path = self.path.join(&name);
@@ -163,7 +162,6 @@ impl TrainDirectory {
         Ok(Some(checkpoint))
     }
 
-    /// Returns true if a seed's training is complete.
     pub fn has_ended(&self, found: &Checkpoint) -> bool {
         found.tasks_done >= self.recipe.tasks as u64
     }

@@ -61,7 +61,7 @@ impl Files<'_> {
     ) -> Result<Vec<SeedRun>, Error> {
         let mut trainer = Trainer::new(recipe.clone(), seeds)?;
         trainer.name = self.directory.name.clone();
-        (trainer.threads, trainer.cancelled) = (threads, Some(progress::flag()));
+        (trainer.threads, trainer.cancelled) = (threads, Some(&progress::INTERRUPTED));
         trainer.resume(begun).run(self).map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Paused,
             Stopped::Observer(error) => error,

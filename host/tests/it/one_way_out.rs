@@ -2,6 +2,7 @@
 //! prints of anybody's text is shown by a terminal and not obeyed.
 
 use crate::common::{as_train, files, ictd, trained, with_default_signals};
+use crate::untrusted::TRAIN;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,7 +12,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));

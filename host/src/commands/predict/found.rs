@@ -249,21 +249,16 @@ impl<'a> Found<'a> {
                 ends(over_mean)
             ));
         }
-        let mut at = best;
+        let advice = Advice { candidate: &self.candidates[best], over_mean, over_simple: None };
         let simple = places.iter().copied().find(|at| !chosen(&self.candidates[*at]));
-        let simple =
-            simple.and_then(|at| Some((at, self.means[at]?))).filter(|(at, _)| *at != best);
-        let mut over_simple = None;
-        if let Some((place, mean)) = simple {
-            let over = interval(best, Some(place));
-            if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
-                at = place;
-            } else {
-                over_simple = Some((&self.candidates[place], least / mean, over));
-            }
-        }
-        let over_mean = if at == best { over_mean } else { interval(at, None) };
-        Ok(Advice { candidate: &self.candidates[at], over_mean, over_simple })
+        let simple = simple.filter(|at| *at != best).and_then(|at| Some((at, self.means[at]?)));
+        let Some((at, mean)) = simple else { return Ok(advice) };
+        let (candidate, over) = (&self.candidates[at], interval(best, Some(at)));
+        Ok(if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
+            Advice { candidate, over_mean: interval(at, None), ..advice }
+        } else {
+            Advice { over_simple: Some((candidate, least / mean, over)), ..advice }
+        })
     }
 
     /// Returns the columns and discounts at which a candidate is not better than the mean of the returns.
