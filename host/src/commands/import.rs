@@ -4,7 +4,7 @@ use crate::error::{Error, Problem, WithContext};
 use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::learning::put_curves;
 use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::panels;
+use crate::experiments::plots;
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
 use crate::formats::parameters::LayerParameters;
@@ -184,8 +184,8 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());
-    for l in 0..panels::layers(of) {
-        let [p, q, p_elements, q_elements] = panels::layer_row(of, l)?;
+    for l in 0..plots::layers(of) {
+        let [p, q, p_elements, q_elements] = plots::layer_row(of, l)?;
         of_parameters.extend([p, q]);
         of_elements.extend([p_elements, q_elements]);
     }
@@ -198,7 +198,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let aligned = "sign-aligned, divided by the largest absolute entry";
     let parameters = figure("Imported parameters", aligned, of_parameters);
     let mut figures = vec![("parameters".into(), parameters)];
-    if panels::times(of)?.len() > 1 {
+    if plots::times(of)?.len() > 1 {
         let title = "Element-wise metrics over training";
         figures.push(("elements".into(), figure(title, "sign-aligned, unscaled", of_elements)));
     }

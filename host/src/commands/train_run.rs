@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::experiments::experiment::Experiment;
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
+use crate::experiments::plots::{self, CAPTION, SHORT_CAPTION};
 use crate::files;
 use crate::formats::tasks;
 use crate::options::Word as _;
@@ -105,16 +105,16 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
-    let layers = panels::layers(of);
+    let layers = plots::layers(of);
     let with_data = |panels: &[Panel]| -> Vec<Panel> {
         panels.iter().filter(|p| p.has_data()).cloned().collect()
     };
     let mut panels = Vec::new();
     for l in 0..layers {
-        panels.extend(with_data(&panels::layer_row(of, l)?));
+        panels.extend(with_data(&plots::layer_row(of, l)?));
     }
-    let comparison = with_data(&panels::comparison(of, "Layers"));
-    panels.extend(if comparison.is_empty() { with_data(&panels::errors(of)) } else { comparison });
+    let comparison = with_data(&plots::comparison(of, "Layers"));
+    panels.extend(if comparison.is_empty() { with_data(&plots::errors(of)) } else { comparison });
     let figure = Figure {
         title: title(&options),
         subtitle: if layers > 0 { CAPTION } else { SHORT_CAPTION }.into(),

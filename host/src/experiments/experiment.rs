@@ -4,9 +4,9 @@
 
 use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
+use super::plots;
 use super::table::ExperimentSpec;
 pub use super::table::Measured;
-use super::{panels, plots};
 use crate::error::Error;
 use crate::files;
 use crate::run::config;
@@ -86,7 +86,7 @@ impl Experiment {
     pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {
-                panels::emergence(MeasurementTable::read(records)?.of(run))
+                plots::emergence(MeasurementTable::read(records)?.of(run))
             }
             _ => Ok(Vec::new()),
         }

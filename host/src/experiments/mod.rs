@@ -11,7 +11,6 @@ pub mod judging;
 pub mod learning;
 pub mod measurements;
 pub mod one_layer;
-pub mod panels;
 pub mod paper;
 pub mod plots;
 pub mod rnn_context;

@@ -12,7 +12,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
     command.args(arguments.split_whitespace()).current_dir(out);

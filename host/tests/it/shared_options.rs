@@ -10,7 +10,6 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
 const SMALL: [(&str, &[&str]); 18] = [
     ("demo --tasks 2", COMPUTES),
