@@ -2,10 +2,8 @@
 
 use crate::error::{Error, Problem, WithContext};
 use crate::files::{self, Kind, limits::MODEL};
-use crate::formats::npz::Npz;
-use crate::formats::parameters::{self, LayerParameters, Parameters};
-use crate::formats::safetensors;
-use crate::formats::seed_run::{self, PartialParams, SeedLog};
+use crate::formats::seed_run::{PartialParams, SeedLog};
+use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
 use crate::options::{self, Word as _};
 use compute::estimator::{Estimator, Method};
 use compute::recipe::LayerSharing;

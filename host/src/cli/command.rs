@@ -9,8 +9,7 @@ use crate::commands::{
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;

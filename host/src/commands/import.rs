@@ -1,20 +1,15 @@
 //! `ictd import`: makes a run of parameters that were trained elsewhere.
 
 use crate::error::{Error, Problem, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::learning::put_curves;
-use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::plots;
 use crate::experiments::statistics::mean_and_stderr;
+use crate::experiments::{Experiment, Measured, MeasurementTable, experiment, plots};
 use crate::files::{self, Kind};
-use crate::formats::parameters::LayerParameters;
-use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, SeedLog};
+use crate::formats::{LayerParameters, safetensors};
 use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
 use crate::options::{self, Word as _};
-use crate::run::records::RunFiles;
-use crate::run::report::{self, Report};
-use crate::run::session::Session;
+use crate::run::{Report, RunFiles, Session, report};
 use compute::capacity::DIM;
 use compute::estimator::Method;
 use compute::log::{ELEMENTS, LogPoint, SeedRun};

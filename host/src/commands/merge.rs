@@ -3,12 +3,8 @@
 use super::train_run::summarise;
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::run::config::{self, FolderEntry};
-use crate::run::info::{self, RunManifest};
-use crate::run::progress;
-use crate::run::records;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::config::FolderEntry;
+use crate::run::{Report, RunManifest, Session, config, info, progress, records};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
 use crate::train::log::SeedRun;

@@ -1,24 +1,18 @@
 //! `ictd train`.
 
 use crate::error::Error;
-use crate::experiments::experiment::Experiment;
 use crate::experiments::learning::{put_curves, put_ends};
-use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::plots::{self, CAPTION, SHORT_CAPTION};
+use crate::experiments::plots::{CAPTION, SHORT_CAPTION};
+use crate::experiments::{Experiment, MeasurementTable, plots};
 use crate::files;
 use crate::formats::tasks;
 use crate::options::Word as _;
-use crate::run::config;
-use crate::run::info::RunManifest;
-use crate::run::records::RunFiles;
-use crate::run::report::{self, Report, table};
-use crate::run::session::Session;
-use crate::train::directory::{CONFIG, RESULTS, TrainDirectory, read_run};
-use crate::train::log::{
-    IWS, LOSS, LogPoint, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
-};
-use crate::train::options::{LayerSharing, NetworkKind, Recipe, Train};
+use crate::run::report::table;
+use crate::run::{Report, RunFiles, RunManifest, Session, config, report};
+use crate::train::directory::{CONFIG, RESULTS, read_run};
+use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
+use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Train, TrainDirectory};
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -19,12 +19,12 @@ pub mod table;
 pub mod universal;
 pub mod verify;
 
-pub use experiment::Experiment;
+pub use experiment::{Experiment, Measured};
+pub use measurements::MeasurementTable;
 
 use crate::error::Error;
 use crate::options;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use experiment::Runner;

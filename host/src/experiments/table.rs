@@ -3,20 +3,6 @@
 //! An [`ExperimentSpec`] defines an experiment completely. Its runs are trained (or taken from `runs/`), every number of every
 //! seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are drawn from it. A
 //! function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
-//!
-//! ```
-//! use ictd::experiments::judging::{ClaimSpec, Threshold, claim, most};
-//! use ictd::experiments::measurements::MeasurementTable;
-//! use ictd::run::report::{Source, Verdict};
-//!
-//! const NEAR_1: ClaimSpec =
-//!     claim("IWS ends near 1", Source::paper("App. D.2", "near one"), |of| {
-//!         most(of, [("iws", Threshold::Above(0.95))])
-//!     });
-//! let mut long = MeasurementTable::default();
-//! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
-//! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
-//! ```
 
 use super::judging::ClaimSpec;
 use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
@@ -25,11 +11,8 @@ use super::plots::FigureSpec;
 use super::statistics::Interval;
 use crate::error::{Error, WithContext};
 use crate::options;
-use crate::run::records::RunFiles;
-use crate::run::report::Claim;
-use crate::run::session::Session;
-use crate::train::log::SeedRun;
-use crate::train::options::{LayerSharing, Recipe, Train};
+use crate::run::{Claim, RunFiles, Session};
+use crate::train::{LayerSharing, Recipe, SeedRun, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde_json::{Map, Value};

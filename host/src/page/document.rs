@@ -4,7 +4,7 @@ use super::content::Content;
 use super::html::{table, tag, text};
 use super::run::RunPage;
 use super::section::{command, section};
-use super::verdict::{VERDICTS, badge, claims, class};
+use super::words::{VERDICTS, badge, claims, class};
 use crate::program;
 use crate::run::report::Verdict;
 use base64::Engine;

@@ -3,8 +3,7 @@
 use super::html::{tag, text};
 use super::numbers;
 use super::run::{RunPage, anchor};
-use super::verdict::{badge, class};
-use super::words::in_words;
+use super::words::{badge, class, in_words};
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel};

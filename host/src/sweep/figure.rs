@@ -4,8 +4,7 @@
 use super::collect::{STATISTICS, SUMMARY};
 use crate::error::Error;
 use crate::experiments::learning::metrics;
-use crate::run::records::RunFiles;
-use crate::run::report;
+use crate::run::{RunFiles, report};
 use crate::train::capacity;
 use crate::train::log::METRICS;
 use compute::settings::setting;

@@ -1,11 +1,8 @@
 //! Trains a plan: groups of seeds, each locked and trained from its checkpoint to its end.
 
-use super::plan::{Plan, PlannedRun};
-use super::shards::Group;
+use super::plan::{Group, Plan, PlannedRun};
 use crate::error::Error;
-use crate::run::lock;
-use crate::run::progress;
-use crate::run::session::Session;
+use crate::run::{Session, lock, progress};
 use crate::train::directory::TrainDirectory;
 use crate::train::run::Files;
 use compute::{Checkpoint, SeedRun};

@@ -5,8 +5,7 @@ use crate::common::{
 };
 use crate::untrusted::TRAIN;
 use ictd::run::lock::RunLock;
-use ictd::sweep::plan::Plan;
-use ictd::sweep::shards::Shard;
+use ictd::sweep::plan::{Plan, Shard};
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
