@@ -48,10 +48,7 @@ pub enum Problem {
     #[error("{0}")]
     Unusable(String),
     #[error("in use by {holder}: {advice}")]
-    InUse {
-        holder: String,
-        advice: String,
-    },
+    InUse { holder: String, advice: String },
 }
 
 impl Problem {

@@ -5,6 +5,7 @@ use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::seed_run::{PartialParams, SeedLog};
 use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
 use crate::options::{self, Word as _};
+use compute::LogPoint;
 use compute::estimator::{Estimator, Method};
 use compute::recipe::LayerSharing;
 use ictd_core::StoredError;
@@ -26,8 +27,8 @@ pub const UNIVERSAL: &str = "universal";
 #[derive(Clone, Debug)]
 pub enum AnyModel {
     Universal(Box<Universal>),
-    /// P and Q for d features, and the log that ends with them, if the file has one.
-    Dense(Box<Parameters>, Option<SeedLog>),
+    /// P and Q for d features, and the log that ends with them; empty if the file has none.
+    Dense(Box<Parameters>, Vec<LogPoint>),
 }
 
 /// The typed settings of a model. A setting that contradicts the file is an error, except the number of layers that share their
@@ -143,7 +144,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         true => from_stored_model(&file, &bytes)?,
         false => safetensors::from_bytes(&file, &bytes)?,
     };
-    Ok(AnyModel::Dense(Box::new(parameters), None))
+    Ok(AnyModel::Dense(Box::new(parameters), Vec::new()))
 }
 
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
@@ -303,5 +304,5 @@ fn from_npz(file: &Path) -> Result<AnyModel, Error> {
     let last = log.points.last().ok_or_else(none)?;
     let parameters = log.parameters(last, &settings).map_err(|e| e.in_file(&beside))?;
     parameters::check(&parameters).map_err(|e| e.in_file(file))?;
-    Ok(AnyModel::Dense(Box::new(parameters), Some(log)))
+    Ok(AnyModel::Dense(Box::new(parameters), log.points))
 }

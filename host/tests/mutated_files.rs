@@ -5,7 +5,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod targets;
 
-use ictd::experiments::{measurements::MeasurementTable, panels};
+use ictd::experiments::{measurements::MeasurementTable, plots};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::SeedLog;
@@ -209,9 +209,7 @@ fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
         let mut records = RunFiles::default();
         records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
         records.put("matrices.csv", format!("{head}\n{}", rows(times)));
-        MeasurementTable::read(&records)
-            .and_then(|long| panels::emergence(long.of("train")))
-            .is_ok()
+        MeasurementTable::read(&records).and_then(|long| plots::emergence(long.of("train"))).is_ok()
     };
     assert!(read(64) && !read(65));
 }

@@ -5,15 +5,15 @@ use crate::experiments::learning::put_curves;
 use crate::experiments::statistics::mean_and_stderr;
 use crate::experiments::{Experiment, Measured, MeasurementTable, experiment, plots};
 use crate::files::{self, Kind};
-use crate::formats::seed_run::{DATA_FILE, SeedLog};
-use crate::formats::{LayerParameters, safetensors};
+use crate::formats::safetensors;
+use crate::formats::seed_run::{DATA_FILE, log_point};
 use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
 use crate::options::{self, Word as _};
 use crate::run::{Report, RunFiles, Session, report};
 use compute::capacity::DIM;
 use compute::estimator::Method;
 use compute::log::{ELEMENTS, LogPoint, SeedRun};
-use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
+use compute::measure::{CONTEXT, STATES, Settings, against_batch_td};
 use compute::parameters::MAX_STORED_LAYERS;
 use compute::stored;
 use figures::{Figure, NamedFigures, Panel};
@@ -93,7 +93,7 @@ impl Import {
             let reason = format!("{context} in the file; expected 1 to {CONTEXT}");
             return Err(Error::option("--context", reason));
         }
-        let alpha = self.alpha.map_or_else(|| logged_alpha(file, log.as_ref()), Ok)?;
+        let alpha = self.alpha.map_or_else(|| logged_alpha(file, &log), Ok)?;
         let estimator = self.typed.complete(*parameters)?;
         let (gamma, depth) = (estimator.gamma, estimator.layers);
         // Each task's iterations run over its transitions.
@@ -118,7 +118,10 @@ impl Import {
             against_batch_td(&settings, seed).context("the comparison with batch TD")
         })?;
 
-        let points = log_points(log.as_ref(), &parameters.layers);
+        let points = match log {
+            log if log.is_empty() => vec![log_point(0, f64::NAN, &parameters.layers)],
+            log => log,
+        };
         (parameters.depth, parameters.attention) = (Some(depth), Some(attention));
         parameters.gamma = Some(gamma);
         records.put(PARAMETERS_FILE, safetensors::to_bytes(&parameters));
@@ -201,9 +204,8 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
 }
 
 /// Returns the learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log has it.
-fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
-    let point = log.and_then(|log| log.points.last());
-    match point.map_or(f64::NAN, |point| point.alpha) {
+fn logged_alpha(file: &Path, log: &[LogPoint]) -> Result<f64, Error> {
+    match log.last().map_or(f64::NAN, |point| point.alpha) {
         // A log without alpha is read as NaN.
         alpha if alpha.is_nan() => Ok(1.0),
         alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
@@ -211,23 +213,5 @@ fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
             let expected = "a finite number of at least 0, or --alpha";
             Err(Problem::array("alpha", alpha, expected).in_file(file))
         }
-    }
-}
-
-/// Returns every log point, or only the parameters, with their element-wise metrics.
-fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<LogPoint> {
-    let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| LogPoint {
-        tasks,
-        alpha,
-        loss: f64::NAN,
-        vd: f64::NAN,
-        iws: f64::NAN,
-        ss: f64::NAN,
-        msve: f64::NAN,
-        layers: layers.iter().map(matrices).collect(),
-    };
-    match log {
-        Some(log) => log.points.iter().map(|p| point(p.tasks, p.alpha, &p.layers)).collect(),
-        None => vec![point(0, f64::NAN, layers)],
     }
 }

@@ -115,11 +115,6 @@ impl RunPage {
         Ok(RunPage { results, name, repeats, made, changes, withheld, figures, frames })
     }
 
-    /// Returns the run's place in the paper's order, and its name.
-    pub fn order(&self, catalogue: &Catalogue) -> (usize, String) {
-        (place(&self.results.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
-    }
-
     pub fn title(&self) -> &str {
         self.results.figure.as_deref().unwrap_or(&self.name)
     }
