@@ -149,7 +149,7 @@ impl<'a> Worker<'a> {
         }
         if !ours.is_empty() {
             let files = Files { directory: &directory, bar: &self.bar, every: self.every };
-            let runs = files.train(&run.recipe, ours, begun, self.threads)?;
+            let runs = files.train(ours, begun, self.threads)?;
             runs.iter().for_each(|seed| self.finished(run, seed));
         }
         Ok(held)

@@ -45,7 +45,7 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 
 pub struct TrainDirectory {
     pub path: PathBuf,
-    recipe: Recipe,
+    pub recipe: Recipe,
     /// The recipe, as stored in checkpoints.
     pub name: String,
 }
