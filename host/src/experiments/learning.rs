@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::options;
 use crate::run::{RunFiles, Session, records};
 use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
-use crate::train::{LogPoint, Recipe, SeedRun, Seeds, Train, TrainDirectory};
+use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
 use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
@@ -35,12 +35,6 @@ pub struct TrainingBudget {
 impl TrainingBudget {
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(30)
-    }
-
-    pub fn apply(&self, options: Train) -> Train {
-        let tasks = self.tasks.unwrap_or(options.recipe.tasks);
-        let recipe = Recipe { tasks, ..options.recipe };
-        Train { recipe, seeds: Seeds::Count(self.seeds()), ..options }
     }
 }
 

@@ -56,11 +56,6 @@ impl CurveSpec {
     pub const fn dashed(self) -> Self {
         CurveSpec { dashed: true, ..self }
     }
-
-    fn curve(&self, long: &MeasurementTable) -> Curve {
-        let curve = (self.draw)(long.of(self.run), self.metric, self.label);
-        Curve { dashed: self.dashed, ..curve }
-    }
 }
 
 /// Draws the figures of an experiment with these runs (name, title).
@@ -96,7 +91,15 @@ pub fn figures(
                 (file, title.to_string(), caption, vec![panel], 3)
             }
             FigureSpec::Plots(file, title, subtitle, plots, columns) => {
-                let panels = plots.iter().map(|plot| panel(&long, plot)).collect();
+                let curve = |of: &CurveSpec| {
+                    let curve = (of.draw)(long.of(of.run), of.metric, of.label);
+                    Curve { dashed: of.dashed, ..curve }
+                };
+                let panel = |PanelSpec { title, x, y, curves }: &PanelSpec| {
+                    let curves = curves.iter().map(curve).collect();
+                    Panel::Curves(Curves { title: (*title).into(), x: x(), y: y(), curves })
+                };
+                let panels = plots.iter().map(panel).collect();
                 (file, title.to_string(), *subtitle, panels, *columns)
             }
         };
@@ -104,15 +107,6 @@ pub fn figures(
         Ok((file.to_string(), Figure { title, subtitle, panels, columns }))
     };
     shown.iter().map(figure).collect()
-}
-
-fn panel(long: &MeasurementTable, plot: &PanelSpec) -> Panel {
-    Panel::Curves(Curves {
-        title: plot.title.into(),
-        x: (plot.x)(),
-        y: (plot.y)(),
-        curves: plot.curves.iter().map(|series| series.curve(long)).collect(),
-    })
 }
 
 /// Returns the shares of a run's function that the algorithms explain: TD(lambda) against lambda, the residual gradient

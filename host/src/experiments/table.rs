@@ -12,7 +12,7 @@ use super::statistics::Interval;
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::{Claim, RunFiles, Session};
-use crate::train::{LayerSharing, Recipe, SeedRun, Train};
+use crate::train::{LayerSharing, Recipe, SeedRun, Seeds, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde_json::{Map, Value};
@@ -106,18 +106,28 @@ impl ExperimentSpec {
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
-            let seeds = Some(scale.seeds().min(run.seeds));
-            let of_run = TrainingBudget { seeds, ..scale.clone() };
-            let train: Train = of_run.apply(options::parsed(run.options));
+            let mut train: Train = options::parsed(run.options);
+            train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
+            train.recipe.tasks = scale.tasks.unwrap_or(train.recipe.tasks);
             let seeds = trained(run.name, &train, session)?;
-            let finished = Finished { name: run.name, recipe: train.recipe, seeds };
-            for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
+            for (metric, Interval { estimate, low, high }) in others_of_mean(&seeds) {
                 for (end, value) in [("", estimate), (" low", low), (" high", high)] {
                     long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
                 }
             }
-            self.ask(&finished, session, &mut long)?;
-            runs.push(finished);
+            for seed in &seeds {
+                long.extend(run.name, seed.seed, numbers_of(seed));
+            }
+            let judge = judge(&train.recipe, self.evaluation, session.seed);
+            if let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? {
+                let numbers = session.map(run.name, &seeds, |seed| {
+                    judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
+                })?;
+                for (seed, numbers) in seeds.iter().zip(numbers) {
+                    long.extend(run.name, seed.seed, numbers);
+                }
+            }
+            runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
         }
         let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
         let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
@@ -135,29 +145,6 @@ impl ExperimentSpec {
         let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
         let (claims, text) = (of_runs.chain(together).collect(), String::new());
         Ok(Measured { results: results(&runs).into(), text, claims })
-    }
-
-    /// Records the measurements of a run's logs and parameters, and of its seeds on fresh tasks.
-    fn ask(
-        &self,
-        run: &Finished,
-        session: &Session,
-        long: &mut MeasurementTable,
-    ) -> Result<(), Error> {
-        for seed in &run.seeds {
-            long.extend(run.name, seed.seed, numbers_of(seed));
-        }
-        let judge = judge(&run.recipe, self.evaluation, session.seed);
-        let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? else {
-            return Ok(());
-        };
-        let numbers = session.map(run.name, &run.seeds, |seed| {
-            judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
-        })?;
-        for (seed, numbers) in run.seeds.iter().zip(numbers) {
-            long.extend(run.name, seed.seed, numbers);
-        }
-        Ok(())
     }
 }
 
