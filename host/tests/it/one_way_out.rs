@@ -134,7 +134,9 @@ fn ctrl_c_ends_whatever_takes_long() {
                 "" => trained(&out.path().join("results")).join("run.json"),
                 begun => out.path().join(begun),
             };
-            wait_for(|| fs::read(begun()).is_ok_and(|text| text.len() > 6));
+            // The run before left a run.json that says so.
+            let is_new = |text: &String| text.len() > 6 && !text.contains("\"interrupted\"");
+            wait_for(|| fs::read_to_string(begun()).is_ok_and(|text| is_new(&text)));
             sleep(Duration::from_millis(100));
             let sent = Instant::now();
             for _ in 0..signals {
