@@ -20,7 +20,6 @@ pub enum Error {
     File { path: PathBuf, problem: Problem },
     #[error("--out: cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// An error of the numeric core, with the computation that failed.
     #[error("{context}: {source}")]
     Core { context: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
@@ -43,23 +42,16 @@ pub enum Error {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The file is damaged, or something in it is missing, too large or not usable.
     #[error("{0}")]
     Unusable(String),
-    /// Another process works on this run directory.
     #[error("in use by {holder}: {advice}")]
-    InUse {
-        /// The process, as far as it is known.
-        holder: String,
-        advice: String,
-    },
+    InUse { holder: String, advice: String },
 }
 
 impl Problem {
-    /// Returns the error for this problem in a file.
     pub fn in_file(self, path: &Path) -> Error {
         Error::File { path: path.to_owned(), problem: self }
     }

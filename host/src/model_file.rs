@@ -2,11 +2,10 @@
 
 use crate::error::{Error, Problem, WithContext};
 use crate::files::{self, Kind, limits::MODEL};
-use crate::formats::npz::Npz;
-use crate::formats::parameters::{self, LayerParameters, Parameters};
-use crate::formats::safetensors;
-use crate::formats::seed_run::{self, PartialParams, SeedLog};
+use crate::formats::seed_run::{PartialParams, SeedLog};
+use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
 use crate::options::{self, Word as _};
+use compute::LogPoint;
 use compute::estimator::{Estimator, Method};
 use compute::recipe::LayerSharing;
 use ictd_core::StoredError;
@@ -20,18 +19,16 @@ use compute::parameters::{MAX_STORED_LAYERS, Universal};
 /// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
 
-/// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
 /// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
-/// A model as stored in a file.
 #[derive(Clone, Debug)]
 pub enum AnyModel {
     Universal(Box<Universal>),
-    /// P and Q for d features, and the log that ends with them, if the file has one.
-    Dense(Box<Parameters>, Option<SeedLog>),
+    /// P and Q for d features, and the log that ends with them; empty if the file has none.
+    Dense(Box<Parameters>, Vec<LogPoint>),
 }
 
 /// The typed settings of a model. A setting that contradicts the file is an error, except the number of layers that share their
@@ -109,17 +106,18 @@ impl Typed {
             AnyModel::Universal(model) => model,
             AnyModel::Dense(parameters, _) => return self.complete(*parameters),
         };
-        if self.layers.is_some() {
-            return Err(no_layers());
-        }
-        let gamma = model.gamma();
         either("--attention", self.attention, Some(AttentionKind::Linear), |x| x.word(), "linear")?;
-        Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
+        universal(model, self.layers)
     }
 }
 
-fn no_layers() -> Error {
-    Error::option("--layers", "the universal model has no layers: leave it out")
+fn universal(model: Box<Universal>, layers: Option<usize>) -> Result<Estimator, Error> {
+    if layers.is_some() {
+        let reason = "the universal model has no layers: leave it out";
+        return Err(Error::option("--layers", reason));
+    }
+    let gamma = model.gamma();
+    Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
 }
 
 /// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; the pretrained
@@ -146,7 +144,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         true => from_stored_model(&file, &bytes)?,
         false => safetensors::from_bytes(&file, &bytes)?,
     };
-    Ok(AnyModel::Dense(Box::new(parameters), None))
+    Ok(AnyModel::Dense(Box::new(parameters), Vec::new()))
 }
 
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
@@ -162,10 +160,7 @@ pub fn streaming(
     layers: Option<usize>,
 ) -> Result<Estimator, Error> {
     let parameters = match open(path, Some(gamma))? {
-        AnyModel::Universal(_) if layers.is_some() => return Err(no_layers()),
-        AnyModel::Universal(model) => {
-            return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
-        }
+        AnyModel::Universal(model) => return universal(model, layers),
         AnyModel::Dense(parameters, _) => parameters,
     };
     let refuse =
@@ -309,5 +304,5 @@ fn from_npz(file: &Path) -> Result<AnyModel, Error> {
     let last = log.points.last().ok_or_else(none)?;
     let parameters = log.parameters(last, &settings).map_err(|e| e.in_file(&beside))?;
     parameters::check(&parameters).map_err(|e| e.in_file(file))?;
-    Ok(AnyModel::Dense(Box::new(parameters), Some(log)))
+    Ok(AnyModel::Dense(Box::new(parameters), log.points))
 }

@@ -63,7 +63,6 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
     })
 }
 
-/// Returns the recipe of these options.
 pub(crate) fn recipe(found: &ArgMatches) -> Result<Recipe, clap::Error> {
     let mut recipe = Recipe::default();
     for setting in SETTINGS {

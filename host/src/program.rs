@@ -34,29 +34,19 @@ pub fn is_hidden(c: char) -> bool {
 
 /// Returns text of unknown origin with such characters escaped, `\u{1b}` for ESC, except line breaks.
 pub fn printable(text: &str) -> String {
-    if !text.chars().any(|c| is_hidden(c) && c != '\n') {
-        return text.to_owned();
-    }
-    let shown = |c: char| match c {
-        '\n' => "\n".to_owned(),
-        c if is_hidden(c) => c.escape_unicode().to_string(),
-        c => c.to_string(),
-    };
-    text.chars().map(shown).collect()
+    escaped(text, |c| c.escape_unicode().collect())
 }
 
 /// Returns JSON of the same value with such characters escaped.
 pub fn printable_json(json: &str) -> String {
-    let shown = |c: char| match c {
-        // They occur only in strings; JSON escapes those of ASCII except DEL itself.
-        c if is_hidden(c) && c != '\n' => {
-            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
-        }
-        c => c.to_string(),
-    };
-    if json.chars().any(|c| is_hidden(c) && c != '\n') {
-        json.chars().map(shown).collect()
-    } else {
-        json.to_owned()
+    // They occur only in strings; JSON escapes those of ASCII except DEL itself.
+    escaped(json, |c| c.encode_utf16(&mut [0; 2]).iter().map(|x| format!("\\u{x:04x}")).collect())
+}
+
+fn escaped(text: &str, escape: fn(char) -> String) -> String {
+    let is_shown = |c: char| !is_hidden(c) || c == '\n';
+    if text.chars().all(is_shown) {
+        return text.to_owned();
     }
+    text.chars().map(|c| if is_shown(c) { c.to_string() } else { escape(c) }).collect()
 }

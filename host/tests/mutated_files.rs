@@ -5,7 +5,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod targets;
 
-use ictd::experiments::{measurements::MeasurementTable, panels};
+use ictd::experiments::{measurements::MeasurementTable, plots};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::SeedLog;
@@ -74,8 +74,12 @@ const SAFETENSORS: &[u8] = include_bytes!("files/python.safetensors");
 const SEQUENTIAL: &[u8] = include_bytes!("files/python_sequential.safetensors");
 const PANDAS: &[u8] = include_bytes!("files/pandas.csv");
 
-fn read_log(bytes: &[u8]) -> Result<SeedLog, ictd::Error> {
-    SeedLog::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
+/// The log, in which 0 stands for what the file does not say: NaN is not equal to itself.
+fn read_log(bytes: &[u8]) -> Result<Vec<ictd::train::LogPoint>, ictd::Error> {
+    let log = SeedLog::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)?;
+    let [loss, vd, iws, ss, msve] = [0.0; 5];
+    let known = |point| ictd::train::LogPoint { loss, vd, iws, ss, msve, ..point };
+    Ok(log.points.into_iter().map(known).collect())
 }
 
 fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
@@ -85,9 +89,9 @@ fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
 #[test]
 fn the_files_of_numpy_and_pandas_are_read() {
     let log = read_log(NUMPY).unwrap();
-    assert_eq!((log.points.len(), log.points[1].tasks, log.points[0].alpha), (2, 20, 0.5));
+    assert_eq!((log.len(), log[1].tasks, log[0].alpha), (2, 20, 0.5));
     // Q is P with its log points exchanged, saved in column-major order.
-    assert_eq!(log.points[0].layers[0].p, log.points[1].layers[0].q);
+    assert_eq!(log[0].layers[0].p, log[1].layers[0].q);
     assert_eq!(read_log(NUMPY_COMPRESSED).unwrap(), log);
     let transitions = read_transitions(TRANSITIONS).unwrap();
     assert_eq!((transitions.transitions.len(), transitions.transitions.reward[0]), (2, 1.0));
@@ -95,7 +99,7 @@ fn the_files_of_numpy_and_pandas_are_read() {
     let table = Trajectory::from_csv(Path::new(FILE), PANDAS).unwrap();
     assert_eq!((table.transitions.phi[4], table.transitions.reward[0]), (-0.25, 0.001));
     let read = |bytes| safetensors::from_bytes(Path::new(FILE), bytes).unwrap();
-    assert_eq!(read(SAFETENSORS).layers[0].p, log.points[0].layers[0].p);
+    assert_eq!(read(SAFETENSORS).layers[0].p, log[0].layers[0].p);
     assert_eq!((read(SEQUENTIAL).depth, read(SEQUENTIAL).gamma), (Some(2), Some(0.9)));
 }
 
@@ -209,9 +213,7 @@ fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
         let mut records = RunFiles::default();
         records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
         records.put("matrices.csv", format!("{head}\n{}", rows(times)));
-        MeasurementTable::read(&records)
-            .and_then(|long| panels::emergence(long.of("train")))
-            .is_ok()
+        MeasurementTable::read(&records).and_then(|long| plots::emergence(long.of("train"))).is_ok()
     };
     assert!(read(64) && !read(65));
 }

@@ -1,7 +1,7 @@
 //! Curves with bands over a common x axis.
 
 use crate::font;
-use crate::scale::{Scale, power_of_ten};
+use crate::scale::Scale;
 use crate::style::{self, Colour};
 use crate::svg::{Anchor, Drawing, Point, Size};
 
@@ -28,9 +28,7 @@ pub struct Axis {
     pub label: String,
     /// Logarithmic: non-positive values are drawn at its low end.
     pub log: bool,
-    /// The lower bound.
     pub low: Option<f64>,
-    /// The upper bound.
     pub high: Option<f64>,
 }
 
@@ -89,7 +87,6 @@ impl Curve {
         curve
     }
 
-    /// Returns a curve without a band.
     pub fn plain(label: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
         Curve { label: label.into(), x, y, ..Default::default() }
     }
@@ -172,7 +169,7 @@ impl Curves {
         // On a log axis the mean decides: a band may reach down to 0.
         let (low, high) = if self.y.log {
             let (low, high) = range(values, true);
-            let decade = |round: fn(f64) -> f64, x: f64| power_of_ten(round(libm::log10(x)));
+            let decade = |round: fn(f64) -> f64, x: f64| libm::exp10(round(libm::log10(x)));
             (decade(f64::floor, low), decade(f64::ceil, high))
         } else {
             let (low, high) = range(values.chain(bands), false);

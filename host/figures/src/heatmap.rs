@@ -6,7 +6,6 @@ use crate::svg::{Anchor, Drawing, Point, Size};
 /// A matrix in colours, on the fixed scale -1 (blue) to 1 (red), row 0 on top.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heatmap {
-    /// The title above the matrix.
     pub title: String,
     /// Rows of equal length.
     pub rows: Vec<Vec<f64>>,

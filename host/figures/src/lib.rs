@@ -15,6 +15,7 @@ pub use curves::{Axis, Curve, Curves};
 pub use font::{REGULAR, SEMI_BOLD};
 pub use heatmap::Heatmap;
 
+use style::Colour;
 use svg::{Anchor, Drawing, Point, Size};
 
 /// Panels under a title.
@@ -36,7 +37,6 @@ pub type NamedFigures = Vec<(String, Figure)>;
 /// The width of a panel on a page, in pixels.
 const PHONE: f64 = 330.0;
 
-/// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
     /// Curves over a common x axis.
@@ -51,6 +51,13 @@ impl Panel {
         match self {
             Panel::Curves(curves) => curves.curves.iter().any(|c| finite(&c.y)),
             Panel::Heatmap(heatmap) => heatmap.rows.iter().any(finite),
+        }
+    }
+
+    fn title(&self) -> &str {
+        match self {
+            Panel::Curves(curves) => &curves.title,
+            Panel::Heatmap(heatmap) => &heatmap.title,
         }
     }
 
@@ -69,16 +76,46 @@ impl Panel {
             Panel::Heatmap(_) => 0.0,
         }
     }
+
+    /// Draws the panel in a row whose titles and legends have the height `head`.
+    fn draw(&self, to: &mut Drawing, at: Point, size: Size, head: f64) {
+        match self {
+            Panel::Curves(curves) => curves.draw(to, at, size, head),
+            Panel::Heatmap(heatmap) => heatmap.draw(to, at),
+        }
+    }
 }
 
-/// A panel of a figure with its place, its size, and the height of title and legend in its row.
-type Place<'a> = (&'a Panel, Point, Size, f64);
-
 impl Figure {
-    /// Returns the figure as an SVG document.
     pub fn to_svg(&self) -> String {
-        let (size, places) = self.layout();
-        self.draw(Drawing::document(size, &self.title), places) + "\n"
+        let mut to = Drawing::new("", Colour::hex);
+        let (mut y, mut baseline) = (style::MARGIN, style::MARGIN + 13.0);
+        if !self.title.is_empty() {
+            to.text((style::MARGIN, baseline), &self.title, Anchor::Start, style::TITLE);
+            (y, baseline) = (y + 24.0, baseline + 21.0);
+        }
+        to.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, style::SUBTITLE);
+        if !self.subtitle.is_empty() {
+            y += 22.0;
+        }
+        let words = font::width(&self.title, &style::TITLE)
+            .max(font::width(&self.subtitle, &style::SUBTITLE));
+        let mut width = words + 2.0 * style::MARGIN;
+        let alone = self.panels.len() == 1;
+        for row in self.panels.chunks(self.columns.clamp(1, self.panels.len().max(1))) {
+            let (mut x, mut height) = (style::MARGIN, 0.0_f64);
+            let head = row.iter().map(|panel| panel.head(panel.size(alone).0)).fold(0.0, f64::max);
+            for panel in row {
+                let (w, h) = panel.size(alone);
+                panel.draw(&mut to, (x, y), (w, h), head);
+                x += w + style::GUTTER;
+                height = height.max(h);
+            }
+            width = width.max(x - style::GUTTER + style::MARGIN);
+            y += height + style::GUTTER;
+        }
+        let size = (width.ceil(), (y - style::GUTTER + style::MARGIN).ceil());
+        to.document(size, &self.title)
     }
 
     /// Returns each panel as an SVG element for a page, as wide as a phone. The page defines colours such as `--figure-ink`,
@@ -86,70 +123,16 @@ impl Figure {
     pub fn to_elements(&self, id: &str) -> Vec<String> {
         let head = self.panels.iter().map(|panel| panel.head(PHONE)).fold(0.0, f64::max);
         let element = |(i, panel): (usize, &Panel)| {
-            let id = format!("{id}-{i}-");
-            let begin = |height, title: &str| {
-                let title = if title.is_empty() { &self.title } else { title };
-                Drawing::element((PHONE, height), title, &id)
+            let height = match panel {
+                Panel::Curves(_) => head + 0.7 * PHONE,
+                Panel::Heatmap(heatmap) => heatmap.size().1,
             };
-            match panel {
-                Panel::Curves(curves) => {
-                    let height = head + 0.7 * PHONE;
-                    let mut to = begin(height, &curves.title);
-                    curves.draw(&mut to, (0.0, 0.0), (PHONE, height), head);
-                    to.end()
-                }
-                Panel::Heatmap(heatmap) => {
-                    let mut to = begin(heatmap.size().1, &heatmap.title);
-                    heatmap.draw(&mut to, (0.0, 0.0));
-                    to.end()
-                }
-            }
+            let id = format!("{id}-{i}-");
+            let mut to = Drawing::new(&id, Colour::on_page);
+            panel.draw(&mut to, (0.0, 0.0), (PHONE, height), head);
+            let title = if panel.title().is_empty() { &self.title } else { panel.title() };
+            to.element((PHONE, height), title)
         };
         self.panels.iter().enumerate().map(element).collect()
-    }
-
-    fn layout(&self) -> (Size, Vec<Place<'_>>) {
-        let columns = self.columns.clamp(1, self.panels.len().max(1));
-        let alone = self.panels.len() == 1;
-        let mut y = style::MARGIN;
-        if !self.title.is_empty() {
-            y += 24.0;
-        }
-        if !self.subtitle.is_empty() {
-            y += 22.0;
-        }
-        let words = font::width(&self.title, &style::TITLE)
-            .max(font::width(&self.subtitle, &style::SUBTITLE));
-        let (mut width, mut places) = (words + 2.0 * style::MARGIN, Vec::new());
-        for row in self.panels.chunks(columns) {
-            let mut x = style::MARGIN;
-            let mut height = 0.0_f64;
-            let head = row.iter().map(|panel| panel.head(panel.size(alone).0)).fold(0.0, f64::max);
-            for panel in row {
-                let (w, h) = panel.size(alone);
-                places.push((panel, (x, y), (w, h), head));
-                x += w + style::GUTTER;
-                height = height.max(h);
-            }
-            width = width.max(x - style::GUTTER + style::MARGIN);
-            y += height + style::GUTTER;
-        }
-        ((width.ceil(), (y - style::GUTTER + style::MARGIN).ceil()), places)
-    }
-
-    fn draw(&self, mut to: Drawing, places: Vec<Place>) -> String {
-        let mut baseline = style::MARGIN + 13.0;
-        if !self.title.is_empty() {
-            to.text((style::MARGIN, baseline), &self.title, Anchor::Start, style::TITLE);
-            baseline += 21.0;
-        }
-        to.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, style::SUBTITLE);
-        for (panel, at, size, head) in places {
-            match panel {
-                Panel::Curves(curves) => curves.draw(&mut to, at, size, head),
-                Panel::Heatmap(heatmap) => heatmap.draw(&mut to, at),
-            }
-        }
-        to.end()
     }
 }

@@ -43,14 +43,14 @@ impl Scale {
 
     fn linear_ticks(&self, count: f64) -> Vec<(f64, String)> {
         let rough = (self.high - self.low) / count;
-        let magnitude = power_of_ten(libm::log10(rough).floor());
+        let magnitude = libm::exp10(libm::log10(rough).floor());
         let step = [1.0, 2.0, 2.5, 5.0, 10.0]
             .map(|m| m * magnitude)
             .into_iter()
             .find(|s| *s >= rough * 0.999)
             .unwrap_or(10.0 * magnitude);
         let mut digits = (-libm::log10(step).floor()).max(0.0);
-        if (step * power_of_ten(digits)).fract() > 1e-6 {
+        if (step * libm::exp10(digits)).fract() > 1e-6 {
             digits += 1.0;
         }
         let digits = digits as usize;
@@ -71,18 +71,13 @@ impl Scale {
         let step = (((last - first) as f64 / count).ceil() as i32).max(1);
         (first..=last)
             .filter(|e| (last - e) % step == 0)
-            .map(|e| (power_of_ten(f64::from(e)), format!("10{}", superscript(e))))
+            .map(|e| (libm::exp10(f64::from(e)), format!("10{}", superscript(e))))
             .collect()
     }
 }
 
-/// Returns 10 to the power of a whole number.
-pub(crate) fn power_of_ten(exponent: f64) -> f64 {
-    libm::exp10(exponent)
-}
-
 /// Returns a number with a true minus sign.
-pub(crate) fn minus(text: &str) -> String {
+fn minus(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().any(|c| ('1'..='9').contains(&c)) => format!("−{rest}"),
         Some(rest) => rest.to_owned(),

@@ -3,7 +3,6 @@
 pub(crate) const MARGIN: f64 = 20.0;
 pub(crate) const GUTTER: f64 = 26.0;
 
-/// How text looks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextStyle {
     pub(crate) size: f64,
@@ -36,25 +35,17 @@ pub(crate) enum Colour {
 }
 
 /// Told apart also with colour-blind eyes and in grey: Tol's "bright" scheme, reordered.
-const CURVES: [[u8; 3]; 7] = [
-    [0x35, 0x68, 0xa8],
-    [0xd9, 0x54, 0x3d],
-    [0x22, 0x88, 0x33],
-    [0xb0, 0x7c, 0x00],
-    [0x8e, 0x3b, 0x8a],
-    [0x2a, 0x9f, 0xb5],
-    [0x6b, 0x72, 0x80],
-];
+const CURVES: [u32; 7] = [0x3568a8, 0xd9543d, 0x228833, 0xb07c00, 0x8e3b8a, 0x2a9fb5, 0x6b7280];
 
 impl Colour {
     /// Returns the name in a page's style sheet, if the page has a colour of its own for it, and the colour on white paper.
-    fn named(self) -> (Option<String>, [u8; 3]) {
+    fn named(self) -> (Option<String>, u32) {
         let (name, rgb) = match self {
-            Colour::Ink => ("ink", [0x1d, 0x24, 0x30]),
-            Colour::FaintInk => ("faint-ink", [0x5b, 0x64, 0x72]),
-            Colour::Axis => ("axis", [0x8a, 0x93, 0xa0]),
-            Colour::Grid => ("grid", [0xe6, 0xe9, 0xee]),
-            Colour::Paper => ("paper", [0xff, 0xff, 0xff]),
+            Colour::Ink => ("ink", 0x1d2430),
+            Colour::FaintInk => ("faint-ink", 0x5b6472),
+            Colour::Axis => ("axis", 0x8a93a0),
+            Colour::Grid => ("grid", 0xe6e9ee),
+            Colour::Paper => ("paper", 0xffffff),
             Colour::Curve(index) => {
                 let index = index % CURVES.len();
                 return (Some(format!("curve-{index}")), CURVES[index]);
@@ -66,8 +57,7 @@ impl Colour {
 
     /// Returns the colour on white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
-        let (_, [r, g, b]) = self.named();
-        format!("#{r:02x}{g:02x}{b:02x}")
+        format!("#{:06x}", self.named().1)
     }
 
     /// Returns the colour on a page whose style sheet names the theme's colours, for example `--figure-ink`.
@@ -78,26 +68,20 @@ impl Colour {
 }
 
 /// The anchors of the diverging colour scale from -1 (blue) over 0 (white) to 1 (red).
-const DIVERGING: [[u8; 3]; 9] = [
-    [18, 63, 125],
-    [44, 113, 178],
-    [107, 165, 208],
-    [186, 214, 233],
-    [250, 250, 250],
-    [250, 203, 180],
-    [231, 141, 113],
-    [195, 64, 64],
-    [122, 8, 38],
-];
+const DIVERGING: [u32; 9] =
+    [0x123f7d, 0x2c71b2, 0x6ba5d0, 0xbad6e9, 0xfafafa, 0xfacbb4, 0xe78d71, 0xc34040, 0x7a0826];
 
 /// Returns the colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
-fn diverging(value: f64) -> [u8; 3] {
+fn diverging(value: f64) -> u32 {
     if value.is_nan() {
-        return [160, 160, 160];
+        return 0xa0a0a0;
     }
     let position = (value.clamp(-1.0, 1.0) + 1.0) / 2.0 * (DIVERGING.len() - 1) as f64;
     let below = (position as usize).min(DIVERGING.len() - 2);
     let share = position - below as f64;
-    let (a, b) = (DIVERGING[below], DIVERGING[below + 1]);
-    std::array::from_fn(|i| (a[i] as f64 + share * (b[i] as f64 - a[i] as f64)).round() as u8)
+    let channel = |shift: u32| {
+        let [a, b] = [below, below + 1].map(|i| f64::from(DIVERGING[i] >> shift & 255));
+        ((a + share * (b - a)).round() as u32) << shift
+    };
+    channel(16) | channel(8) | channel(0)
 }

@@ -6,7 +6,6 @@ use crate::style::{Colour, TextStyle};
 /// A point on the page: pixels, y down.
 pub(crate) type Point = (f64, f64);
 
-/// Width and height.
 pub(crate) type Size = (f64, f64);
 
 /// The point of a text that lies at its position.
@@ -28,34 +27,32 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// Begins a document in the colours of white paper.
-    pub(crate) fn document((width, height): Size, title: &str) -> Self {
-        let [w, h, title] = [number(width), number(height), escape(title)];
+    /// Begins a drawing with the names of its colours; `id` is unique on its page.
+    pub(crate) fn new(id: &'a str, colour: fn(Colour) -> String) -> Self {
+        Drawing { out: String::new(), id, colour, count: 0 }
+    }
+
+    pub(crate) fn document(self, size: Size, title: &str) -> String {
+        let ([w, h], title) = (<[f64; 2]>::from(size).map(number), escape(title));
         let open = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" \
              width=\"{w}\" height=\"{h}\" role=\"img\" aria-label=\"{title}\" \
              font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\">\n\
              <title>{title}</title>\n"
         );
-        Self::begin(open, (width, height), "", Colour::hex)
+        self.end(open, size) + "\n"
     }
 
-    /// Begins an element of a page, in colours that the page's style sheet names; `id` is unique there.
-    pub(crate) fn element((width, height): Size, title: &str, id: &'a str) -> Self {
-        let [w, h, title] = [number(width), number(height), escape(title)];
+    /// Returns an element of a page.
+    pub(crate) fn element(self, size: Size, title: &str) -> String {
+        let ([w, h], title) = (<[f64; 2]>::from(size).map(number), escape(title));
         let open = format!("<svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{title}\">\n");
-        Self::begin(open, (width, height), id, Colour::on_page)
+        self.end(open, size)
     }
 
-    fn begin(out: String, size: Size, id: &'a str, colour: fn(Colour) -> String) -> Self {
-        let mut drawing = Drawing { out, id, colour, count: 0 };
-        let paper = drawing.area((0.0, 0.0), size, Some(Colour::Paper));
-        drawing.out.push_str(&paper);
-        drawing
-    }
-
-    pub(crate) fn end(self) -> String {
-        self.out + "\n</svg>"
+    fn end(self, open: String, size: Size) -> String {
+        let paper = self.area((0.0, 0.0), size, Some(Colour::Paper));
+        open + &paper + &self.out + "\n</svg>"
     }
 
     fn put(&mut self, element: &str) {

@@ -5,7 +5,7 @@ use compute::predict::Clock;
 use compute::rows::{Gaps, Layout, RowReader};
 use compute::times::TimeForm;
 use ictd::cli::{command, config_file};
-use ictd::experiments::{Catalogue, measurements, panels};
+use ictd::experiments::{Catalogue, measurements, plots};
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
@@ -190,9 +190,9 @@ pub fn csv(bytes: &[u8]) {
     for records in [numbers, matrices] {
         let Ok(record) = measurements::MeasurementTable::read(&records) else { continue };
         let of = record.of("train");
-        let panels = panels::comparison(of, "").to_vec();
+        let panels = plots::comparison(of, "").to_vec();
         let figure = Figure { panels, ..Default::default() };
-        for figure in panels::emergence(of).unwrap_or_default().into_iter().chain([figure]) {
+        for figure in plots::emergence(of).unwrap_or_default().into_iter().chain([figure]) {
             assert!(figure.to_svg().starts_with("<svg"));
         }
     }

@@ -4,13 +4,12 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, merge, plot, predict, report,
+    WITH_FIGURES, compare, digest, evaluate, import, main_job, merge, plot, predict, report,
     reproduce, search, stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -27,7 +26,7 @@ use std::path::PathBuf;
 ///
 /// The paper: Wang, Blaser, Daneshmand, Zhang, "Transformers Can Learn Temporal Difference Methods
 /// for In-Context Reinforcement Learning" (ICLR 2025).
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "ictd",
     version,
@@ -55,7 +54,7 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub enum Command {
     Demo(Demo),
     Verify(Verify),
@@ -66,10 +65,16 @@ pub enum Command {
     Search(search::Search),
     #[command(flatten)]
     Table(ExperimentCommand),
-    List(list::List),
+    /// List the experiments and the figures of the paper that they repeat
+    List,
     Plot(plot::Plot),
     Report(report::ReportOptions),
-    Digest(digest::DigestOptions),
+    /// Run the determinism kernels and compare this machine's digests with the expected ones
+    ///
+    /// Each kernel is a part of the numeric core on fixed seeds: forward passes, constructions, streaming
+    /// contexts, short training runs, stored bytes, random streams. Equal digests mean that every bit of
+    /// every result is what it is on every other platform. Exit code 1 if one differs.
+    Digest,
     Export(stored_model::Export),
     Inspect(stored_model::Inspect),
     Evaluate(evaluate::Evaluate),
@@ -96,10 +101,10 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
         Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
-        Some(Command::List(_)) => Ok(list::run()),
+        Some(Command::List) => Ok(reproduce::list()),
         Some(Command::Plot(options)) => plot::run(options, session, &catalogue),
         Some(Command::Report(options)) => report::run(options, session, &catalogue),
-        Some(Command::Digest(_)) => digest::run(),
+        Some(Command::Digest) => digest::run(),
         Some(Command::Export(options)) => stored_model::export(options, session),
         Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),

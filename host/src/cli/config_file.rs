@@ -1,7 +1,7 @@
 //! `--config`: adds the options of a config file that are not typed to the command line, so that they pass the same checks.
 
 use super::command::{catalogue, clap_command, try_parse, without_effect};
-use super::usage::{command_of, one_line, partial};
+use super::{command_of, one_line, partial};
 use crate::error::Error;
 use crate::files;
 use crate::formats::tasks;
@@ -70,6 +70,7 @@ pub fn insert_text(
     let known = command.as_ref().and_then(|name| root.find_subcommand(name));
     let known = known.into_iter().chain([&root]).flat_map(clap::Command::get_arguments);
     let known: Vec<_> = known.collect();
+    let is_repeatable = |argument: &Arg| matches!(argument.get_action(), clap::ArgAction::Append);
     let is_digest = |own: &str| OwnTasks::named(own).is_some_and(|own| own.source().0.is_none());
     // All options of the file, and only those that are not typed.
     let (mut all, mut added) = (Vec::new(), Vec::new());
@@ -106,10 +107,6 @@ fn is_named(argument: &Arg, name: &str) -> bool {
     argument.get_long() == Some(name)
         || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
         || argument.is_positional() && argument.get_id() == name
-}
-
-fn is_repeatable(argument: &Arg) -> bool {
-    matches!(argument.get_action(), clap::ArgAction::Append)
 }
 
 fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsString>, Error> {

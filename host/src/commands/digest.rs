@@ -4,14 +4,6 @@ use crate::error::{Error, WithContext};
 use crate::run::report::{Claim, Report, Source, Verdict, table};
 use serde_json::json;
 
-/// Run the determinism kernels and compare this machine's digests with the expected ones
-///
-/// Each kernel is a part of the numeric core on fixed seeds: forward passes, constructions, streaming
-/// contexts, short training runs, stored bytes, random streams. Equal digests mean that every bit of
-/// every result is what it is on every other platform. Exit code 1 if one differs.
-#[derive(Clone, Debug, clap::Args)]
-pub struct DigestOptions {}
-
 pub fn run() -> Result<Report, Error> {
     let list = digests::rows::<f32>().context("the digests")?;
     let equal = list.iter().all(|row| row.equal);

@@ -2,13 +2,10 @@
 
 use crate::error::{Error, WithContext};
 use crate::experiments::experiment::{self, Experiment, Measured};
-use crate::formats::tasks;
-use crate::formats::trajectory::{Features, Trajectory};
+use crate::formats::{Features, Trajectory, tasks};
 use crate::model_file::{self, Typed};
 use crate::options;
-use crate::run::records::RunFiles;
-use crate::run::report::{self, Report};
-use crate::run::session::Session;
+use crate::run::{Report, RunFiles, Session, report};
 use compute::bridge::{contexts, judge_estimator};
 use compute::capacity::CONTEXT;
 use compute::estimator::{

@@ -1,24 +1,19 @@
 //! `ictd import`: makes a run of parameters that were trained elsewhere.
 
 use crate::error::{Error, Problem, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::learning::put_curves;
-use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::panels;
 use crate::experiments::statistics::mean_and_stderr;
+use crate::experiments::{Experiment, Measured, MeasurementTable, experiment, plots};
 use crate::files::{self, Kind};
-use crate::formats::parameters::LayerParameters;
 use crate::formats::safetensors;
-use crate::formats::seed_run::{DATA_FILE, SeedLog};
+use crate::formats::seed_run::{DATA_FILE, log_point};
 use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
 use crate::options::{self, Word as _};
-use crate::run::records::RunFiles;
-use crate::run::report::{self, Report};
-use crate::run::session::Session;
+use crate::run::{Report, RunFiles, Session, report};
 use compute::capacity::DIM;
 use compute::estimator::Method;
 use compute::log::{ELEMENTS, LogPoint, SeedRun};
-use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
+use compute::measure::{CONTEXT, STATES, Settings, against_batch_td};
 use compute::parameters::MAX_STORED_LAYERS;
 use compute::stored;
 use figures::{Figure, NamedFigures, Panel};
@@ -98,7 +93,7 @@ impl Import {
             let reason = format!("{context} in the file; expected 1 to {CONTEXT}");
             return Err(Error::option("--context", reason));
         }
-        let alpha = self.alpha.map_or_else(|| logged_alpha(file, log.as_ref()), Ok)?;
+        let alpha = self.alpha.map_or_else(|| logged_alpha(file, &log), Ok)?;
         let estimator = self.typed.complete(*parameters)?;
         let (gamma, depth) = (estimator.gamma, estimator.layers);
         // Each task's iterations run over its transitions.
@@ -115,7 +110,10 @@ impl Import {
             return Err(Error::file(file, "expected P and Q"));
         };
 
-        let points = log_points(log.as_ref(), &parameters.layers);
+        let points = match log {
+            log if log.is_empty() => vec![log_point(0, f64::NAN, &parameters.layers)],
+            log => log,
+        };
         (parameters.depth, parameters.attention) = (Some(depth), Some(attention));
         parameters.gamma = Some(gamma);
         records.put(PARAMETERS_FILE, safetensors::to_bytes(&parameters));
@@ -176,8 +174,8 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());
-    for l in 0..panels::layers(of) {
-        let [p, q, p_elements, q_elements] = panels::layer_row(of, l)?;
+    for l in 0..plots::layers(of) {
+        let [p, q, p_elements, q_elements] = plots::layer_row(of, l)?;
         of_parameters.extend([p, q]);
         of_elements.extend([p_elements, q_elements]);
     }
@@ -190,7 +188,7 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let aligned = "sign-aligned, divided by the largest absolute entry";
     let parameters = figure("Imported parameters", aligned, of_parameters);
     let mut figures = vec![("parameters".into(), parameters)];
-    if panels::times(of)?.len() > 1 {
+    if plots::times(of)?.len() > 1 {
         let title = "Element-wise metrics over training";
         figures.push(("elements".into(), figure(title, "sign-aligned, unscaled", of_elements)));
     }
@@ -198,9 +196,8 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
 }
 
 /// Returns the learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log has it.
-fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
-    let point = log.and_then(|log| log.points.last());
-    match point.map_or(f64::NAN, |point| point.alpha) {
+fn logged_alpha(file: &Path, log: &[LogPoint]) -> Result<f64, Error> {
+    match log.last().map_or(f64::NAN, |point| point.alpha) {
         // A log without alpha is read as NaN.
         alpha if alpha.is_nan() => Ok(1.0),
         alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
@@ -208,23 +205,5 @@ fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
             let expected = "a finite number of at least 0, or --alpha";
             Err(Problem::array("alpha", alpha, expected).in_file(file))
         }
-    }
-}
-
-/// Returns every log point, or only the parameters, with their element-wise metrics.
-fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<LogPoint> {
-    let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| LogPoint {
-        tasks,
-        alpha,
-        loss: f64::NAN,
-        vd: f64::NAN,
-        iws: f64::NAN,
-        ss: f64::NAN,
-        msve: f64::NAN,
-        layers: layers.iter().map(matrices).collect(),
-    };
-    match log {
-        Some(log) => log.points.iter().map(|p| point(p.tasks, p.alpha, &p.layers)).collect(),
-        None => vec![point(0, f64::NAN, layers)],
     }
 }

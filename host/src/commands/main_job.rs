@@ -2,16 +2,12 @@
 
 use crate::error::Error;
 use crate::experiments::learning::TrainingBudget;
-use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::one_layer::{DEPARTURES, ONE_LAYER, OUTSIDE, STAYS};
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
-use crate::experiments::{Catalogue, demo, verify};
+use crate::experiments::{Catalogue, MeasurementTable, demo, verify};
 use crate::page;
-use crate::run::config;
-use crate::run::info::RunManifest;
-use crate::run::records::{RunDirectory, RunFiles};
-use crate::run::report::{Report, Verdict, wrapped};
-use crate::run::session::Session;
+use crate::run::report::wrapped;
+use crate::run::{Report, RunDirectory, RunFiles, RunManifest, Session, Verdict, config};
 use ictd_core::metrics::FORM_SHARE;
 use serde_json::{Value, json};
 

@@ -3,16 +3,12 @@
 use super::train_run::summarise;
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::run::config::{self, FolderEntry};
-use crate::run::info::{self, RunManifest};
-use crate::run::progress;
-use crate::run::records;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::config::FolderEntry;
+use crate::run::{Report, RunManifest, Session, config, info, progress, records};
 use crate::train::checkpoint::Checkpoint;
-use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
-use crate::train::log::SeedRun;
-use crate::train::options::{Recipe, Seeds, Train, folder_of};
+use crate::train::directory::{CONFIG, RESULTS, read_run};
+use crate::train::options::folder_of;
+use crate::train::{SeedRun, Seeds, Train, TrainDirectory};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::path::{Path, PathBuf};
@@ -38,7 +34,6 @@ pub struct Merge {
 
 /// A recipe, and where it was trained.
 struct MergedRun {
-    recipe: Recipe,
     /// The destination comes first.
     places: Vec<TrainDirectory>,
     /// The seeds of the runs, whether they have begun or not.
@@ -99,19 +94,16 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
 }
 
 fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> Result<(), Error> {
-    // The run's config has the recipe.
-    let place = TrainDirectory::at(place, &Recipe::default())?;
-    let Some((first, options)) = place.config()? else { return Ok(()) };
-    options.check(first).map_err(|e| Error::file(&place.path.join(CONFIG), e))?;
-    let seeds = options.seed_set(first);
-    let recipe = options.recipe;
+    let (first, options) = read_run(&place)?;
+    options.check(first).map_err(|e| Error::file(&place.join(CONFIG), e))?;
+    let (seeds, recipe) = (options.seed_set(first), options.recipe);
     let joined = match found.entry(folder_of(&recipe)?) {
         Entry::Occupied(there) => there.into_mut(),
         Entry::Vacant(new) => {
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
             let seeds = match whole.config()? {
                 Some((_, there)) if there.recipe != recipe => {
-                    let (config, from) = (whole.path.join(CONFIG), place.path.display());
+                    let (config, from) = (whole.path.join(CONFIG), place.display());
                     let reason =
                         format!("another recipe than that of {from}, whose folder this is");
                     return Err(Error::file(&config, reason));
@@ -119,16 +111,11 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
                 Some((first, there)) => there.seed_set(first),
                 None => BTreeSet::new(),
             };
-            new.insert(MergedRun {
-                recipe: recipe.clone(),
-                places: vec![whole],
-                seeds,
-                taken: vec![],
-            })
+            new.insert(MergedRun { places: vec![whole], seeds, taken: vec![] })
         }
     };
     joined.seeds.extend(seeds);
-    joined.places.push(TrainDirectory::at(place.path.clone(), &recipe)?);
+    joined.places.push(TrainDirectory::at(place, &recipe)?);
     Ok(())
 }
 
@@ -159,9 +146,10 @@ impl MergedRun {
                 }
             }
             let Some((number, found)) = furthest else { continue };
-            finished += usize::from(self.is_finished(&found));
+            let is_finished = self.places[0].has_ended(&found);
+            finished += usize::from(is_finished);
             // A process that was killed may have left a finished seed without its records.
-            let is_half = self.is_finished(&found) && !self.places[0].is_recorded(seed);
+            let is_half = is_finished && !self.places[0].is_recorded(seed);
             if number > 0 || is_half {
                 self.taken.push((seed, number));
             }
@@ -176,10 +164,6 @@ impl MergedRun {
         }
     }
 
-    fn is_finished(&self, found: &Checkpoint) -> bool {
-        self.places[0].has_ended(found)
-    }
-
     /// Writes the copied seeds, and the files about all seeds if one of the places has them.
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
@@ -191,7 +175,7 @@ impl MergedRun {
         if !is_news && is_known {
             return Ok(());
         }
-        let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
+        let (first, options) = Train::from(whole.recipe.clone()).with_seeds(&self.seeds);
         let out = TrainDirectory::open(whole.path.clone(), &options, first)?;
         let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
@@ -204,7 +188,7 @@ impl MergedRun {
             if let Some(found) = self.places[*number].load(*seed)? {
                 let found = Checkpoint { config: out.name.clone(), ..found };
                 out.save(&found)?;
-                if self.is_finished(&found) {
+                if whole.has_ended(&found) {
                     out.finish(&found.run)?;
                 }
             }

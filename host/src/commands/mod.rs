@@ -4,7 +4,6 @@ pub mod compare;
 pub mod digest;
 pub mod evaluate;
 pub mod import;
-pub mod list;
 pub mod main_job;
 pub mod merge;
 pub mod plot;

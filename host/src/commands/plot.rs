@@ -3,10 +3,8 @@
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::page::Provenance;
-use crate::run::config::{self, FolderEntry, command_of};
-use crate::run::records::{RunDirectory, RunFiles};
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::config::{FolderEntry, command_of};
+use crate::run::{Report, RunDirectory, RunFiles, Session, config};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -12,10 +12,8 @@ use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
-use crate::run::progress;
-use crate::run::records::{RunFiles, Stream, to_csv};
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::records::{Stream, to_csv};
+use crate::run::{Report, RunFiles, Session, progress};
 use compute::estimator::Estimator;
 use compute::predict::{Clock, OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
 use compute::rows::Rows;
@@ -227,7 +225,6 @@ impl Predict {
     }
 }
 
-/// A series: the rows of a file, or those of a value in the column --by.
 struct Series {
     name: String,
     clock: Clock,
@@ -317,7 +314,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
         return Err(Error::option("--model", reason));
     }
     let head = ["row", "signal", "gamma", "return"].into_iter().map(str::to_owned);
-    to_csv("predictions.csv", false, [head.chain(columns).collect::<Vec<_>>()])
+    to_csv("predictions.csv", [head.chain(columns).collect::<Vec<_>>()])
 }
 
 /// Rejects a stream without a prediction that can be scored.
@@ -335,7 +332,6 @@ fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
 }
 
 impl Predict {
-    /// Returns the discounts, each once: those of --gamma, then of --horizon.
     fn gammas(&self) -> Vec<f64> {
         let of_horizons = self.horizon.iter().map(|samples| 1.0 - 1.0 / samples);
         let mut all: Vec<f64> = self.gamma.iter().copied().chain(of_horizons).collect();

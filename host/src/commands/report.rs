@@ -3,8 +3,7 @@
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
-use crate::run::report::{Report, Verdict};
-use crate::run::session::Session;
+use crate::run::{Report, Session, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
-//! `ictd reproduce`.
+//! `ictd reproduce` and `ictd list`.
 
 use crate::error::Error;
 use crate::experiments::experiment::refuse_unused;
 use crate::experiments::{self, Catalogue, Experiment, learning::TrainingBudget};
 use crate::formats::error::one_of;
 use crate::page;
-use crate::run::report::Report;
+use crate::run::report::{Report, table};
 use crate::run::session::Session;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Repeat figures of the paper: train, draw, and judge its claims
@@ -59,4 +59,13 @@ pub fn choose(ids: &[String]) -> Result<Vec<&'static Experiment>, Error> {
     }
     let is_wanted = |e: &&Experiment| ids.iter().any(|id| id == "all" || id == e.id);
     Ok(experiments::ALL.iter().filter(is_wanted).collect())
+}
+
+pub fn list() -> Report {
+    let listed = |e: &Experiment| json!({ "id": e.id, "figure": e.figure });
+    let found: Vec<Value> = experiments::ALL.iter().map(listed).collect();
+    let mut report = Report::of("list", &json!({ "experiments": found }));
+    let rows = experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned));
+    report.text = table(&["command", "figure of the paper"], rows);
+    report
 }

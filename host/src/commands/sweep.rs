@@ -3,12 +3,10 @@
 use crate::error::Error;
 use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::options;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use crate::sweep::collect::{self, Collected, SUMMARY};
 use crate::sweep::figure;
-use crate::sweep::plan::Plan;
-use crate::sweep::shards::Shard;
+use crate::sweep::plan::{Plan, Shard};
 use crate::sweep::work::{self, Found};
 use serde::Serialize;
 use serde_json::json;
@@ -79,23 +77,19 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
         let reason = "no seed of the plan has finished here; expected its folder";
         return Err(Error::file(&session.out, reason));
     }
-    let (mut missing, mut diverged) = (None, None);
+    let mut found = Collected::default();
     let mut report = experiment::run(&ENTRY, options, session, |records| {
-        let found = collect::collect(plan, session, records)?;
-        let named = |of: &BTreeMap<String, String>| {
-            let name = |(run, seeds): (&String, &String)| format!("{run}, seeds {seeds}");
-            shown(&of.iter().map(name).collect::<Vec<_>>(), "; ")
-        };
-        let Collected { seeds, finished, .. } = found;
-        missing = (finished < seeds)
-            .then(|| format!("{} seeds are missing: {}", seeds - finished, named(&found.missing)));
-        diverged = (found.diverged > 0).then(|| {
-            format!("{} seeds diverged: {}", found.diverged, named(&found.diverged_seeds))
-        });
+        found = collect::collect(plan, session, records)?;
         let table = figure::table(&records.get(SUMMARY)?, &options.metric)?;
-        let text = format!("{table}{finished} of {seeds} seeds\n");
+        let text = format!("{table}{} of {} seeds\n", found.finished, found.seeds);
         Ok(Measured { results: json!(found), text, claims: Vec::new() })
     })?;
+    let told = |count: usize, what: &str, of: &BTreeMap<String, String>| {
+        let names: Vec<_> = of.iter().map(|(run, seeds)| format!("{run}, seeds {seeds}")).collect();
+        (count > 0).then(|| format!("{count} seeds {what}: {}", shown(&names, "; ")))
+    };
+    let missing = told(found.seeds - found.finished, "are missing", &found.missing);
+    let diverged = told(found.diverged, "diverged", &found.diverged_seeds);
     tell(missing, diverged, options.check, &mut report);
     Ok(report)
 }

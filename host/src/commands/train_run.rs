@@ -1,24 +1,18 @@
 //! `ictd train`.
 
 use crate::error::Error;
-use crate::experiments::experiment::Experiment;
 use crate::experiments::learning::{put_curves, put_ends};
-use crate::experiments::measurements::MeasurementTable;
-use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
+use crate::experiments::plots::{CAPTION, SHORT_CAPTION};
+use crate::experiments::{Experiment, MeasurementTable, plots};
 use crate::files;
 use crate::formats::tasks;
 use crate::options::Word as _;
-use crate::run::config;
-use crate::run::info::RunManifest;
-use crate::run::records::RunFiles;
-use crate::run::report::{self, Report, table};
-use crate::run::session::Session;
-use crate::train::directory::{CONFIG, RESULTS, TrainDirectory, read_run};
-use crate::train::log::{
-    IWS, LOSS, LogPoint, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
-};
-use crate::train::options::{LayerSharing, NetworkKind, Recipe, Train};
+use crate::run::report::table;
+use crate::run::{Report, RunFiles, RunManifest, Session, config, report};
+use crate::train::directory::{CONFIG, RESULTS, read_run};
+use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
+use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Train, TrainDirectory};
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -105,16 +99,16 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
-    let layers = panels::layers(of);
+    let layers = plots::layers(of);
     let with_data = |panels: &[Panel]| -> Vec<Panel> {
         panels.iter().filter(|p| p.has_data()).cloned().collect()
     };
     let mut panels = Vec::new();
     for l in 0..layers {
-        panels.extend(with_data(&panels::layer_row(of, l)?));
+        panels.extend(with_data(&plots::layer_row(of, l)?));
     }
-    let comparison = with_data(&panels::comparison(of, "Layers"));
-    panels.extend(if comparison.is_empty() { with_data(&panels::errors(of)) } else { comparison });
+    let comparison = with_data(&plots::comparison(of, "Layers"));
+    panels.extend(if comparison.is_empty() { with_data(&plots::errors(of)) } else { comparison });
     let figure = Figure {
         title: title(&options),
         subtitle: if layers > 0 { CAPTION } else { SHORT_CAPTION }.into(),

@@ -17,7 +17,6 @@ use ictd_core::rng::{Rng, RngStream};
 /// The critics that the universal model is compared with.
 const RIVALS: [&str; 3] = ["td", "lstd", "q"];
 
-/// Control with values that are estimated in context.
 pub const CONTROL: Experiment = table(
     "control",
     "Beyond the paper: control",

@@ -4,16 +4,12 @@
 
 use super::learning::TrainingBudget;
 use super::measurements::MeasurementTable;
+use super::plots;
 use super::table::ExperimentSpec;
 pub use super::table::Measured;
-use super::{panels, plots};
 use crate::error::Error;
 use crate::files;
-use crate::run::config;
-use crate::run::info::RunManifest;
-use crate::run::records::{self, RunDirectory, RunFiles};
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, RunDirectory, RunFiles, RunManifest, Session, config, records};
 use figures::{Figure, NamedFigures};
 use serde::Serialize;
 use serde_json::json;
@@ -21,7 +17,6 @@ use std::path::Path;
 
 /// The description of an experiment, known without running it.
 pub struct Experiment {
-    /// The name of the command and of the directory.
     pub id: &'static str,
     /// The figure of the paper that it repeats.
     pub figure: &'static str,
@@ -42,7 +37,6 @@ pub enum Runner {
 }
 
 impl Experiment {
-    /// Returns the description of a command that needs arguments.
     pub const fn by_command(
         id: &'static str,
         figure: &'static str,
@@ -51,20 +45,22 @@ impl Experiment {
         Experiment { id, figure, figures, run: Runner::ByCommand }
     }
 
-    /// Returns the part of a scale that affects the experiment: seeds if it is data, and tasks if it trains.
-    pub fn effective(&self, scale: &TrainingBudget) -> TrainingBudget {
-        let Runner::Spec(spec) = &self.run else { return TrainingBudget::default() };
-        let tasks = scale.tasks.filter(|_| !spec.runs.is_empty());
-        TrainingBudget { tasks, ..scale.clone() }
+    /// Returns whether a number of seeds, and one of tasks, changes something.
+    fn takes(&self) -> [bool; 2] {
+        match &self.run {
+            Runner::Spec(spec) => [true, !spec.runs.is_empty()],
+            _ => [false; 2],
+        }
     }
 
     pub fn run(&self, scale: &TrainingBudget, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Runner::Fixed(run) => run(session),
-            Runner::Spec(table) => {
-                let fresh_tasks = table.fresh_tasks;
-                let scale = TrainingBudget { fresh_tasks, ..self.effective(scale) };
-                self.run_table(table, &scale, session)
+            Runner::Spec(spec) => {
+                let tasks = scale.tasks.filter(|_| self.takes()[1]);
+                let fresh_tasks = scale.fresh_tasks.or(spec.fresh_tasks);
+                let scale = TrainingBudget { seeds: scale.seeds, tasks, fresh_tasks };
+                run(self, &scale, session, |records| spec.measure(&scale, session, records))
             }
             Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
@@ -73,17 +69,6 @@ impl Experiment {
         }
     }
 
-    /// Runs a specification at a scale.
-    pub fn run_table(
-        &self,
-        table: &ExperimentSpec,
-        scale: &TrainingBudget,
-        session: &Session,
-    ) -> Result<Report, Error> {
-        run(self, scale, session, |records| table.measure(scale, session, records))
-    }
-
-    /// Draws the figures from the run's records.
     pub fn drawn(&self, records: &RunFiles) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
         if let Runner::Spec(table) = &self.run {
@@ -97,7 +82,7 @@ impl Experiment {
     pub fn frames(&self, records: &RunFiles) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Runner::Spec(ExperimentSpec { emergence: Some(run), .. }) => {
-                panels::emergence(MeasurementTable::read(records)?.of(run))
+                plots::emergence(MeasurementTable::read(records)?.of(run))
             }
             _ => Ok(Vec::new()),
         }
@@ -106,10 +91,10 @@ impl Experiment {
 
 /// Rejects options that would affect none of the experiments.
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
-    let given = |of: &TrainingBudget| [of.seeds.is_some(), of.tasks.is_some()];
-    let taken: Vec<_> = chosen.iter().map(|entry| given(&entry.effective(scale))).collect();
-    for (at, option) in ["--seeds", "--tasks"].into_iter().enumerate() {
-        if given(scale)[at] && taken.iter().all(|taken| !taken[at]) {
+    for (at, (option, given)) in
+        [("--seeds", scale.seeds), ("--tasks", scale.tasks)].into_iter().enumerate()
+    {
+        if given.is_some() && !chosen.iter().any(|entry| entry.takes()[at]) {
             let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
             return Err(Error::option(option, format!("it changes nothing of {ids}: remove it")));
         }

@@ -4,7 +4,7 @@
 use super::demo::{Demo, TRAINED, falls_in_seeds, plot};
 use super::experiment::Experiment;
 use super::judging::Threshold::{Above, Below};
-use super::judging::{ClaimSpec, all_positive, between, claim, differences, every};
+use super::judging::{ClaimSpec, all_positive, between, claim, differences, most};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY, table};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
@@ -27,7 +27,6 @@ const MINIMISER: Source = Source::paper(
 )
 .variant();
 
-/// Pretraining by Monte Carlo returns, compared with TD's.
 pub const LOSSES: Experiment = table(
     "losses",
     "A follow-up: pretraining by TD and by Monte Carlo returns",
@@ -120,7 +119,6 @@ fn put_contexts(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<
     Ok(())
 }
 
-/// Shared layers, applied more and fewer times than in training.
 pub const DEPTH: Experiment = table(
     "depth",
     "A follow-up: the value error against the number of layers",
@@ -218,26 +216,23 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
             LAYERS.into_iter().map(at).collect::<Result<Vec<_>, Error>>()
         })?;
         for (seed, errors) in run.seeds.iter().zip(found) {
-            let mut draws = [[f64::NAN; 3]; DRAWS];
-            for (layers, errors) in LAYERS.into_iter().zip(errors) {
-                long.put(run.name, seed.seed, ERROR, layers as f64, median(&errors));
-                let own = run.recipe.layers;
-                let place = [own - 1, own, 2 * own].iter().position(|at| *at == layers);
-                for (draw, of) in draws.iter_mut().zip(errors.chunks(errors.len() / DRAWS)) {
-                    place.into_iter().for_each(|place| draw[place] = median(of));
-                }
+            let mut put = |metric: &str, at: f64, x| long.put(run.name, seed.seed, metric, at, x);
+            for (layers, errors) in LAYERS.into_iter().zip(&errors) {
+                put(ERROR, layers as f64, median(errors));
             }
-            let changes = [
-                (FEWER, draws.map(|[fewer, own, _]| fewer / own)),
-                (TWICE, draws.map(|[_, own, twice]| twice / own)),
-            ];
-            for (metric, found) in changes {
-                for (draw, value) in found.into_iter().enumerate() {
-                    let at = draw as f64 + 1.0;
-                    long.put(run.name, seed.seed, &by_draw(metric), at, value);
+            let of_draw = |layers: usize, draw: usize| {
+                let at = LAYERS.iter().position(|of| *of == layers);
+                let draws = at.map(|at| errors[at].chunks(errors[at].len() / DRAWS));
+                draws.and_then(|mut draws| draws.nth(draw)).map_or(f64::NAN, median)
+            };
+            let own = run.recipe.layers;
+            for (metric, layers) in [(FEWER, own - 1), (TWICE, 2 * own)] {
+                let of_draws = (0..DRAWS).map(|draw| of_draw(layers, draw) / of_draw(own, draw));
+                let of_draws: Vec<f64> = of_draws.collect();
+                for (draw, x) in of_draws.iter().enumerate() {
+                    put(&by_draw(metric), draw as f64 + 1.0, *x);
                 }
-                let mean = found.iter().sum::<f64>() / DRAWS as f64;
-                long.put(run.name, seed.seed, metric, 0.0, mean);
+                put(metric, 0.0, of_draws.iter().sum::<f64>() / DRAWS as f64);
             }
         }
     }
@@ -251,18 +246,12 @@ const FEWER: &str = "error with one layer fewer";
 const TWICE: &str = "error with twice the layers";
 
 const GOES_ON: &[ClaimSpec] = &[
-    every(
-        "in a seed, one layer fewer than in training has a larger error",
-        Source::OWN,
-        FEWER,
-        Above(1.0),
-    ),
-    every(
-        "in a seed, twice the layers of training have a smaller error",
-        Source::OWN,
-        TWICE,
-        Below(1.0),
-    ),
+    claim("in a seed, one layer fewer than in training has a larger error", Source::OWN, |of| {
+        most(of, [(FEWER, Above(1.0))])
+    }),
+    claim("in a seed, twice the layers of training have a smaller error", Source::OWN, |of| {
+        most(of, [(TWICE, Below(1.0))])
+    }),
 ];
 const CHAIN_OF_THOUGHT: &str = "arXiv 2605.07123, abstract";
 

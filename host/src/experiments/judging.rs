@@ -7,12 +7,9 @@
 //! threshold next to the measured number.
 
 use super::measurements::RunMeasurements;
-use super::statistics::{
-    InDraws, Interval, mean_interval, median, resampled, spread, two_way, wilson,
-};
+use super::statistics::{Interval, mean_interval, median, resampled, spread, two_way, wilson};
 use crate::run::report::{Claim, Source, Verdict};
 
-/// The measured numbers in words, and the verdict.
 pub type Judgement = (String, Verdict);
 
 /// A claim about a run, or several runs, with its test.
@@ -20,15 +17,8 @@ pub struct ClaimSpec {
     claim: &'static str,
     source: Source,
     expected: Verdict,
-    judge: Judge,
+    judge: fn(RunMeasurements) -> Judgement,
     also_shown: &'static [&'static str],
-}
-
-#[derive(Clone, Copy)]
-enum Judge {
-    /// Most seeds meet a threshold in one metric, or in two.
-    Every((&'static str, Threshold), Option<(&'static str, Threshold)>),
-    Own(fn(RunMeasurements) -> Judgement),
 }
 
 /// Returns a claim with its text, its source and its test.
@@ -37,30 +27,10 @@ pub const fn claim(
     source: Source,
     judge: fn(RunMeasurements) -> Judgement,
 ) -> ClaimSpec {
-    ClaimSpec { claim, source, expected: Verdict::Holds, judge: Judge::Own(judge), also_shown: &[] }
-}
-
-/// Returns a claim about a metric of every seed.
-pub const fn every(
-    claim: &'static str,
-    source: Source,
-    metric: &'static str,
-    needs: Threshold,
-) -> ClaimSpec {
-    let judge = Judge::Every((metric, needs), None);
     ClaimSpec { claim, source, expected: Verdict::Holds, judge, also_shown: &[] }
 }
 
 impl ClaimSpec {
-    /// Returns the claim with a threshold for another metric of the seed, too.
-    pub const fn and(self, metric: &'static str, needs: Threshold) -> Self {
-        let judge = match self.judge {
-            Judge::Every(first, _) => Judge::Every(first, Some((metric, needs))),
-            own => own,
-        };
-        ClaimSpec { judge, ..self }
-    }
-
     /// Returns the claim, known not to hold; for an open question this is one of the answers.
     pub const fn refuted(self) -> Self {
         ClaimSpec { expected: Verdict::DoesNotHold, ..self }
@@ -84,10 +54,7 @@ impl ClaimSpec {
     /// Tests the claim about a subject, which may be empty.
     pub fn judge(&self, subject: &str, of: RunMeasurements) -> Claim {
         of.take_missing();
-        let (mut measured, mut verdict) = match self.judge {
-            Judge::Every(first, second) => most(of, first, second),
-            Judge::Own(judge) => judge(of),
-        };
+        let (mut measured, mut verdict) = (self.judge)(of);
         if let Some(metric) = of.take_missing() {
             measured = format!("the run has no {metric}");
             verdict = Verdict::NotMeasured;
@@ -135,9 +102,7 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
 pub enum Threshold {
     AtLeast(f64),
     AtMost(f64),
-    /// More than this.
     Above(f64),
-    /// Less than this.
     Below(f64),
 }
 
@@ -165,34 +130,27 @@ impl std::fmt::Display for Threshold {
     }
 }
 
-/// Tests whether most seeds meet the thresholds of one metric, or of two; NaN never does.
-pub(super) fn most(
-    of: RunMeasurements,
-    first: (&str, Threshold),
-    second: Option<(&str, Threshold)>,
-) -> Judgement {
-    let (metric, needs) = first;
-    let values = of.in_draws(metric);
-    let (other, needs_other) = match second {
-        Some((other, needs)) => (of.in_draws(other), Some(needs)),
-        None => (values.clone(), None),
+/// Tests whether most seeds meet the threshold of each metric, of which there is at least one; NaN never does.
+pub fn most<const N: usize>(of: RunMeasurements, needs: [(&str, Threshold); N]) -> Judgement {
+    let values = needs.map(|(metric, _)| of.in_draws(metric));
+    let met = |samples: [&[f64]; N]| {
+        let meets =
+            |seed: &usize| needs.iter().zip(samples).all(|((_, needs), of)| needs.met(&of[*seed]));
+        let seeds = samples[0].len();
+        (0..seeds).filter(meets).count() as f64 / seeds as f64
     };
-    let met = |[a, b]: [&[f64]; 2]| {
-        let both = |(a, b)| needs.met(a) && needs_other.is_none_or(|needs| needs.met(b));
-        a.iter().zip(b).filter(|pair| both(*pair)).count() as f64 / a.len() as f64
-    };
-    let in_draws = two_way([&values, &other], met);
-    let (seeds, means) = (values.len(), means(&values));
+    let in_draws = two_way(values.each_ref(), met);
+    let seeds = values[0].len();
+    let means: Vec<_> =
+        values[0].iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect();
     let count = (in_draws.estimate * seeds as f64).round() as usize;
     let Interval { estimate, low, high } = wilson(count, seeds);
     let share = Interval { estimate, low: low.min(in_draws.low), high: high.max(in_draws.high) };
     let (counted, verdict) = of_share(count, seeds, share);
-    let also = second.map_or(String::new(), |(other, needs)| format!(" and {other} {needs}"));
-    (format!("{metric} {}, needs {needs}{also} in {counted}", spread(&means)), verdict)
-}
-
-fn means(rows: &InDraws) -> Vec<f64> {
-    rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
+    let also = needs[1..].iter().map(|(metric, needs)| format!(" and {metric} {needs}"));
+    let (metric, first) = needs[0];
+    let needs = format!("needs {first}{}", also.collect::<String>());
+    (format!("{metric} {}, {needs} in {counted}", spread(&means)), verdict)
 }
 
 /// Tests whether a number is less than a limit, or in part than a larger one, by its interval.
@@ -299,8 +257,8 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
 /// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric, 0.0);
-    let verdict = Verdict::positive(change.low, change.high).unless_nan(change.numbers());
-    (format!("{measured}, needs > 0"), verdict)
+    let verdict = Verdict::told(change.low > 0.0, false, change.high < 0.0);
+    (format!("{measured}, needs > 0"), verdict.unless_nan(change.numbers()))
 }
 
 /// Tests whether the best linear function, by least squares, leaves more than a hundredth of literal forward values at random

@@ -6,11 +6,9 @@ use super::measurements::{MatrixEntry, MeasurementTable};
 use super::statistics::{Interval, mean_and_stderr, resampled};
 use crate::error::Error;
 use crate::options;
-use crate::run::records::{self, RunFiles};
-use crate::run::session::Session;
-use crate::train::directory::TrainDirectory;
-use crate::train::log::{ELEMENTS, IWS, LogPoint, METRICS, MSVE, Matrices, SS, SeedRun};
-use crate::train::options::{Recipe, Train};
+use crate::run::{RunFiles, Session, records};
+use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
+use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
 use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
@@ -35,17 +33,8 @@ pub struct TrainingBudget {
 }
 
 impl TrainingBudget {
-    /// Returns the number of seeds to train.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(30)
-    }
-
-    /// Returns a run's options with these numbers.
-    pub fn apply(&self, options: Train) -> Train {
-        let tasks = self.tasks.unwrap_or(options.recipe.tasks);
-        let recipe = Recipe { tasks, ..options.recipe };
-        let seeds = self.seeds().into();
-        Train { recipe, seeds, ..options }
     }
 }
 
@@ -64,10 +53,10 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
 /// and averaged.
 pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     let points = run.first().map_or(&[][..], |r| &r.points);
-    for (metric, value) in metrics(run) {
+    for (metric, value) in metrics(stored_layers(run)) {
         let names = ["mean", "stderr"].map(|what| format!("{what} {metric}"));
         for (t, point) in points.iter().enumerate() {
-            let at = run.iter().filter_map(|r| r.points.get(t).map(&*value));
+            let at = run.iter().filter_map(|r| value(r.points.get(t)?));
             let finite: Vec<f64> = at.filter(|x| x.is_finite()).collect();
             if !finite.is_empty() {
                 let (mean, stderr) = mean_and_stderr(finite.iter().copied());
@@ -100,9 +89,9 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
 
 /// Adds each metric of each seed at the end of its run to the table.
 pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
-    for (metric, value) in metrics(run) {
+    for (metric, value) in metrics(stored_layers(run)) {
         for (seed, last) in run.iter().filter_map(|r| Some((r.seed, r.last()?))) {
-            table.put(name, seed, &metric, 0.0, value(last));
+            table.put(name, seed, &metric, 0.0, value(last).unwrap_or(f64::NAN));
         }
     }
 }
@@ -113,15 +102,15 @@ pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
 pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
     let (all, tenth) = (seed.points.len(), seed.points.len().div_ceil(10));
-    for (metric, value) in metrics(std::slice::from_ref(seed)) {
-        numbers.extend(seed.last().map(|last| number(&metric, value(last))));
+    for (metric, value) in metrics(stored_layers(std::slice::from_ref(seed))) {
+        numbers.extend(seed.last().and_then(&*value).map(|x| number(&metric, x)));
         // A single fresh context is too noisy.
         let parts = if [IWS, SS, MSVE].iter().any(|m| m.name == metric) { 10 } else { 0 };
         for part in 0..parts {
             let last = all.saturating_sub(tenth);
             let from = if part == 9 { last } else { all.min(part * tenth) };
             let points = &seed.points[from..all.min(from + tenth)];
-            let (value, _) = mean_and_stderr(points.iter().map(&*value));
+            let (value, _) = mean_and_stderr(points.iter().filter_map(&*value));
             numbers
                 .push(Measurement { at: part as f64, ..number(format!("{metric}_tenth"), value) });
         }
@@ -165,22 +154,26 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
     LayerBlocks::new(of(p), of(q))
 }
 
-type Metric = Box<dyn Fn(&LogPoint) -> f64>;
+/// A metric of a log point, with its name; `None` for a layer that the point does not have.
+pub type NamedMetric = (String, Box<dyn Fn(&LogPoint) -> Option<f64> + Send + Sync>);
 
-fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
-    let stored = run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len());
-    let mut all: Vec<(String, Metric)> = Vec::new();
+/// Returns the metrics of every run, and those of `layers` stored layers.
+pub fn metrics(layers: usize) -> Vec<NamedMetric> {
+    let mut all: Vec<NamedMetric> = Vec::new();
     for metric in METRICS {
-        all.push((metric.name.into(), Box::new(metric.of)));
+        all.push((metric.name.into(), Box::new(move |p| Some((metric.of)(p)))));
     }
-    for l in 0..stored {
+    for l in 0..layers {
         for metric in ELEMENTS {
-            let of =
-                move |p: &LogPoint| p.layers.get(l).map_or(f64::NAN, |m| (metric.of)(&m.element));
+            let of = move |p: &LogPoint| Some((metric.of)(&p.layers.get(l)?.element));
             all.push((format!("{}_{l}", metric.name), Box::new(of)));
         }
     }
     all
+}
+
+fn stored_layers(run: &[SeedRun]) -> usize {
+    run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len())
 }
 
 type Of = fn(&Matrices) -> &[f32];

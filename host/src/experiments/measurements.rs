@@ -15,18 +15,9 @@ pub const MATRICES: &str = "matrices.csv";
 /// The largest number of runs, or of a run's metrics, in a record.
 const MOST_NAMES: usize = 400;
 
-/// One row of `records.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasurementRow {
-    pub run: String,
-    /// The seed; empty for a number of all seeds together.
-    pub seed: Option<u64>,
-    pub metric: String,
-    /// The place: a number of tasks, layers or steps; 0 for a metric without a place.
-    pub x: f64,
-    /// The number; NaN if the seed has none.
-    pub value: f64,
-}
+/// The columns of `records.csv`. The seed is empty for a number of all seeds together.
+const HEAD: [&str; 5] = ["run", "seed", "metric", "x", "value"];
+const HEAD_OF_MATRICES: [&str; 7] = ["run", "matrix", "layer", "row", "column", "tasks", "value"];
 
 /// One row of `matrices.csv`: an entry of P or Q, sign-aligned per seed and averaged over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +29,6 @@ pub struct MatrixEntry {
     pub layer: usize,
     pub row: usize,
     pub column: usize,
-    /// The number of tasks trained on.
     pub tasks: u64,
     pub value: f64,
 }
@@ -48,8 +38,9 @@ pub struct MatrixEntry {
 pub struct SeedMeasurement {
     /// The seed; `None` for a number of all seeds together.
     pub seed: Option<u64>,
-    /// The place: a number of tasks, layers or steps.
+    /// The place: a number of tasks, layers or steps; 0 for a metric without a place.
     pub x: f64,
+    /// The number; NaN if the seed has none.
     pub value: f64,
 }
 
@@ -86,8 +77,10 @@ impl MeasurementTable {
     /// Reads the measurements of a finished run.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
-        for row in records.csv::<MeasurementRow>(FILE)? {
-            table.put(&row.run, row.seed, &row.metric, row.x, row.value);
+        for (run, seed, metric, x, value) in
+            records.csv::<(String, Option<u64>, String, f64, f64)>(FILE, &HEAD)?
+        {
+            table.put(&run, seed, &metric, x, value);
         }
         let names = table.numbers.values().map(BTreeMap::len).chain([table.numbers.len()]).max();
         if names > Some(MOST_NAMES) {
@@ -95,7 +88,7 @@ impl MeasurementTable {
             return Err(Error::file(Path::new(FILE), reason));
         }
         if records.has(MATRICES) {
-            table.matrices = records.csv(MATRICES)?;
+            table.matrices = records.csv(MATRICES, &HEAD_OF_MATRICES)?;
         }
         Ok(table)
     }
@@ -106,12 +99,11 @@ impl MeasurementTable {
                 measurements.iter().map(move |m| (run, m.seed, metric, m.x, m.value))
             })
         });
-        let head = ["run", "seed", "metric", "x", "value"];
-        records.put_table(FILE, &head, rows)?;
+        records.put_table(FILE, &HEAD, rows)?;
         if self.matrices.is_empty() {
             return Ok(());
         }
-        records.put_csv(MATRICES, &self.matrices)
+        records.put_table(MATRICES, &HEAD_OF_MATRICES, &self.matrices)
     }
 
     pub fn of<'a>(&'a self, run: &'a str) -> RunMeasurements<'a> {
@@ -127,7 +119,6 @@ pub struct RunMeasurements<'a> {
 }
 
 impl<'a> RunMeasurements<'a> {
-    /// Returns another run of the same experiment.
     pub fn other_run(self, run: &'a str) -> Self {
         RunMeasurements { run, ..self }
     }
@@ -137,19 +128,16 @@ impl<'a> RunMeasurements<'a> {
         run.and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the last number of each seed, in the order of the seeds.
-    pub fn values(self, metric: &str) -> Vec<f64> {
-        let mut last: Vec<SeedMeasurement> = Vec::new();
-        for sample in self.samples(metric) {
-            match last.last_mut() {
-                Some(known) if known.seed == sample.seed => *known = *sample,
-                _ => last.push(*sample),
-            }
-        }
-        self.found(metric, last.into_iter().map(|sample| sample.value).collect())
+    fn seeds(self, metric: &str) -> impl Iterator<Item = &'a [SeedMeasurement]> {
+        self.samples(metric).chunk_by(|a, b| a.seed == b.seed)
     }
 
-    /// Returns the numbers at a place.
+    /// Returns the last number of each seed, in the order of the seeds.
+    pub fn values(self, metric: &str) -> Vec<f64> {
+        let last = self.seeds(metric).filter_map(|of_seed| Some(of_seed.last()?.value));
+        self.found(metric, last.collect())
+    }
+
     pub fn values_at(self, metric: &str, x: f64) -> Vec<f64> {
         let here = self.samples(metric).iter().filter(|sample| sample.x == x);
         self.found(metric, here.map(|sample| sample.value).collect())
@@ -157,20 +145,12 @@ impl<'a> RunMeasurements<'a> {
 
     /// Returns each seed's numbers by draw; a single column for a metric without draws.
     pub fn in_draws(self, metric: &str) -> InDraws {
-        let mut rows: Vec<(Option<u64>, Vec<f64>)> = Vec::new();
-        for sample in self.samples(&by_draw(metric)) {
-            match rows.last_mut() {
-                Some((seed, row)) if *seed == sample.seed => row.push(sample.value),
-                _ => rows.push((sample.seed, vec![sample.value])),
-            }
-        }
+        let numbers = |of_seed: &[SeedMeasurement]| of_seed.iter().map(|x| x.value).collect();
+        let rows: InDraws = self.seeds(&by_draw(metric)).map(numbers).collect();
         let values = self.values(metric);
-        match rows.iter().map(|(_, row)| row.len()).min()
-            == rows.iter().map(|(_, row)| row.len()).max()
-        {
-            true if rows.len() == values.len() => rows.into_iter().map(|(_, row)| row).collect(),
-            _ => values.into_iter().map(|x| vec![x]).collect(),
-        }
+        let is_whole =
+            rows.len() == values.len() && rows.iter().all(|row| row.len() == rows[0].len());
+        if is_whole { rows } else { values.into_iter().map(|x| vec![x]).collect() }
     }
 
     /// Records a metric without a finite number: claims that depend on it are not measured.

@@ -11,7 +11,6 @@ pub mod judging;
 pub mod learning;
 pub mod measurements;
 pub mod one_layer;
-pub mod panels;
 pub mod paper;
 pub mod plots;
 pub mod rnn_context;
@@ -20,12 +19,12 @@ pub mod table;
 pub mod universal;
 pub mod verify;
 
-pub use experiment::Experiment;
+pub use experiment::{Experiment, Measured};
+pub use measurements::MeasurementTable;
 
 use crate::error::Error;
 use crate::options;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use experiment::Runner;
@@ -40,7 +39,6 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Returns all commands whose runs have figures.
     pub fn entries(&self) -> impl Iterator<Item = &'static Experiment> + Clone {
         self.experiments.iter().chain(self.others)
     }
@@ -70,34 +68,26 @@ pub const ALL: &[Experiment] = &[
 ];
 
 /// One of the experiments that are data, as a hidden command.
-#[derive(Clone, Debug)]
 pub struct ExperimentCommand {
-    id: String,
+    entry: &'static Experiment,
     scale: TrainingBudget,
 }
 
 impl ExperimentCommand {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
-        let found = tables().find(|(entry, _)| entry.id == self.id);
-        let run = |(entry, table): (&Experiment, &ExperimentSpec)| {
-            experiment::refuse_unused(&self.scale, &[entry])?;
-            entry.run_table(table, &self.scale, session)
-        };
-        found.map_or(Ok(Report::default()), run)
+        experiment::refuse_unused(&self.scale, &[self.entry])?;
+        self.entry.run(&self.scale, session)
     }
 }
 
 impl FromArgMatches for ExperimentCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let found = matches
-            .subcommand()
-            .and_then(|(id, options)| Some((tables().find(|(entry, _)| entry.id == id)?, options)));
-        let Some(((entry, table), options)) = found else {
-            return Err(clap::Error::new(ErrorKind::InvalidSubcommand));
-        };
-        let fresh_tasks = table.fresh_tasks.and_then(|_| options.get_one(FRESH_TASKS).copied());
+        let refuse = || clap::Error::new(ErrorKind::InvalidSubcommand);
+        let (id, options) = matches.subcommand().ok_or_else(refuse)?;
+        let (entry, _) = tables().find(|(entry, _)| entry.id == id).ok_or_else(refuse)?;
+        let fresh_tasks = options.try_get_one(FRESH_TASKS).ok().flatten().copied();
         let scale = TrainingBudget { fresh_tasks, ..TrainingBudget::from_arg_matches(options)? };
-        Ok(ExperimentCommand { id: entry.id.into(), scale })
+        Ok(ExperimentCommand { entry, scale })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -27,7 +27,6 @@ macro_rules! curves {
     };
 }
 
-/// The experiment of Figure 1 with trained RNNs.
 pub const RNN_CONTEXT: Experiment = table(
     "rnn-context",
     "App. figure: MSVE of the trained RNN against context length",

@@ -45,11 +45,8 @@ pub fn spread(values: &[f64]) -> String {
 /// A statistic of a sample, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The statistic of the sample.
     pub estimate: f64,
-    /// The interval's lower end.
     pub low: f64,
-    /// The interval's upper end.
     pub high: f64,
 }
 
@@ -79,7 +76,6 @@ pub fn wilson(count: usize, of: usize) -> Interval {
     Interval { estimate: share, low: middle - half, high: middle + half }
 }
 
-/// The number of resamples of a bootstrap.
 const RESAMPLES: usize = 2000;
 
 /// Returns a statistic of groups with its percentile bootstrap interval. The statistic receives indices into the groups; each

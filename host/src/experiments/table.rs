@@ -3,22 +3,6 @@
 //! An [`ExperimentSpec`] defines an experiment completely. Its runs are trained (or taken from `runs/`), every number of every
 //! seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are drawn from it. A
 //! function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
-//!
-//! ```
-//! use ictd::experiments::judging::{ClaimSpec, Threshold, every};
-//! use ictd::experiments::measurements::MeasurementTable;
-//! use ictd::run::report::{Source, Verdict};
-//!
-//! const NEAR_1: ClaimSpec = every(
-//!     "IWS ends near 1",
-//!     Source::paper("App. D.2", "near one"),
-//!     "iws",
-//!     Threshold::Above(0.95),
-//! );
-//! let mut long = MeasurementTable::default();
-//! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
-//! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
-//! ```
 
 use super::judging::ClaimSpec;
 use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
@@ -27,11 +11,8 @@ use super::plots::FigureSpec;
 use super::statistics::Interval;
 use crate::error::{Error, WithContext};
 use crate::options;
-use crate::run::records::RunFiles;
-use crate::run::report::Claim;
-use crate::run::session::Session;
-use crate::train::log::SeedRun;
-use crate::train::options::{LayerSharing, Recipe, Train};
+use crate::run::{Claim, RunFiles, Session};
+use crate::train::{LayerSharing, Recipe, SeedRun, Seeds, Train};
 pub use compute::judge::EvaluationPlan;
 use compute::judge::judge;
 use serde_json::{Map, Value};
@@ -47,7 +28,6 @@ pub struct ExperimentSpec {
     pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
     /// The claims about all runs together.
     pub claims: &'static [ClaimSpec],
-    /// The figures that are data.
     pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
@@ -61,7 +41,6 @@ pub struct TrainingRun {
     pub options: &'static str,
     /// The subject of the claims, and the title in figures.
     pub title: &'static str,
-    /// The claims about the run.
     pub claims: &'static [ClaimSpec],
     /// The largest number of seeds.
     pub seeds: usize,
@@ -74,7 +53,6 @@ impl TrainingRun {
     }
 }
 
-/// Returns a run with the claims about it.
 pub const fn run(
     name: &'static str,
     options: &'static str,
@@ -84,7 +62,6 @@ pub const fn run(
     TrainingRun { name, options, title, claims, seeds: usize::MAX }
 }
 
-/// A finished run of an experiment.
 pub struct Finished {
     pub name: &'static str,
     pub recipe: Recipe,
@@ -110,7 +87,6 @@ pub struct Measured {
 }
 
 impl ExperimentSpec {
-    /// An empty specification.
     pub const EMPTY: Self = ExperimentSpec {
         about: "",
         fresh_tasks: None,
@@ -122,7 +98,6 @@ impl ExperimentSpec {
         emergence: None,
     };
 
-    /// Trains, measures and tests the claims.
     pub fn measure(
         &self,
         scale: &TrainingBudget,
@@ -131,31 +106,36 @@ impl ExperimentSpec {
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
-            let seeds = Some(scale.seeds().min(run.seeds));
-            let of_run = TrainingBudget { seeds, ..scale.clone() };
-            let train: Train = of_run.apply(options::parsed(run.options));
+            let mut train: Train = options::parsed(run.options);
+            train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
+            train.recipe.tasks = scale.tasks.unwrap_or(train.recipe.tasks);
             let seeds = trained(run.name, &train, session)?;
-            let finished = Finished { name: run.name, recipe: train.recipe, seeds };
-            for (metric, Interval { estimate, low, high }) in others_of_mean(&finished.seeds) {
+            for (metric, Interval { estimate, low, high }) in others_of_mean(&seeds) {
                 for (end, value) in [("", estimate), (" low", low), (" high", high)] {
                     long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
                 }
             }
-            self.ask(&finished, session, &mut long)?;
-            runs.push(finished);
+            for seed in &seeds {
+                long.extend(run.name, seed.seed, numbers_of(seed));
+            }
+            let judge = judge(&train.recipe, self.evaluation, session.seed);
+            if let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? {
+                let numbers = session.map(run.name, &seeds, |seed| {
+                    judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
+                })?;
+                for (seed, numbers) in seeds.iter().zip(numbers) {
+                    long.extend(run.name, seed.seed, numbers);
+                }
+            }
+            runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
         }
         let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
         let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
         (self.own)(&work, &mut long)?;
-        let of_training = |shown: &FigureSpec| {
-            matches!(
-                shown,
-                FigureSpec::Parameters(..)
-                    | FigureSpec::Comparison(..)
-                    | FigureSpec::ValueError(..)
-            )
+        let is_of_training = |shown: &FigureSpec| {
+            !matches!(shown, FigureSpec::Explained(..) | FigureSpec::Plots(..))
         };
-        if self.figures.iter().any(of_training) {
+        if self.figures.iter().any(is_of_training) {
             runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
         }
         long.write(records)?;
@@ -165,29 +145,6 @@ impl ExperimentSpec {
         let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
         let (claims, text) = (of_runs.chain(together).collect(), String::new());
         Ok(Measured { results: results(&runs).into(), text, claims })
-    }
-
-    /// Records the measurements of a run's logs and parameters, and of its seeds on fresh tasks.
-    fn ask(
-        &self,
-        run: &Finished,
-        session: &Session,
-        long: &mut MeasurementTable,
-    ) -> Result<(), Error> {
-        for seed in &run.seeds {
-            long.extend(run.name, seed.seed, numbers_of(seed));
-        }
-        let judge = judge(&run.recipe, self.evaluation, session.seed);
-        let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? else {
-            return Ok(());
-        };
-        let numbers = session.map(run.name, &run.seeds, |seed| {
-            judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
-        })?;
-        for (seed, numbers) in run.seeds.iter().zip(numbers) {
-            long.extend(run.name, seed.seed, numbers);
-        }
-        Ok(())
     }
 }
 

@@ -294,9 +294,7 @@ pub fn lock(path: &Path) -> io::Result<Locked> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut content = Vec::new();
-                file.take(256).read_to_end(&mut content)?;
-                return Ok(Locked::Held(content));
+                return first_bytes(&file, 256).map(Locked::Held);
             }
             Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(e)) => return Err(e),

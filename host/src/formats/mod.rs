@@ -16,3 +16,6 @@ pub mod trajectory;
 mod transition_table;
 
 pub use npy::{Array, Data, tuple};
+pub use npz::Npz;
+pub use parameters::{LayerParameters, Parameters};
+pub use trajectory::{Features, Trajectory};

@@ -42,15 +42,6 @@ impl Array {
         }
     }
 
-    /// Returns the elements as `f32`, rounded to nearest.
-    pub fn to_f32(&self) -> Vec<f32> {
-        match &self.data {
-            Data::F32(x) => x.clone(),
-            Data::F64(x) => x.iter().map(|&x| x as f32).collect(),
-            Data::I64(x) => x.iter().map(|&x| x as f32).collect(),
-        }
-    }
-
     fn dtype(&self) -> (&'static str, &'static str) {
         match self.data {
             Data::F32(_) => ("float32", "<f4"),
@@ -116,34 +107,12 @@ impl Array {
             let expected = format!("at most {most} in a file of this size");
             return Err(Problem::array(name, format!("{numbers} numbers"), expected));
         }
-        let data = decode(&header.descr, size, data).ok_or_else(|| {
+        let reordered = header.fortran_order.then(|| row_major(&header.shape, size, data));
+        let data = decode(&header.descr, size, reordered.as_deref().unwrap_or(data));
+        let data = data.ok_or_else(|| {
             Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")
         })?;
-        let array = Array { shape: header.shape, data };
-        Ok(if header.fortran_order { array.into_row_major() } else { array })
-    }
-
-    /// Returns the same array, given that `data` has the first axis fastest.
-    fn into_row_major(self) -> Self {
-        fn reorder<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
-            // The index in `data` of element `i` in row-major order.
-            let place = |mut i: usize| {
-                let (mut place, mut stride) = (0, data.len());
-                for extent in shape.iter().rev() {
-                    stride /= extent;
-                    place += i % extent * stride;
-                    i /= extent;
-                }
-                place
-            };
-            (0..data.len()).map(|i| data[place(i)]).collect()
-        }
-        let data = match &self.data {
-            Data::F32(x) => Data::F32(reorder(&self.shape, x)),
-            Data::F64(x) => Data::F64(reorder(&self.shape, x)),
-            Data::I64(x) => Data::I64(reorder(&self.shape, x)),
-        };
-        Array { shape: self.shape, data }
+        Ok(Array { shape: header.shape, data })
     }
 }
 
@@ -211,6 +180,22 @@ fn size_of(descr: &str) -> Option<usize> {
         | [b'|', b'i' | b'u' | b'b', size @ b'1'] => Some(usize::from(size - b'0')),
         _ => None,
     }
+}
+
+/// Returns elements in row-major order, given those with the first axis fastest.
+fn row_major(shape: &[usize], size: usize, data: &[u8]) -> Vec<u8> {
+    let count = data.len() / size;
+    // The index in `data` of element `i` in row-major order.
+    let place = |mut i: usize| {
+        let (mut place, mut stride) = (0, count);
+        for extent in shape.iter().rev() {
+            stride /= extent;
+            place += i % extent * stride;
+            i /= extent;
+        }
+        place
+    };
+    (0..count).flat_map(|i| &data[place(i) * size..][..size]).copied().collect()
 }
 
 fn half(bits: u16) -> f32 {

@@ -62,7 +62,6 @@ impl PartialParams {
             .map_err(|error| Problem::malformed("params.json", error).in_file(file))
     }
 
-    /// Returns the mode, if it is stated.
     pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {
         named("mode", self.mode.as_deref(), "autoregressive (or auto) or sequential")
     }

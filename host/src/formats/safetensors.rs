@@ -98,11 +98,11 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     }
     let text = |key: &str| metadata.get(key).cloned();
     let settings = PartialParams {
-        d: number("d", text("d"), "an integer")?,
-        n: number("n", text("n"), "an integer")?,
-        l: number("L", text("L"), "an integer from 1")?,
-        gamma: number("gamma", text("gamma"), "a number in [0, 1)")?,
-        trace_decay: number("lambda", text("lambda"), "a number in [0, 1]")?,
+        d: number(&metadata, "d", "an integer")?,
+        n: number(&metadata, "n", "an integer")?,
+        l: number(&metadata, "L", "an integer from 1")?,
+        gamma: number(&metadata, "gamma", "a number in [0, 1)")?,
+        trace_decay: number(&metadata, "lambda", "a number in [0, 1]")?,
         activation: text("attention"),
         mode: text("mode"),
     };
@@ -181,12 +181,13 @@ fn decode<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<
 }
 
 fn number<T: FromStr>(
+    metadata: &BTreeMap<String, String>,
     key: &str,
-    text: Option<String>,
     expected: &str,
 ) -> Result<Option<T>, Problem> {
-    let refuse = |text: &str| Problem::entry(key, excerpt(text), expected);
-    text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
+    let parse = |text: &String| text.parse();
+    let refuse = |text: &String| Problem::entry(key, excerpt(text), expected);
+    metadata.get(key).map(|text| parse(text).map_err(|_| refuse(text))).transpose()
 }
 
 type Tensor<'a> = (&'a str, Dtype, &'a [usize], &'a [u8]);

@@ -20,6 +20,7 @@ use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_s
 use super::{Array, Data};
 use crate::error::{Error, Problem};
 use compute::log::{LogPoint, Matrices, SeedRun};
+use compute::measure::matrices;
 use std::io::{self, Read, Seek};
 
 /// The name of the arrays' file in a seed's folder.
@@ -34,17 +35,8 @@ pub struct SeedLog {
     pub token_size: usize,
     /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
-    pub points: Vec<NpzLogPoint>,
-}
-
-/// One log point, without its metrics: the parameters after a number of tasks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NpzLogPoint {
-    pub tasks: u64,
-    /// The learning rate of the batch-TD reference transformer.
-    pub alpha: f64,
-    /// The stored layers: one if autoregressive, L if sequential.
-    pub layers: Vec<LayerParameters>,
+    /// The log, of which only the tasks, alpha, and the layers with their element-wise metrics are known.
+    pub points: Vec<LogPoint>,
 }
 
 /// Returns the content of `data.npz`. Equal logs give equal bytes. Returns [`io::ErrorKind::InvalidInput`] if the points differ
@@ -74,6 +66,13 @@ pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     ])
 }
 
+/// Returns a log point that says nothing but P and Q, with their element-wise metrics, and alpha.
+pub fn log_point(tasks: u64, alpha: f64, layers: &[LayerParameters]) -> LogPoint {
+    let [loss, vd, iws, ss, msve] = [f64::NAN; 5];
+    let layers = layers.iter().map(matrices).collect();
+    LogPoint { tasks, alpha, loss, vd, iws, ss, msve, layers }
+}
+
 impl SeedLog {
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K). A missing `alpha` is NaN;
     /// missing `xs` are the indices of the log points. Returns [`Problem::Unusable`], and the errors of [`Npz`].
@@ -91,10 +90,10 @@ impl SeedLog {
             numbers[(t * stored + l) * k * k..][..k * k].to_vec()
         };
         let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
-        let points = (0..points).map(|t| NpzLogPoint {
-            tasks: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
-            alpha: alpha.as_ref().map_or(f64::NAN, |alpha| alpha[t]),
-            layers: (0..stored).map(|l| layer(t, l)).collect(),
+        let points = (0..points).map(|t| {
+            let tasks = xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64;
+            let alpha = alpha.as_ref().map_or(f64::NAN, |alpha| alpha[t]);
+            log_point(tasks, alpha, &(0..stored).map(|l| layer(t, l)).collect::<Vec<_>>())
         });
         let layer_sharing =
             if stored > 1 { LayerSharing::Sequential } else { LayerSharing::Autoregressive };
@@ -105,7 +104,7 @@ impl SeedLog {
     /// that contradict the arrays or that no transformer of the core has. Does not check the numbers.
     pub fn parameters(
         &self,
-        point: &NpzLogPoint,
+        point: &LogPoint,
         settings: &PartialParams,
     ) -> Result<Parameters, Problem> {
         let stored = point.layers.len();
@@ -115,7 +114,9 @@ impl SeedLog {
             let expected = format!("sequential, since `P` has {stored} layers");
             return Err(Problem::entry("mode", "`auto`", expected));
         }
-        settings.describe(["l", "activation"], self.token_size, point.layers.clone(), mode)
+        let layers =
+            point.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() });
+        settings.describe(["l", "activation"], self.token_size, layers.collect(), mode)
     }
 }
 
@@ -137,7 +138,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ve
         return Err(refuse("at least one log point and one layer"));
     }
     check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
-    Ok((shape, array.to_f32()))
+    Ok((shape, array.to_f64().into_iter().map(|x| x as f32).collect()))
 }
 
 fn column<R: Read + Seek>(

@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The name for standard input.
 pub const STDIN: &str = "-";
 
 /// A CSV file of signals, open at its first row.
@@ -81,12 +80,10 @@ impl SignalTable {
         self.rows.names()
     }
 
-    /// Returns the cells of a column in the first rows.
     pub fn first_cells(&self, at: usize) -> Vec<&[u8]> {
         self.rows.first_rows().filter_map(|(_, cells)| cells.get(at)).collect()
     }
 
-    /// Returns the content of a column, by its first rows.
     pub fn holds(&self, at: usize) -> Holds {
         Holds::of(&self.names()[at], at == 0, &self.first_cells(at))
     }

@@ -98,7 +98,6 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
     OwnTasks::new(arrays).map_err(|e| Problem::array(e.array, e.reason, e.expected))
 }
 
-/// Returns the discount of all tasks.
 fn discount(array: &Array) -> Result<f64, Problem> {
     match numbers("gamma", array)?[..] {
         [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(first),

@@ -95,18 +95,9 @@ impl Trajectory {
     /// Reads CSV; `file` is for messages. Returns [`Problem::Unusable`] for columns that are missing, unknown or there twice,
     /// for a row of another length, and for a cell that is not a finite number.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
-        let read = || {
-            let table = Table::read(Box::new(source))?;
-            let Some(reward) = table.reward else {
-                let expected = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
-                return Err(column_problem("reward", "missing", expected));
-            };
-            let features = |numbers| Features { dimension: table.dimension, numbers };
-            let phi_next = table.phi_next.map(features);
-            let rho = table.rho.as_deref();
-            assemble(features(table.phi), &reward, phi_next, &table.marks, rho, None)
-        };
-        read().map_err(|problem| problem.in_file(file))
+        let read = || Table::read(Box::new(source))?.transitions();
+        let transitions = read().map_err(|problem| problem.in_file(file))?;
+        Ok(Trajectory { transitions, query: None })
     }
 
     /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
@@ -155,56 +146,19 @@ impl Trajectory {
                 let expected = format!("{n}, the rows of `phi`");
                 return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
             }
-            Ok((assemble(phi, &reward, phi_next, &marks, rho.as_deref(), query)?, task))
+            let table = Table {
+                dimension: phi.dimension,
+                phi: phi.numbers,
+                reward: Some(reward),
+                phi_next: phi_next.map(|next| next.numbers),
+                rho,
+                marks,
+                ..Table::default()
+            };
+            Ok((Trajectory { transitions: table.transitions()?, query }, task))
         };
         read().map_err(|problem: Problem| problem.in_file(&npz.file))
     }
-}
-
-/// Returns the transitions. Without next features the next row is the next state, and the last row of an episode has no
-/// transition unless it is terminal.
-fn assemble(
-    phi: Features,
-    reward: &[f64],
-    phi_next: Option<Features>,
-    marks: &[EpisodeEnd],
-    rho: Option<&[f64]>,
-    query: Option<Features>,
-) -> Result<Trajectory, Problem> {
-    let (d, rows) = (phi.dimension, phi.rows());
-    let mut t = Transitions { d, rho: rho.map(|_| Vec::new()), ..Transitions::default() };
-    for (row, &mark) in marks.iter().enumerate() {
-        // The numbers of the next state, which are there unless this row only ends an episode.
-        let (of, at) = phi_next.as_ref().map_or((&phi, row + 1), |next| (next, row));
-        let is_there = phi_next.is_some() || mark != EpisodeEnd::End;
-        let numbers = of.numbers.get(at * d..(at + 1) * d).filter(|_| is_there);
-        match (mark, numbers) {
-            (EpisodeEnd::Terminal, _) => t.phi_next.resize(t.phi_next.len() + d, 0.0),
-            (_, Some(numbers)) => t.phi_next.extend_from_slice(numbers),
-            (_, None) => {
-                if let Some(mark @ EpisodeEnd::Continues) = t.marks.last_mut() {
-                    *mark = EpisodeEnd::End;
-                }
-                continue;
-            }
-        }
-        t.from.push(row);
-        // The readers have checked that every transition has its reward and weight.
-        t.reward.extend(reward.get(row));
-        if let (Some(weights), Some(rho)) = (&mut t.rho, rho) {
-            weights.extend(rho.get(row));
-        }
-        let is_last = row + 1 == rows && mark == EpisodeEnd::Continues;
-        t.marks.push(if is_last { EpisodeEnd::End } else { mark });
-    }
-    if t.from.is_empty() {
-        let reason =
-            format!("missing in a file of {rows} rows, each of which only ends an episode");
-        let expected = "a row that another follows, or the columns (arrays) of next features";
-        return Err(Problem::entry("phi_next", reason, expected));
-    }
-    t.phi = phi.numbers;
-    Ok(Trajectory { transitions: t, query })
 }
 
 fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {

@@ -3,7 +3,7 @@
 use super::error::excerpt;
 use crate::error::Problem;
 use crate::files;
-use compute::estimator::EpisodeEnd;
+use compute::estimator::{EpisodeEnd, Transitions};
 use compute::rows::{Gaps, Layout, RowReader};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -17,7 +17,7 @@ const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0
 const ACCEPTED_NUMBERS: &str = "a finite number such as -0.25 or 1e-3";
 pub(super) const ACCEPTED_WEIGHTS: &str = "finite numbers of at least 0";
 
-/// The content of a CSV file.
+/// The rows of a file: a CSV's, or those of the arrays of an `.npz`.
 #[derive(Default)]
 pub(super) struct Table {
     /// The number of features d.
@@ -138,5 +138,49 @@ impl Table {
             return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
         }
         Ok(table)
+    }
+
+    /// Returns the transitions. Without next features the next row is the next state, and the last row of an episode has no
+    /// transition unless it is terminal. Returns [`Problem::Unusable`] without rewards, and without transitions.
+    pub(super) fn transitions(self) -> Result<Transitions, Problem> {
+        let Some(reward) = self.reward else {
+            let expected = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
+            return Err(column_problem("reward", "missing", expected));
+        };
+        let (d, rows) = (self.dimension, self.marks.len());
+        let rho = self.rho.as_ref().map(|_| Vec::new());
+        let mut t = Transitions { d, rho, ..Transitions::default() };
+        for (row, mark) in self.marks.into_iter().enumerate() {
+            // The numbers of the next state, which are there unless this row only ends an episode.
+            let (of, at) = self.phi_next.as_ref().map_or((&self.phi, row + 1), |next| (next, row));
+            let is_there = self.phi_next.is_some() || mark != EpisodeEnd::End;
+            let numbers = of.get(at * d..(at + 1) * d).filter(|_| is_there);
+            match (mark, numbers) {
+                (EpisodeEnd::Terminal, _) => t.phi_next.resize(t.phi_next.len() + d, 0.0),
+                (_, Some(numbers)) => t.phi_next.extend_from_slice(numbers),
+                (_, None) => {
+                    if let Some(mark @ EpisodeEnd::Continues) = t.marks.last_mut() {
+                        *mark = EpisodeEnd::End;
+                    }
+                    continue;
+                }
+            }
+            t.from.push(row);
+            // The readers have checked that every transition has its reward and weight.
+            t.reward.extend(reward.get(row));
+            if let (Some(weights), Some(rho)) = (&mut t.rho, &self.rho) {
+                weights.extend(rho.get(row));
+            }
+            let is_last = row + 1 == rows && mark == EpisodeEnd::Continues;
+            t.marks.push(if is_last { EpisodeEnd::End } else { mark });
+        }
+        if t.from.is_empty() {
+            let reason =
+                format!("missing in a file of {rows} rows, each of which only ends an episode");
+            let expected = "a row that another follows, or the columns (arrays) of next features";
+            return Err(Problem::entry("phi_next", reason, expected));
+        }
+        t.phi = self.phi;
+        Ok(t)
     }
 }

@@ -77,7 +77,8 @@ fn read(
             Err(error) => return Err(error),
         }
     }
-    runs.sort_by_key(|run| run.order(catalogue));
+    let place = |run: &RunPage| place(&run.results.command, catalogue).unwrap_or(usize::MAX);
+    runs.sort_by_key(|run| (place(run), run.name.clone()));
     Ok((runs, left_out))
 }
 

@@ -4,7 +4,7 @@ use super::content::Content;
 use super::html::{table, tag, text};
 use super::run::RunPage;
 use super::section::{command, section};
-use super::verdict::{VERDICTS, badge, claims, class};
+use super::words::{VERDICTS, badge, claims, class};
 use crate::program;
 use crate::run::report::Verdict;
 use base64::Engine;
@@ -118,7 +118,7 @@ fn entry(run: &RunPage) -> String {
         .collect();
     let words = if counts.is_empty() { "no claims".into() } else { counts.join(", ") };
     let dot = |verdict| tag(&format!("i class=\"dot {}\"", class(verdict)), "");
-    let dots: String = run.claims.iter().map(|claim| dot(claim.verdict)).collect();
+    let dots: String = run.results.claims.iter().map(|claim| dot(claim.verdict)).collect();
     let link = tag(&format!("a href=\"#{}\"", run.anchor()), text(run.title()));
     let dots = tag(&format!("span class=\"dots\" role=\"img\" aria-label=\"{words}\""), dots);
     tag("li", format!("{link} {dots}"))

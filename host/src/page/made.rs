@@ -2,8 +2,7 @@
 
 use crate::error::Error;
 use crate::files::{self, Kind, STREAM, limits::of_record};
-use crate::run::info;
-use crate::run::records::RunFiles;
+use crate::run::{RunFiles, info};
 use ictd_core::digest::Digest;
 use rayon::prelude::*;
 use serde::Deserialize;

@@ -11,7 +11,6 @@ mod made;
 pub mod numbers;
 mod run;
 pub mod section;
-mod verdict;
 pub mod words;
 
 pub use content::{Content, Damaged};
@@ -22,8 +21,7 @@ use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
 use crate::run::records::write_atomic;
-use crate::run::report::Report;
-use crate::run::session::Session;
+use crate::run::{Report, Session};
 use std::path::{Path, PathBuf};
 
 pub const NAME: &str = "report.html";

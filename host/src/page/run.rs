@@ -6,8 +6,7 @@ use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files;
 use crate::files::limits::NAMES;
-use crate::run::records::RunFiles;
-use crate::run::report::{Claim, Verdict};
+use crate::run::{Claim, RunFiles, Verdict};
 use figures::{Figure, NamedFigures};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,41 +14,37 @@ use std::path::Path;
 
 #[derive(Clone, Debug)]
 pub struct RunPage {
-    /// The command, for example `demo`.
-    pub command: String,
+    pub results: Results,
     /// The directory's name, unique in a page.
     pub name: String,
-    /// The figure of the paper that it repeats, or another description.
-    pub figure: Option<String>,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
     /// The versions and the platform that made it, if it has a run.json.
     pub made: Option<Provenance>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
-    pub claims: Vec<Claim>,
     /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,
-    pub numbers: Map<String, Value>,
     pub figures: NamedFigures,
     /// P and Q during training, frame by frame.
     pub frames: Vec<Figure>,
 }
 
-/// The part of a results.json that every run has.
-#[derive(Deserialize)]
-pub(super) struct Results {
-    pub(super) command: String,
+/// The content of a results.json: what every run has, and its numbers.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Results {
+    pub command: String,
+    /// The figure of the paper that it repeats, or another description.
     #[serde(default)]
-    figure: Option<String>,
+    pub figure: Option<String>,
     #[serde(default)]
     seed: u64,
     #[serde(default)]
     config: Map<String, Value>,
     #[serde(default)]
-    claims: Vec<Claim>,
+    pub claims: Vec<Claim>,
     #[serde(flatten)]
-    numbers: Map<String, Value>,
+    pub numbers: Map<String, Value>,
 }
 
 /// Returns the experiment's place in the paper.
@@ -89,15 +84,16 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
 
 impl RunPage {
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
-        let Results { command, figure, seed, config, claims, mut numbers } = results(path)?;
+        let mut results = results(path)?;
         for key in ["holds", "files", "seconds"] {
-            numbers.remove(key);
+            results.numbers.remove(key);
         }
         let (name, records) = (files::name_of(path), RunFiles::open(path)?);
-        let entry = catalogue.entries().find(|entry| entry.id == command);
+        let entry = catalogue.entries().find(|entry| entry.id == results.command);
+        let figure = results.figure.take().or(entry.map(|entry| entry.figure.to_owned()));
         // A command that repeats no figure has "none: " before its description.
-        let figure = figure.or(entry.map(|entry| entry.figure.to_owned())).map(|figure| {
-            let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", name));
+        results.figure = figure.map(|figure| {
+            let shows = figure.strip_prefix("none: ").map(|it| format!("{name}: {it}"));
             shows.unwrap_or(figure)
         });
         let draw = || match entry {
@@ -109,29 +105,18 @@ impl RunPage {
         // Verdicts are shown as the run wrote them, or not at all.
         let made = made?;
         let stands = made.as_ref().is_some_and(|made| made.results_stand);
-        let withheld = !claims.is_empty() && !stands;
-        Ok(RunPage {
-            name,
-            figure,
-            repeats: repeats(&catalogue.command, &command, seed, &config),
-            made,
-            changes: changes(&catalogue.command, &command, &config),
-            claims: if withheld { Vec::new() } else { claims },
-            withheld,
-            numbers,
-            figures,
-            frames,
-            command,
-        })
-    }
-
-    /// Returns the run's place in the paper's order, and its name.
-    pub fn order(&self, catalogue: &Catalogue) -> (usize, String) {
-        (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
+        let withheld = !results.claims.is_empty() && !stands;
+        if withheld {
+            results.claims.clear();
+        }
+        let Results { command, seed, config, .. } = &results;
+        let repeats = repeats(&catalogue.command, command, *seed, config);
+        let changes = changes(&catalogue.command, command, config);
+        Ok(RunPage { results, name, repeats, made, changes, withheld, figures, frames })
     }
 
     pub fn title(&self) -> &str {
-        self.figure.as_deref().unwrap_or(&self.name)
+        self.results.figure.as_deref().unwrap_or(&self.name)
     }
 
     pub fn anchor(&self) -> String {
@@ -139,7 +124,7 @@ impl RunPage {
     }
 
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.claims.iter().filter(|c| c.verdict == verdict).count()
+        self.results.claims.iter().filter(|c| c.verdict == verdict).count()
     }
 }
 

@@ -3,8 +3,7 @@
 use super::html::{tag, text};
 use super::numbers;
 use super::run::{RunPage, anchor};
-use super::verdict::{badge, class};
-use super::words::in_words;
+use super::words::{badge, class, in_words};
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel};
@@ -31,8 +30,9 @@ pub(super) fn section(run: &RunPage) -> String {
         let why = "No verdicts: by its run.json, results.json is not what the run wrote.";
         out += &tag("p class=\"note\"", why);
     }
-    if !run.claims.is_empty() {
-        out += &tag("ul class=\"claims\"", run.claims.iter().map(claim).collect::<String>());
+    if !run.results.claims.is_empty() {
+        out +=
+            &tag("ul class=\"claims\"", run.results.claims.iter().map(claim).collect::<String>());
     }
     for (name, one) in &run.figures {
         out += &figure(one, &anchor(&format!("{}-{name}", run.name)), &[]);
@@ -40,7 +40,7 @@ pub(super) fn section(run: &RunPage) -> String {
     if let Some(last) = run.frames.last() {
         out += &figure(last, &anchor(&format!("{}-emergence", run.name)), &run.frames);
     }
-    let tables = numbers::tables(&run.numbers);
+    let tables = numbers::tables(&run.results.numbers);
     if !tables.is_empty() {
         let content = tag("summary", "The numbers") + &tables;
         out += &tag("details class=\"numbers\"", content);

@@ -28,6 +28,8 @@ impl RunLock {
     /// last and has not recorded its end (not every network file system supports locks); [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE_NAME);
+        // The error names the directory.
+        let named = |e: io::Error| io::Error::new(e.kind(), format!("{FILE_NAME}: {e}"));
         let acquire = || -> Result<Self, Problem> {
             let file = match files::lock(&path).map_err(named)? {
                 Locked::Mine(file) => file,
@@ -49,11 +51,6 @@ impl RunLock {
         };
         acquire().map_err(|problem| problem.in_file(directory))
     }
-}
-
-/// Adds the file's name to an error that names the directory.
-fn named(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{FILE_NAME}: {error}"))
 }
 
 impl Drop for RunLock {

@@ -8,3 +8,8 @@ pub mod records;
 pub mod report;
 pub mod session;
 pub mod transaction;
+
+pub use info::RunManifest;
+pub use records::{RunDirectory, RunFiles};
+pub use report::{Claim, Report, Source, Verdict};
+pub use session::Session;

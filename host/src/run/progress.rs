@@ -6,16 +6,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set by Ctrl-C.
+pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Requests that the run stops at the next task; returns true if this was requested before.
 pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::SeqCst)
-}
-
-/// Returns the flag that Ctrl-C sets.
-pub fn flag() -> &'static AtomicBool {
-    &INTERRUPTED
 }
 
 /// Returns true after Ctrl-C.

@@ -92,25 +92,14 @@ impl RunFiles {
         self.files.insert(name.to_owned(), content.into());
     }
 
-    /// Adds a CSV file with a head and one line per row.
-    pub fn put_csv<T: Serialize>(
-        &mut self,
-        name: &str,
-        rows: impl IntoIterator<Item = T>,
-    ) -> Result<(), Error> {
-        self.put(name, to_csv(name, true, rows)?);
-        Ok(())
-    }
-
-    /// Adds a CSV file like [`RunFiles::put_csv`], with the names of the columns: a row is a tuple, and a list in it fills
-    /// several columns.
+    /// Adds a CSV file with the names of its columns: a row is a tuple, and a list in it fills several columns.
     pub fn put_table<T: Serialize>(
         &mut self,
         name: &str,
         head: &[&str],
         rows: impl IntoIterator<Item = T>,
     ) -> Result<(), Error> {
-        self.put(name, [to_csv(name, false, [head])?, to_csv(name, false, rows)?].concat());
+        self.put(name, [to_csv(name, [head])?, to_csv(name, rows)?].concat());
         Ok(())
     }
 
@@ -135,27 +124,25 @@ impl RunFiles {
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
     }
 
-    /// Returns the rows of a CSV file, at least one: no run writes a table without rows, and a figure of one would be empty.
-    pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
+    /// Returns the rows of a CSV file with these columns, at least one: no run writes a table without rows, and a figure of one
+    /// would be empty.
+    pub fn csv<T: DeserializeOwned>(&self, name: &str, head: &[&str]) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
+        let damaged = |e: csv::Error| refuse(format!("{e}; expected what a run wrote"));
         let mut reader = csv::Reader::from_reader(content.as_slice());
-        let rows: Vec<T> = reader
-            .deserialize()
-            .collect::<Result<_, _>>()
-            .map_err(|e: csv::Error| refuse(format!("{e}; expected what a run wrote")))?;
-        let Some(first) = rows.first() else {
-            return Err(refuse("holds no rows; expected what a run wrote".into()));
-        };
-        let text = |content: &[u8]| {
-            let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            String::from_utf8_lossy(line).trim_end().to_owned()
-        };
-        let (found, expected) = (text(&content), text(&to_csv(name, true, [first])?));
-        if found != expected {
-            return Err(refuse(format!("line 1: `{found}`; expected `{expected}`")));
+        let found = reader.headers().map_err(damaged)?;
+        if found != head {
+            let found = found.iter().collect::<Vec<_>>().join(",");
+            return Err(refuse(format!("line 1: `{found}`; expected `{}`", head.join(","))));
         }
-        Ok(rows)
+        let rows: Result<Vec<T>, _> = reader.deserialize().collect();
+        match rows.map_err(damaged)? {
+            rows if rows.is_empty() => {
+                Err(refuse("holds no rows; expected what a run wrote".into()))
+            }
+            rows => Ok(rows),
+        }
     }
 
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
@@ -163,14 +150,13 @@ impl RunFiles {
     }
 }
 
-/// Returns rows of CSV, below the names of their fields if `has_head`; `name` is the table's, for messages.
+/// Returns rows of CSV; `name` is the table's, for messages.
 pub fn to_csv<T: Serialize>(
     name: &str,
-    has_head: bool,
     rows: impl IntoIterator<Item = T>,
 ) -> Result<Vec<u8>, Error> {
     let refuse = |e: &dyn Display| Error::file(Path::new(name), e);
-    let mut writer = csv::WriterBuilder::new().has_headers(has_head).from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     for row in rows {
         writer.serialize(row).map_err(|e| refuse(&e))?;
     }

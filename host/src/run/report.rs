@@ -12,7 +12,6 @@ pub enum Whose {
     Paper,
     /// Words of the paper, or of a follow-up, in a setting or by a measure that it does not mention.
     Variant,
-    /// This project's own.
     #[default]
     Own,
 }
@@ -44,7 +43,6 @@ impl Source {
     }
 }
 
-/// A claim and the measured numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
     pub claim: String,
@@ -124,11 +122,6 @@ impl Verdict {
     /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that applies.
     pub fn graded(holds: bool, in_part: bool) -> Self {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
-    }
-
-    /// Returns the verdict on whether a number is positive, or below 0, by its interval.
-    pub fn positive(low: f64, high: f64) -> Self {
-        Self::told(low > 0.0, false, high < 0.0)
     }
 
     /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`], [`Verdict::DoesNotHold`] that applies.

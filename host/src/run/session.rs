@@ -40,7 +40,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the number of threads that may be started.
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores)

@@ -3,13 +3,12 @@
 
 use super::plan::{Plan, PlannedRun};
 use crate::error::Error;
+use crate::experiments::learning::{NamedMetric, metrics};
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
-use crate::run::progress;
-use crate::run::records::{self, RunFiles, to_csv};
-use crate::run::session::Session;
-use crate::train::directory::TrainDirectory;
-use crate::train::log::{ELEMENTS, LogPoint, METRICS, SeedRun};
-use crate::train::options::{LayerSharing, NetworkKind, Recipe, Seeds};
+use crate::run::records::to_csv;
+use crate::run::{RunFiles, Session, progress, records};
+use crate::train::log::METRICS;
+use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Seeds, TrainDirectory};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,13 +37,6 @@ fn named(folder: &str, seeds: BTreeSet<u64>) -> Option<(String, String)> {
     (!seeds.is_empty()).then(|| (folder.to_owned(), Seeds::List(seeds).to_string()))
 }
 
-/// Returns the metrics of a log point, by name: those of every run, and those of `layers` stored layers.
-pub fn metrics(layers: usize) -> Vec<String> {
-    let of_layer = |l: usize| ELEMENTS.map(|metric| format!("{}_{l}", metric.name));
-    let of_run = METRICS.map(|metric| metric.name.to_owned());
-    of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
-}
-
 /// Returns the number of layers in a run's log.
 fn stored(recipe: &Recipe) -> usize {
     match (recipe.network, recipe.layer_sharing) {
@@ -55,28 +47,20 @@ fn stored(recipe: &Recipe) -> usize {
 }
 
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let all = metrics(0);
-    let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
+    let is_metric = |axis: &String| METRICS.iter().any(|metric| metric.name == axis);
+    let axis = |axis: &String| if is_metric(axis) { format!("--{axis}") } else { axis.clone() };
     let axes = plan.axes.iter().map(axis);
     ["run".to_owned()].into_iter().chain(axes).chain(rest.into_iter().map(str::to_owned)).collect()
-}
-
-/// Returns a point's metrics; `None` for a layer that its run does not have.
-fn values(point: &LogPoint, layers: usize) -> Vec<Option<f64>> {
-    let of_run = METRICS.map(|metric| Some((metric.of)(point)));
-    let of_layer = |l: usize| {
-        ELEMENTS.map(|metric| point.layers.get(l).map(|layer| (metric.of)(&layer.element)))
-    };
-    of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
 }
 
 /// A seed's rows, its metrics at the end, and whether it diverged.
 type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
 
-fn seed_of(run: &PlannedRun, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
-    let point = |p: &LogPoint| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
-    let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
-    Ok((to_csv(POINTS, false, seed.points.iter().map(point))?, last, seed.diverged().is_some()))
+fn seed_of(run: &PlannedRun, seed: &SeedRun, metrics: &[NamedMetric]) -> Result<Seed, Error> {
+    let values = |p: &LogPoint| metrics.iter().map(|(_, of)| of(p)).collect::<Vec<_>>();
+    let point = |p: &LogPoint| (&run.folder, &run.values, seed.seed, p.tasks, values(p));
+    let last = seed.last().map(values).unwrap_or_default();
+    Ok((to_csv(POINTS, seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }
 
 /// Returns true if a seed of the plan has finished below `out`.
@@ -94,12 +78,12 @@ pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
 pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result<Collected, Error> {
     let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
     let metrics = metrics(layers);
-    let names = || metrics.iter().map(String::as_str);
+    let names = || metrics.iter().map(|(name, _)| name.as_str());
     let mut points = records.stream(POINTS)?;
     let head = columns(plan, ["seed", "tasks"].into_iter().chain(names()));
-    points.write(&to_csv(POINTS, false, [head])?)?;
+    points.write(&to_csv(POINTS, [head])?)?;
     let head = columns(plan, ["metric"].into_iter().chain(STATISTICS));
-    let mut summary = to_csv(POINTS, false, [head])?;
+    let mut summary = to_csv(POINTS, [head])?;
     let all = plan.runs.len() * plan.seeds.len();
     let mut collected = Collected { runs: plan.runs.len(), seeds: all, ..Collected::default() };
     let bar = progress::bar("collect", all as u64, session.json);
@@ -112,7 +96,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
             progress::check()?;
             let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
                 let there = directory.load(*seed)?.filter(|there| directory.has_ended(there));
-                let found = there.map(|there| seed_of(run, &there.run, layers)).transpose()?;
+                let found = there.map(|there| seed_of(run, &there.run, &metrics)).transpose()?;
                 Ok((*seed, found))
             };
             let read = || block.par_iter().map(read).collect::<Vec<_>>();
@@ -137,10 +121,10 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
         collected.diverged += diverged.len();
         collected.missing.extend(named(&run.folder, missing));
         collected.diverged_seeds.extend(named(&run.folder, diverged));
-        for (metric, ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
+        for ((metric, _), ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
             let (count, (mean, stderr)) = (ends.len(), mean_and_stderr(ends.iter().copied()));
             let row = (&run.folder, &run.values, metric, count, mean, stderr, quartiles(ends));
-            summary.extend(to_csv(POINTS, false, [row])?);
+            summary.extend(to_csv(POINTS, [row])?);
         }
     }
     bar.finish_and_clear();

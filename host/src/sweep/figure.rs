@@ -1,10 +1,10 @@
 //! A metric at the end of the runs against the first numeric axis of the grid, drawn only from `summary.csv` and `config.toml`:
 //! a curve for each combination of the other axes, the median over seeds with the quartiles as its band.
 
-use super::collect::{STATISTICS, SUMMARY, metrics};
+use super::collect::{STATISTICS, SUMMARY};
 use crate::error::Error;
-use crate::run::records::RunFiles;
-use crate::run::report;
+use crate::experiments::learning::metrics;
+use crate::run::{RunFiles, report};
 use crate::train::capacity;
 use crate::train::log::METRICS;
 use compute::settings::setting;
@@ -19,11 +19,12 @@ const DECADE: f64 = 10.0;
 
 /// Returns one of the metrics of a log point, by its name in `sweep.csv`, or the expected names as an error.
 pub fn metric(name: &str) -> Result<String, String> {
-    if metrics(capacity::LAYERS).iter().any(|metric| metric == name) {
+    if metrics(capacity::LAYERS).iter().any(|(metric, _)| metric == name) {
         return Ok(name.to_owned());
     }
     let expected = "of layer 0 (_1, _2, ... where layers have their own)";
-    Err(format!("expected one of {}: those with _0 {expected}", metrics(1).join(", ")))
+    let names: Vec<_> = metrics(1).into_iter().map(|(name, _)| name).collect();
+    Err(format!("expected one of {}: those with _0 {expected}", names.join(", ")))
 }
 
 /// A run: its value on each axis, and the metric's quartiles.

@@ -6,5 +6,4 @@
 pub mod collect;
 pub mod figure;
 pub mod plan;
-pub mod shards;
 pub mod work;

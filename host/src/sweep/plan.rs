@@ -1,4 +1,9 @@
-//! The plan of a sweep: a TOML file with the recipes and the seeds.
+//! The plan of a sweep: a TOML file with the recipes and the seeds; and its parts for separate processes, the shards.
+//!
+//! The seeds of a run train in parallel in the lanes of a vector register, up to 16 for little more than the time of one. So a
+//! plan is divided into groups of up to 16 seeds of one run, in the plan's order, independently of the machine. Shard I of N
+//! takes the groups I, I + N, I + 2 N, ...; if there are fewer than N groups, they are halved until there are N, or each has
+//! one seed.
 
 use crate::error::Error;
 use crate::files;
@@ -8,6 +13,7 @@ use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use compute::settings::{SETTINGS, setting};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::str::FromStr;
 use toml::{Table, Value};
 
 const RUNS: usize = 10_000;
@@ -21,7 +27,6 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// Every combination of the grid's values, the last axis the fastest.
     pub runs: Vec<PlannedRun>,
-    /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
 }
 
@@ -105,6 +110,44 @@ impl Plan {
     pub fn train(&self, run: &PlannedRun) -> (u64, Train) {
         Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
     }
+
+    pub fn groups(&self, shard: Shard) -> Vec<Group<'_>> {
+        let count = |lanes: &usize| self.runs.len() * self.seeds.len().div_ceil(*lanes);
+        let lanes = [LANES, 8, 4, 2].into_iter().find(|lanes| count(lanes) >= shard.of);
+        let of_run =
+            |run| self.seeds.chunks(lanes.unwrap_or(1)).map(move |seeds| Group { run, seeds });
+        self.runs.iter().flat_map(of_run).skip(shard.number - 1).step_by(shard.of).collect()
+    }
+}
+
+/// The largest number of seeds of a group: the lanes of the widest register.
+const LANES: usize = 16;
+const SHARDS: usize = 10_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// A number from 1 to `of`.
+    pub number: usize,
+    pub of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| {
+            Some(Shard { number: number.parse().ok()?, of: of.parse().ok()? })
+        });
+        let fits = |shard: &Shard| shard.of <= SHARDS && (1..=shard.of).contains(&shard.number);
+        parts.filter(fits).ok_or("expected I/N with I from 1 to N, for example 3/8".into())
+    }
+}
+
+/// Seeds of one run that train in parallel.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    pub run: &'a PlannedRun,
+    pub seeds: &'a [u64],
 }
 
 fn brief(text: &str) -> String {

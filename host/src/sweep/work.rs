@@ -1,11 +1,8 @@
 //! Trains a plan: groups of seeds, each locked and trained from its checkpoint to its end.
 
-use super::plan::{Plan, PlannedRun};
-use super::shards::Group;
+use super::plan::{Group, Plan, PlannedRun};
 use crate::error::Error;
-use crate::run::lock;
-use crate::run::progress;
-use crate::run::session::Session;
+use crate::run::{Session, lock, progress};
 use crate::train::directory::TrainDirectory;
 use crate::train::run::Files;
 use compute::{Checkpoint, SeedRun};
@@ -17,7 +14,6 @@ use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(500);
 
-/// The outcomes of seeds.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The number of finished seeds, from now or before.
@@ -69,7 +65,6 @@ struct Worker<'a> {
     bar: ProgressBar,
     /// The number of threads of each group.
     threads: usize,
-    /// The time between two checkpoints.
     every: Duration,
     found: Mutex<Found>,
 }
@@ -154,7 +149,7 @@ impl<'a> Worker<'a> {
         }
         if !ours.is_empty() {
             let files = Files { directory: &directory, bar: &self.bar, every: self.every };
-            let runs = files.train(&run.recipe, ours, begun, self.threads)?;
+            let runs = files.train(ours, begun, self.threads)?;
             runs.iter().for_each(|seed| self.finished(run, seed));
         }
         Ok(held)

@@ -14,11 +14,9 @@ use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::formats::tasks;
 use crate::options;
-use crate::run::config;
-use crate::run::info::{self, RunManifest};
-use crate::run::lock::{self, RunLock};
-use crate::run::progress;
-use crate::run::records::{self, RunDirectory, RunFiles, write_all, write_atomic};
+use crate::run::lock::RunLock;
+use crate::run::records::{write_all, write_atomic};
+use crate::run::{RunDirectory, RunFiles, RunManifest, config, info, lock, progress, records};
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
 use std::collections::BTreeSet;
@@ -47,7 +45,7 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 
 pub struct TrainDirectory {
     pub path: PathBuf,
-    recipe: Recipe,
+    pub recipe: Recipe,
     /// The recipe, as stored in checkpoints.
     pub name: String,
 }
@@ -146,7 +144,6 @@ impl TrainDirectory {
         Ok(lock)
     }
 
-    /// Returns a seed's state, if it has begun.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let name = format!("seed_{seed}/{CHECKPOINT}");
         let path = self.path.join(&name);
@@ -163,7 +160,6 @@ impl TrainDirectory {
         Ok(Some(checkpoint))
     }
 
-    /// Returns true if a seed's training is complete.
     pub fn has_ended(&self, found: &Checkpoint) -> bool {
         found.tasks_done >= self.recipe.tasks as u64
     }

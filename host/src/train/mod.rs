@@ -6,5 +6,6 @@ pub mod run;
 mod seed_files;
 
 pub use compute::{LogPoint, Recipe, SeedRun, capacity, checkpoint, group, level, log, shapes};
-pub use options::Train;
+pub use directory::TrainDirectory;
+pub use options::{LayerSharing, NetworkKind, Seeds, Train};
 pub use run::train;

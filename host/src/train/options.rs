@@ -123,12 +123,6 @@ impl Seeds {
     }
 }
 
-impl From<usize> for Seeds {
-    fn from(count: usize) -> Self {
-        Seeds::Count(count)
-    }
-}
-
 impl FromStr for Seeds {
     type Err = String;
 

@@ -1,12 +1,10 @@
 //! Trains for a command: with progress, checkpoints and interruption.
 
 use super::directory::TrainDirectory;
-use super::options::{Recipe, Train};
+use super::options::Train;
 use crate::error::Error;
 use crate::files;
-use crate::run::info::{self, RunManifest};
-use crate::run::progress;
-use crate::run::session::Session;
+use crate::run::{RunManifest, Session, info, progress};
 use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
@@ -54,14 +52,13 @@ impl Files<'_> {
     /// errors of the files and of the core.
     pub fn train(
         &self,
-        recipe: &Recipe,
         seeds: Vec<u64>,
         begun: Vec<Checkpoint>,
         threads: usize,
     ) -> Result<Vec<SeedRun>, Error> {
-        let mut trainer = Trainer::new(recipe.clone(), seeds)?;
+        let mut trainer = Trainer::new(self.directory.recipe.clone(), seeds)?;
         trainer.name = self.directory.name.clone();
-        (trainer.threads, trainer.cancelled) = (threads, Some(progress::flag()));
+        (trainer.threads, trainer.cancelled) = (threads, Some(&progress::INTERRUPTED));
         trainer.resume(begun).run(self).map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Paused,
             Stopped::Observer(error) => error,
@@ -147,5 +144,5 @@ fn train_claimed(
             begun.write(&directory.path, None)?;
         }
     }
-    files.train(&options.recipe, seeds.to_vec(), found, session.threads())
+    files.train(seeds.to_vec(), found, session.threads())
 }

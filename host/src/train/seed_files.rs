@@ -2,9 +2,8 @@
 
 use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe, TaskSpec};
 use crate::error::Error;
-use crate::formats::parameters::{LayerParameters, Parameters};
-use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
+use crate::formats::{LayerParameters, Parameters, safetensors};
 use crate::run::records::RunFiles;
 use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
 use serde_json::{Value, json};

@@ -219,14 +219,12 @@ impl Browser {
 
     /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str, code: u32) {
-        let event = |kind| {
-            let parts = json!({ "type": kind, "key": key, "code": key });
-            let mut event = parts;
-            event["windowsVirtualKeyCode"] = json!(code);
-            event
-        };
-        self.call("Input.dispatchKeyEvent", event("rawKeyDown"));
-        self.call("Input.dispatchKeyEvent", event("keyUp"));
+        for kind in ["rawKeyDown", "keyUp"] {
+            self.call(
+                "Input.dispatchKeyEvent",
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code }),
+            );
+        }
     }
 
     /// Types text where the focus is.

@@ -20,7 +20,6 @@ mod left_out;
 mod logged;
 #[cfg(unix)]
 mod one_way_out;
-mod open_questions;
 mod ordinary_files;
 mod own_data;
 mod own_tasks;

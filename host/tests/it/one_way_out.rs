@@ -2,6 +2,7 @@
 //! prints of anybody's text is shown by a terminal and not obeyed.
 
 use crate::common::{as_train, files, ictd, trained, with_default_signals};
+use crate::untrusted::TRAIN;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,8 +11,6 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
@@ -135,7 +134,9 @@ fn ctrl_c_ends_whatever_takes_long() {
                 "" => trained(&out.path().join("results")).join("run.json"),
                 begun => out.path().join(begun),
             };
-            wait_for(|| fs::read(begun()).is_ok_and(|text| text.len() > 6));
+            // The run before left a run.json that says so.
+            let is_new = |text: &String| text.len() > 6 && !text.contains("\"interrupted\"");
+            wait_for(|| fs::read_to_string(begun()).is_ok_and(|text| is_new(&text)));
             sleep(Duration::from_millis(100));
             let sent = Instant::now();
             for _ in 0..signals {

@@ -110,13 +110,13 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
         ("demo/results.json", Some("{\"command\": \"demo\", \"claims\": [{}]}"), "missing field"),
         ("demo/results.json", None, "results.json"),
         ("demo/records.csv", None, "No such file"),
-        ("demo/records.csv", Some(""), "holds no rows"),
+        ("demo/records.csv", Some(""), "line 1: ``; expected `run,seed,metric,x,value`"),
         ("demo/records.csv", record.lines().next(), "holds no rows"),
-        ("demo/records.csv", Some("<svg"), "holds no rows"),
-        ("demo/records.csv", Some("<svg\n<script>\n"), "missing field"),
+        ("demo/records.csv", Some("<svg"), "line 1: `<svg`; expected `run,"),
+        ("demo/records.csv", Some("<svg\n<script>\n"), "line 1: `<svg`; expected `run,"),
         ("demo/records.csv", Some(&longer), "line 1: `"),
         ("demo/records.csv", Some("run,seed,metric,x,value\nr,0,m,1,1\nr,1,m,x,1\n"), "line: 3"),
-        ("demo/records.csv", Some("\u{0}\n\u{1}\n"), "missing field"),
+        ("demo/records.csv", Some("\u{0}\n\u{1}\n"), "line 1: `"),
     ];
     let plot = format!("plot {}", out.path().join("demo").display());
     let figure = || std::fs::read(out.path().join("demo/demo.svg")).unwrap();

@@ -3,13 +3,12 @@
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
 use crate::common::{refusal, refused, run, trained};
+use crate::untrusted::TRAIN;
 use ictd::cli::command::clap_command;
 use ictd::experiments;
 use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
-
-const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
 const SMALL: [(&str, &[&str]); 18] = [

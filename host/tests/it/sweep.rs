@@ -3,9 +3,9 @@
 use crate::common::{
     assert_same, contents, done, files, ictd, json, refusal, trained, with_default_signals,
 };
+use crate::untrusted::TRAIN;
 use ictd::run::lock::RunLock;
-use ictd::sweep::plan::Plan;
-use ictd::sweep::shards::Shard;
+use ictd::sweep::plan::{Plan, Shard};
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -18,7 +18,6 @@ const PLAN: &str = "seeds = 8\n\
     [grid]\nlearning-rate = [0.001, 0.01, 0.1]\nlayer-sharing = [\"autoregressive\", \"sequential\"]\n";
 const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
-const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A plan, and where to work on it.
 struct Place {

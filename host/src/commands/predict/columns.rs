@@ -29,7 +29,7 @@ impl Columns {
             table.column(name)?;
         }
         let place = |name: &Option<String>| name.as_deref().map(|n| table.column(n)).transpose();
-        let (time, series) = (place(&options.time)?, place(&options.by)?);
+        let (given, series) = (place(&options.time)?, place(&options.by)?);
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
         let (names, is_chosen) = (table.names(), !asked.is_empty());
@@ -46,26 +46,23 @@ impl Columns {
                 && is_time
                 && (other(*at).is_some() || series.is_some() || !is_shared(table, *at))
         };
-        let time = time.or_else(|| (0..names.len()).find(says_when));
+        let mut time = given.or_else(|| (0..names.len()).find(says_when));
 
-        let is_signal = |at: &usize| {
-            let name = &names[*at];
-            let is_number =
-                holds[*at] == Holds::Numbers && !name.is_empty() && !unasked.contains(name);
-            let is_free = series != Some(*at) && time != Some(*at);
-            if is_chosen { asked.contains(name) } else { is_number && is_free }
+        let is_free = |at: &usize| ![series, time].contains(&Some(*at));
+        let free = |wanted: fn(&Holds) -> bool| {
+            let is_named = |name: &String| !name.is_empty() && !unasked.contains(name);
+            let columns = (0..names.len()).filter(is_free);
+            columns.filter(|at| wanted(&holds[*at]) && is_named(&names[*at])).collect::<Vec<_>>()
         };
-        let mut signals: Vec<usize> = (0..names.len()).filter(is_signal).collect();
-        // A column that counts the rows is their time if no other is, and a signal only if no other is.
-        let counts = matches!(holds[0], Holds::Counts(_)) && series != Some(0);
-        let time = time.or_else(|| (!signals.is_empty() && counts).then_some(0));
+        let mut signals: Vec<usize> = match is_chosen {
+            true => (0..names.len()).filter(|at| asked.contains(&names[*at])).collect(),
+            false => free(|holds| *holds == Holds::Numbers),
+        };
         if signals.is_empty() {
-            let is_left = |at: &usize| {
-                let (name, is_free) = (&names[*at], ![series, time].contains(&Some(*at)));
-                let is_number = matches!(holds[*at], Holds::Counts(_) | Holds::PartOfDate);
-                is_number && is_free && !name.is_empty() && !unasked.contains(name)
-            };
-            signals = (0..names.len()).filter(is_left).collect();
+            signals = free(|holds| matches!(holds, Holds::Counts(_) | Holds::PartOfDate));
+        } else if matches!(holds[0], Holds::Counts(_)) && series != Some(0) {
+            // A column that counts the rows is their time if no other is, and a signal only if no other is.
+            time = time.or(Some(0));
         }
         if signals.is_empty() {
             let words: Vec<usize> =

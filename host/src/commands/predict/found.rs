@@ -7,7 +7,7 @@ use crate::run::records::RunFiles;
 use crate::run::report::{number, table};
 use compute::predict::{ALARM, Candidate, ForecastScore, SignalForecast, log_ratio_interval};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Nothing is recommended from fewer horizons of scored rows than this.
@@ -18,8 +18,22 @@ const NEARLY: f64 = 1.03;
 const PLACES: usize = 4;
 const PANELS: usize = 12;
 
+/// The columns of `shown.csv`.
+const SHOWN: [&str; 10] = [
+    "signal",
+    "gamma",
+    "row",
+    "value",
+    "return",
+    "universal",
+    "predictor",
+    "predictor_low",
+    "predictor_high",
+    "surprise",
+];
+
 /// One row of `shown.csv`: what the figure shows.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct ShownRow {
     signal: String,
     gamma: f64,
@@ -36,24 +50,13 @@ struct ShownRow {
 /// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
     let rows = tasks.iter().flat_map(|task| {
-        task.shown.iter().filter_map(|shown| {
-            let (rest, &[predictor, predictor_low, predictor_high, surprise]) =
-                shown.predictions.split_last_chunk()?;
-            Some(ShownRow {
-                signal: task.name.clone(),
-                gamma: task.gamma,
-                row: shown.row,
-                value: shown.value,
-                r#return: shown.realised_return,
-                universal: *rest.first()?,
-                predictor,
-                predictor_low,
-                predictor_high,
-                surprise,
-            })
+        task.shown.iter().filter_map(|row| {
+            let (rest, of_predictor) = row.predictions.split_last_chunk::<4>()?;
+            let head = (&task.name, task.gamma, row.row, row.value, row.realised_return);
+            Some((head, rest.first()?, of_predictor))
         })
     });
-    records.put_csv("shown.csv", rows)
+    records.put_table("shown.csv", &SHOWN, rows)
 }
 
 /// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
@@ -246,21 +249,16 @@ impl<'a> Found<'a> {
                 ends(over_mean)
             ));
         }
-        let mut at = best;
+        let advice = Advice { candidate: &self.candidates[best], over_mean, over_simple: None };
         let simple = places.iter().copied().find(|at| !chosen(&self.candidates[*at]));
-        let simple =
-            simple.and_then(|at| Some((at, self.means[at]?))).filter(|(at, _)| *at != best);
-        let mut over_simple = None;
-        if let Some((place, mean)) = simple {
-            let over = interval(best, Some(place));
-            if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
-                at = place;
-            } else {
-                over_simple = Some((&self.candidates[place], least / mean, over));
-            }
-        }
-        let over_mean = if at == best { over_mean } else { interval(at, None) };
-        Ok(Advice { candidate: &self.candidates[at], over_mean, over_simple })
+        let simple = simple.filter(|at| *at != best).and_then(|at| Some((at, self.means[at]?)));
+        let Some((at, mean)) = simple else { return Ok(advice) };
+        let (candidate, over) = (&self.candidates[at], interval(best, Some(at)));
+        Ok(if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
+            Advice { candidate, over_mean: interval(at, None), ..advice }
+        } else {
+            Advice { over_simple: Some((candidate, least / mean, over)), ..advice }
+        })
     }
 
     /// Returns the columns and discounts at which a candidate is not better than the mean of the returns.
@@ -353,7 +351,7 @@ fn constant(judged: &ForecastScore) -> Option<f64> {
 /// Returns the last rows of each signal and discount, in the signal's units: predictions and returns, times 1 - gamma, are
 /// means of the values ahead.
 pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
-    let rows: Vec<ShownRow> = records.csv("shown.csv")?;
+    let rows: Vec<ShownRow> = records.csv("shown.csv", &SHOWN)?;
     let groups = rows.chunk_by(|a, b| a.signal == b.signal && a.gamma == b.gamma);
     let panels = groups.take(PANELS).map(|rows| {
         let ShownRow { signal, gamma, .. } = &rows[0];

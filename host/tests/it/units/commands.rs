@@ -1,5 +1,5 @@
 use compute::predict::{KNOWN, Returns, Settled};
-use ictd::commands::compare::contents::first_difference;
+use ictd::commands::compare::first_difference;
 
 fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
     let directory = tempfile::tempdir().unwrap();

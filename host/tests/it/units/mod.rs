@@ -7,4 +7,3 @@ pub(crate) mod formats;
 mod page;
 mod program;
 mod run;
-mod train;

@@ -1,9 +1,11 @@
 use super::FILE;
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
-use ictd::formats::parameters::{LayerParameters, LayerSharing};
-use ictd::formats::seed_run::{NpzLogPoint, PartialParams, SeedLog, to_npz};
+use ictd::formats::parameters::LayerSharing;
+use ictd::formats::seed_run::{PartialParams, SeedLog, to_npz};
 use ictd::formats::{Array, Data};
+use ictd::train::Recipe;
+use ictd::train::directory::seed_params;
 use ictd::train::log::{Element, LogPoint, Matrices, SeedRun};
 use std::io::Cursor;
 use std::path::Path;
@@ -45,9 +47,11 @@ fn what_is_written_is_read_back() {
         (log.token_size, log.layer_sharing, log.points.len()),
         (3, LayerSharing::Sequential, 2)
     );
-    let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
-    let expected = NpzLogPoint { tasks: 20, alpha: 0.05, layers: vec![layer(20.0), layer(0.1)] };
-    assert_eq!(log.points[1], expected);
+    let point = &log.points[1];
+    assert_eq!((point.tasks, point.alpha, point.layers.len()), (20, 0.05, 2));
+    for (layer, x) in point.layers.iter().zip([20.0, 0.1]) {
+        assert_eq!((&layer.p, &layer.q), (&vec![x; 9], &vec![-x; 9]));
+    }
 }
 
 #[test]
@@ -89,4 +93,12 @@ fn settings_that_contradict_the_arrays_are_named() {
         let message = refuse(settings);
         assert!(message.contains(expected), "{message}");
     }
+}
+
+#[test]
+fn params_have_the_names_of_the_authors_code_in_their_order() {
+    let json = seed_params(&Recipe::default(), 1).to_string();
+    assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
+    let read = PartialParams::from_json(Path::new(FILE), json.as_bytes()).unwrap();
+    assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));
 }
