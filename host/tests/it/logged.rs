@@ -133,5 +133,5 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
     assert!(contents(&here.join("results")).is_empty());
     // A file that is evaluated has transitions of one task.
     let error = refuse(&[("task", marks(&[]))], "evaluate --data log.npz");
-    assert!(error.contains("unknown"), "{error}");
+    assert!(error.contains("`train --task` reads it"), "{error}");
 }
