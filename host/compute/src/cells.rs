@@ -34,6 +34,9 @@ pub fn number(cell: &[u8]) -> Result<f64, String> {
         if cell.contains(&b'\n') {
             return "a line break (an open quote?)".to_owned();
         }
+        if cell.contains(&0) {
+            return "a NUL byte (a damaged file?)".to_owned();
+        }
         // No number has more characters, and the search for a cause tries each beginning.
         let cause = if text.len() <= SHOWN { cause(text) } else { None };
         cause.map_or_else(

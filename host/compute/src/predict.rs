@@ -7,6 +7,7 @@ mod score;
 mod series;
 
 pub use candidates::{Candidate, OF_PREDICTOR, Settings};
+pub(crate) use clock::usual_steps;
 pub use clock::{Clock, Count};
 pub use returns::{KNOWN, Returns, Settled};
 pub use score::{ForecastScore, log_ratio_interval};

@@ -118,10 +118,9 @@ pub struct RowReader {
     row: u64,
     /// The series of the last row.
     series: String,
-    /// The lines above the header, the last comment among them, and whether lines end with CR LF.
+    /// The lines above the header, and the last comment among them.
     skipped: u64,
     comment: Option<String>,
-    has_returns: bool,
     /// A record that is to be read after the empty lines before it.
     pending: Option<Record>,
 }
@@ -133,6 +132,33 @@ struct Record {
     line: u64,
     /// The empty lines before it that are not read yet.
     empty_lines: u64,
+}
+
+/// A source whose lines end with LF alone: CR LF, also in some lines only, and CR become LF.
+struct Lines {
+    source: Box<dyn Read + Send>,
+    is_after_return: bool,
+}
+
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.source.read(buffer)?;
+            let mut kept = 0;
+            for at in 0..count {
+                let byte = buffer[at];
+                let is_second = byte == b'\n' && self.is_after_return;
+                self.is_after_return = byte == b'\r';
+                if !is_second {
+                    buffer[kept] = if self.is_after_return { b'\n' } else { byte };
+                    kept += 1;
+                }
+            }
+            if kept > 0 || count == 0 {
+                return Ok(kept);
+            }
+        }
+    }
 }
 
 /// A source that limits the number of bytes for each row.
@@ -158,7 +184,8 @@ impl Read for Limited {
 impl RowReader {
     /// Reads the names and the first row, if there is one. Returns [`Problem::Io`], or [`Problem::Unusable`] for names that are
     /// too long or not text.
-    pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
+    pub fn open(source: Box<dyn Read + Send>) -> Result<Self, Problem> {
+        let mut source = Lines { source, is_after_return: false };
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
         if let Some((_, what)) = PACKED.iter().find(|(begin, _)| front.starts_with(begin)) {
@@ -174,7 +201,6 @@ impl RowReader {
             above.lines().rev().find(|line| line.starts_with('#')).map(|line| excerpt(line.trim()));
         front.drain(..begin);
         let separator = named.unwrap_or_else(|| separator(&front));
-        let has_returns = front.split(|b| *b == b'\n').next().is_some_and(|l| l.ends_with(b"\r"));
         let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
         let source = Box::new(Cursor::new(front).chain(source).chain(END));
         let mut reader = csv::ReaderBuilder::new()
@@ -186,7 +212,7 @@ impl RowReader {
         closed(header)?;
         // Some editors begin a file with a byte-order mark.
         let name = |cell: &[u8]| {
-            String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').to_owned()
+            String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').replace('\n', " ")
         };
         let is_empty = header.as_slice() == END.trim_ascii();
         let names: Vec<_> = header.iter().filter(|_| !is_empty).map(name).collect();
@@ -208,7 +234,6 @@ impl RowReader {
             series: String::new(),
             skipped,
             comment,
-            has_returns,
             pending: None,
         };
         let mut bytes = 0;
@@ -237,8 +262,7 @@ impl RowReader {
         closed(&record.cells)?;
         let inside = record.cells.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
         let after = self.reader.position().line();
-        // Of CR LF the reader has counted the second only with the next record.
-        record.line = self.skipped + after - inside - u64::from(!self.has_returns);
+        record.line = self.skipped + after - inside - 1;
         record.empty_lines = (after - before).saturating_sub(inside + 1);
         Ok(true)
     }
@@ -277,7 +301,17 @@ impl RowReader {
             // An empty line belongs to the series that is interrupted, the last one.
             let series = layout.series.filter(|_| !is_empty).and_then(|at| record.cells.get(at));
             if let Some(cell) = series {
-                self.series = shown(cell);
+                let name = String::from_utf8_lossy(cell).trim().replace('\n', " ");
+                if name.len() > LONGEST_NAME {
+                    let (place, reason) = (format!("row {} (line {line})", self.row), name.len());
+                    let expected = format!("one of at most {LONGEST_NAME}");
+                    return Err(Problem::new(
+                        place,
+                        format!("a series' name of {reason} bytes"),
+                        expected,
+                    ));
+                }
+                self.series = name;
             }
             if all.get(at).is_none_or(|(name, _)| *name != self.series) {
                 at = *places.entry(self.series.clone()).or_insert_with(|| {
@@ -400,7 +434,7 @@ fn lines_above(front: &[u8]) -> (u64, usize, Option<u8>) {
     for line in front.split_inclusive(|&b| b == b'\n') {
         let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         match text.strip_prefix(b"sep=") {
-            Some(&[separator, b'\r' | b'\n', ..]) if found.2.is_none() => found.2 = Some(separator),
+            Some(&[separator, b'\n', ..]) if found.2.is_none() => found.2 = Some(separator),
             _ if text.trim_ascii().is_empty() || text.starts_with(b"#") => {}
             _ => break,
         }

@@ -1,5 +1,6 @@
 //! Dates and times of day, as the cells of a table have them.
 
+use crate::predict::usual_steps;
 use toml_datetime::{Datetime, Offset};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,23 +83,21 @@ impl TimeForm {
     }
 
     /// Returns the form that makes all of these dates or times of day. If the order of day and month is ambiguous, it is the
-    /// one with the smaller time span; `None` if both spans are equal.
+    /// one with more regular steps, or else with the smaller time span; `None` if neither tells them apart.
     pub(crate) fn of_all(cells: &[&[u8]]) -> Option<Self> {
         let form = TimeForm::of(cells.first()?)?;
-        let span = |form: TimeForm| {
-            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            for cell in cells {
-                let time = form.read(cell)?;
-                (low, high) = (low.min(time), high.max(time));
-            }
-            Some(high - low)
+        let fit = |form: TimeForm| {
+            let times = cells.iter().map(|cell| form.read(cell)).collect::<Option<Vec<f64>>>()?;
+            let low = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            Some((usual_steps(&times).0, low - high))
         };
         if matches!(form, TimeForm::Iso | TimeForm::OfDay) {
-            return span(form).map(|_| form);
+            return fit(form).map(|_| form);
         }
-        match [TimeForm::DayFirst, TimeForm::MonthFirst].map(span) {
+        match [TimeForm::DayFirst, TimeForm::MonthFirst].map(fit) {
             [Some(day), Some(month)] if day == month => None,
-            [Some(day), month] if month.is_none_or(|month| day < month) => Some(TimeForm::DayFirst),
+            [day, month] if day > month => day.map(|_| TimeForm::DayFirst),
             [_, month] => month.map(|_| TimeForm::MonthFirst),
         }
     }

@@ -320,11 +320,15 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
 /// Rejects a stream without a prediction that can be scored.
 fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
-    let (longest, gaps, horizon) = (task.judged.longest, task.judged.gaps, task.returns.horizon);
+    let (longest, horizon) = (task.judged.longest, task.returns.horizon);
+    let plural = if longest == 1 { "" } else { "s" };
+    let rows = match longest == task.judged.rows {
+        true => format!("{longest} row{plural}"),
+        false => format!("at most {longest} row{plural} without a gap"),
+    };
     let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {gaps} gaps leave at most {longest} rows without one, and no prediction can be judged; expected at \
-         least {least} for gamma = {} (the first {UNJUDGED} of the file are left out, and {horizon} without a gap follow \
+        "column `{}`: {rows}, and no prediction can be judged; expected at least {least} for gamma = {} (the first {UNJUDGED} of the file are left out, and {horizon} without a gap follow \
          the last one that is judged)",
         task.name, task.gamma,
     );

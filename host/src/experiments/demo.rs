@@ -193,13 +193,25 @@ impl Demo {
     /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
     /// discount.
     fn with_tasks(&self) -> Result<Self, Error> {
-        let (own, dim) = (self.task.own().is_some(), options::parsed::<Demo>("").dim);
-        // A recipe's default means that the option was not given.
-        let given = if own && self.dim == dim { Recipe::default().dim } else { self.dim };
-        let recipe =
-            Recipe { task: self.task.clone(), dim: given, gamma: self.gamma, ..Recipe::default() };
+        if self.task.own().is_none() {
+            return Ok(self.clone());
+        }
+        let recipe = Recipe { task: self.task.clone(), gamma: self.gamma, ..Recipe::default() };
         let Recipe { task, dim, gamma, .. } = tasks::load(recipe, None)?;
-        task.own().map(OwnTasks::mrps).transpose()?;
+        let own = task.own().map(OwnTasks::mrps).transpose()?;
+        let states = own.map_or(0, |own| own.states);
+        let defaults = options::parsed::<Demo>("");
+        // A default means that the option was not given.
+        for (name, given, default, of_tasks) in [
+            ("--dim", self.dim, defaults.dim, dim),
+            ("--min-states", self.min_states, defaults.min_states, states),
+            ("--max-states", self.max_states, defaults.max_states, states),
+        ] {
+            if ![default, of_tasks].contains(&given) {
+                let reason = format!("{given}: expected {of_tasks}, as the tasks have");
+                return Err(Error::option(name, reason));
+            }
+        }
         Ok(Demo { task, dim, gamma, ..self.clone() })
     }
 
@@ -258,18 +270,26 @@ impl Demo {
             let claim = format!("value error falls, context 1 to {longest}");
             Claim::new(claim, SOURCE, measured, verdict)
         };
-        // A single length shows no change: there is nothing to claim.
+        // A single length shows no change, and the paper claims nothing of a user's tasks.
         let claims = match means.as_slice() {
+            _ if self.task.own().is_some() => Vec::new(),
             [first, .., last] if seeds.is_empty() => vec![claim(falls(*first, *last, zero))],
             [_, _, ..] => vec![claim(falls_in_seeds(of))],
             _ => Vec::new(),
+        };
+        let text = match (claims.is_empty(), means.as_slice()) {
+            (true, [first, .., last]) => {
+                let text = |x: &(f64, f64)| format!("{} ± {}", number(x.0, 3), number(x.1, 3));
+                format!("value error {} at context 1, {} at {longest}\n", text(first), text(last))
+            }
+            _ => String::new(),
         };
         // The curve of means over tasks, or over seeds.
         let (mean, stderr): (Vec<_>, Vec<_>) = means.into_iter().unzip();
         let results = json!({
             "context_lengths": context_lengths, "msve_mean": mean, "msve_stderr": stderr,
         });
-        Ok(Measured { results, text: String::new(), claims })
+        Ok(Measured { results, text, claims })
     }
 }
 

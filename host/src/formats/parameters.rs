@@ -28,7 +28,7 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
                 return Err(Problem::array(&name, reason, format!("{k} x {k} numbers")));
             }
             if let Some(i) = x.iter().position(|x| !x.is_finite()) {
-                let reason = format!("{} in row {}, column {}", x[i], i / k, i % k);
+                let reason = format!("{} in row {}, column {}", x[i], i / k + 1, i % k + 1);
                 return Err(Problem::array(&name, reason, "finite numbers (in f32)"));
             }
         }

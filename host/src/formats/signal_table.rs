@@ -10,7 +10,7 @@ use compute::cells::{self, Holds};
 use compute::rows::{Gaps, Layout, RowReader, Rows};
 use compute::times::TimeForm;
 use csv::ByteRecord;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -84,8 +84,22 @@ impl SignalTable {
         self.rows.first_rows().filter_map(|(_, cells)| cells.get(at)).collect()
     }
 
-    pub fn holds(&self, at: usize) -> Holds {
-        Holds::of(&self.names()[at], at == 0, &self.first_cells(at))
+    /// Returns the content of a column, by its first rows; `series` is the column with the names of series.
+    pub fn holds(&self, at: usize, series: Option<usize>) -> Holds {
+        let of = |cells: &[&[u8]]| Holds::of(&self.names()[at], at == 0, cells);
+        let holds = of(&self.first_cells(at));
+        let Some(series) = series.filter(|_| holds == Holds::Numbers) else { return holds };
+        // An index may begin anew in each series.
+        let mut parts = BTreeMap::<&[u8], Vec<&[u8]>>::new();
+        for (_, row) in self.rows.first_rows() {
+            if let (Some(name), Some(cell)) = (row.get(series), row.get(at)) {
+                parts.entry(name).or_default().push(cell);
+            }
+        }
+        let parts = parts.values().filter(|cells| cells.len() > 2).map(|cells| of(cells));
+        let is_count = |part: Holds| Some(part).filter(|part| matches!(part, Holds::Counts(_)));
+        let counts: Option<Vec<Holds>> = parts.map(is_count).collect();
+        counts.and_then(|counts| counts.into_iter().next()).unwrap_or(holds)
     }
 
     /// Returns the line of the first row, and that of the first one with a number.

@@ -45,6 +45,13 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
         [m, also] | [_, m, also] if m == also => m,
         _ => return Err(Problem::array("p", given["p"].describe(), "(m, m) or (tasks, m, m)")),
     };
+    // Rewards on each pair of states have the shape of the rewards of m tasks.
+    if m > 1 && given["p"].shape == given["reward"].shape {
+        let expected = format!(
+            "({m},): of rewards that depend on both states, (p * r).sum(1); for {m} tasks, p of shape ({m}, {m}, {m})"
+        );
+        return Err(Problem::array("reward", given["reward"].describe(), expected));
+    }
     // Each array with an axis of tasks states their number.
     let stacked = |(name, array): (&&str, &Array)| match (*name, &array.shape[..]) {
         ("p" | "phi", [count, _, _]) | ("reward" | "p0" | "terminal", [count, _]) => Some(*count),

@@ -102,6 +102,15 @@ impl Trajectory {
 
     /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
+        let names = npz.names();
+        if let Some(name) =
+            ["task", "gamma"].into_iter().find(|name| names.contains(&name.to_string()))
+        {
+            let expected = "a file without it (`train --task` reads it); the discount is --gamma";
+            return Err(
+                Problem::array(name, "not of one task's transitions", expected).in_file(&npz.file)
+            );
+        }
         npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end", "rho"])?;
         Ok(Self::with_tasks(npz)?.0)
     }
@@ -180,7 +189,7 @@ fn column(
         return Err(Problem::array(name, array.describe(), expected));
     }
     if let Some(row) = numbers.iter().position(|x| !accepts(*x)) {
-        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), expected));
+        return Err(Problem::array(name, format!("{} in row {}", numbers[row], row + 1), expected));
     }
     Ok(numbers)
 }
@@ -205,7 +214,8 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
     };
     let numbers = numbers(name, array)?;
     if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
-        let place = format!("{} in row {}, column {}", numbers[i], i / dimension, i % dimension);
+        let (row, column) = (i / dimension + 1, i % dimension + 1);
+        let place = format!("{} in row {row}, column {column}", numbers[i]);
         return Err(Problem::array(name, place, "finite numbers"));
     }
     Ok(Features { dimension, numbers })

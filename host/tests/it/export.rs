@@ -226,7 +226,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("run", "--seed: "),
         ("run", "has no seed 0; expected one of 3, 7"),
         ("empty", "a folder with parameters.safetensors or data.npz"),
-        ("nan.safetensors", "NaN in row 1, column 2"),
+        ("nan.safetensors", "NaN in row 2, column 3"),
         ("silent.safetensors", "--layers: the model's file does not have it; expected an integer"),
         ("damaged.safetensors", "its checksum is wrong"),
         ("short.safetensors", "not a readable .safetensors file"),

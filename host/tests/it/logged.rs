@@ -121,7 +121,7 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
         (vec![], &format!("{train} --dim 3"), "--dim: 3: expected 2, as the tasks have"),
         (vec![], &format!("{train} --gamma 0.5"), "--gamma: 0.5: expected 0.8"),
         (vec![("rho", marks(&[]))], &train, "array `rho`: unknown; expected one of phi, reward"),
-        (vec![("end", array(&[60], vec![0.5; 60]))], &train, "array `end`: 0.5 in row 0"),
+        (vec![("end", array(&[60], vec![0.5; 60]))], &train, "array `end`: 0.5 in row 1"),
         (vec![("task", array(&[2], vec![0.0; 2]))], &train, "array `task`: float64 of shape (2,)"),
         (vec![("reward", array(&[60], vec![1e39; 60]))], &train, "array `reward`: 10000"),
         (vec![("gamma", array(&[], [1.0]))], &train, "array `gamma`: 1; expected a number in"),
@@ -133,5 +133,5 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
     assert!(contents(&here.join("results")).is_empty());
     // A file that is evaluated has transitions of one task.
     let error = refuse(&[("task", marks(&[]))], "evaluate --data log.npz");
-    assert!(error.contains("unknown"), "{error}");
+    assert!(error.contains("`train --task` reads it"), "{error}");
 }

@@ -76,6 +76,9 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
     }
 }
 
+/// The beginning of names that differ only in their last character.
+const SERIES: &str = "a room of the building in the northern street";
+
 #[test]
 fn each_value_of_a_column_is_a_series_of_its_own() {
     let series = [signal(600), signal(700).iter().map(|x| 3.0 - x).collect()];
@@ -87,12 +90,15 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
         while at[0] < 600 || at[1] < 700 {
             let next = if is_mixed { rng.below(2) as usize } else { usize::from(at[0] == 600) };
             if at[next] < series[next].len() {
-                rows.push(format!("{},room {next},{}", at[next], series[next][at[next]]));
+                // An index that begins anew in each series is no signal.
+                let step = at[next];
+                rows.push(format!("{step},{} {next},{},{step}", SERIES, series[next][step]));
                 places[next].push(rows.len() as u64);
                 at[next] += 1;
             }
         }
-        let output = predict(&directory, &csv("time,id,x", rows.into_iter()), "--by id --json");
+        let output =
+            predict(&directory, &csv("time,id,x,step", rows.into_iter()), "--by id --json");
         let found = json(&output);
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
         let names: Vec<_> =
@@ -102,7 +108,8 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
             let alone = tempfile::tempdir().unwrap();
             predict(&alone, &csv("x", x.iter().map(f64::to_string)), "--json");
             let expected = predictions(&alone.path().join("out"), "x", 0.9);
-            let found = predictions(&directory.path().join("out"), &format!("x of room {i}"), 0.9);
+            let found =
+                predictions(&directory.path().join("out"), &format!("x of {SERIES} {i}"), 0.9);
             assert_eq!(found.len(), expected.len());
             for (t, (a, b)) in found.iter().zip(&expected).enumerate() {
                 assert_eq!((a.0, &a.2), (places[i][t], &b.2));
@@ -144,8 +151,14 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
     ] {
         assert!(text(&output).contains(said), "{}", text(&output));
     }
+    // So is a column without a name; a line break in a name is a blank.
+    let rows = x.iter().map(|x| format!("{x},{x}"));
+    let output = text(&predict(&directory, &csv(",\"x\ny\"", rows), ""));
+    assert!(output.contains("`column 1` is left out: it has no name in the header."), "{output}");
+    assert!(output.contains("\nx y "), "{output}");
     fs::write(directory.path().join("data.csv"), content).unwrap();
     for (arguments, part) in [
+        ("--column x --leave-out x", "--leave-out: x: --column asks for it"),
         ("--leave-out nothing", "column `nothing`: missing"),
         ("--by nothing", "column `nothing`: missing"),
         ("--time nothing", "column `nothing`: missing"),
@@ -161,6 +174,8 @@ fn times_of_the_day_pass_midnight_and_a_time_that_rows_share_says_nothing() {
     for (head, row) in [
         ("clock,x", (|t| stamp(7, 5 * t)[11..].to_owned()) as fn(usize) -> String),
         ("day,x", |t| stamp(7, 5 * t)[..10].to_owned()),
+        // Months by the first of each, with the day before the month.
+        ("day,x", |t| format!("01/{:02}/{}", 1 + t % 12, 1970 + t / 12)),
         ("start,clock,x", |t| format!("{},{}", stamp(0, 0), stamp(7, 5 * t).replace(';', " "))),
         ("year,month,hour,x", |t| format!("2024,3,{}", t / 12 % 24)),
     ] {
@@ -222,6 +237,17 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
         assert!(found.iter().zip(&expected).all(|(a, b)| a.2 == b.2), "{head}");
         assert_eq!(found.len(), expected.len(), "{head}");
     }
+    // Lines may end in several ways in one file.
+    let content = csv("t,x", rows(",").into_iter());
+    for content in [
+        content.replacen('\n', "\r\n", 7),
+        content.replace('\n', "\r\n").replacen("\r\n", "\n", 7),
+        content.replace('\n', "\r"),
+    ] {
+        let found = of(content);
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a.0, &a.2) == (b.0, &b.2)));
+        assert_eq!(found.len(), expected.len());
+    }
     for gap in ["#DIV/0!", "\\N", "<NA>", "unavailable", ".", "undefined", "(m/s)", "--", "1.#QNAN"]
     {
         let directory = tempfile::tempdir().unwrap();
@@ -241,6 +267,7 @@ fn a_header_that_is_none_is_refused_with_what_it_may_be() {
         ("x,y\ns,°C\n1,2\n", "number is in line 3: expected the header line right above it"),
         ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
         ("Sensor 7\n\nx,y\n1,2\n", "number is in line 4: expected the header line right above it"),
+        ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "column `x`: `-0,2`, a decimal comma"),
         ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
         ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
         ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),

@@ -84,6 +84,11 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         ("p", array(&[5, 4], vec![0.2; 20]), "`p`: float64 of shape (5, 4); expected (m, m)"),
         ("p", array(&[5, 5], vec![0.3; 25]), "`p`: of task 0; expected probabilities that sum"),
         ("reward", array(&[4], vec![0.0; 4]), "`reward`: float64 of shape (4,); expected (5,)"),
+        (
+            "reward",
+            array(&[5, 5], [0.0; 25]),
+            "depend on both states, (p * r).sum(1); for 5 tasks, p",
+        ),
         ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 1; expected finite numbers"),
         ("p0", array(&[5], vec![0.2; 5]), "`p0`: of task 0; expected 0 for states that end"),
         ("terminal", array(&[5], vec![0.5; 5]), "`terminal`: 0.5 at 0; expected 0 or 1"),
@@ -118,6 +123,11 @@ fn the_demo_and_sweeps_take_own_tasks() {
     let found = object(here, 0, &format!("{options} --out a"));
     let errors = numbers(&found["msve_mean"]);
     assert!(errors[1] < errors[0], "{errors:?}");
+    assert!(found["claims"].as_array().unwrap().is_empty(), "{found}");
+    for (option, expected) in [("--dim 4", 2), ("--min-states 3", 5), ("--max-states 6", 5)] {
+        let error = refused(here, &format!("demo --task walk.npz {option}"));
+        assert!(error.contains(&format!("expected {expected}, as the tasks have")), "{error}");
+    }
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
     let plan = "seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n";

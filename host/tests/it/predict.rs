@@ -238,7 +238,7 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--dim 17", "--dim 17: expected an integer from 1 to 16"),
         (&x, "--model nothing", "nothing: "),
         (&x, "--gamma 0.99", "no prediction can be judged; expected at least 739"),
-        ("x\n1\n", "", "column `x`: 0 gaps leave at most 1 rows without one, and no prediction"),
+        ("x\n1\n", "", "column `x`: 1 row, and no prediction"),
         ("x\n", "", "row 1 (line 2): no rows below the header"),
         ("1\n2\n", "", "header: `1` is a number"),
         ("2024-01-01,-0.0518\n2024-01-02,1\n", "", "header: `2024-01-01` is a number or a date"),
@@ -246,9 +246,10 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x\n1\n\n2\n", "", "row 2 (line 3): an empty line"),
         ("# a\r\n\r\nx\r\n1\r\n2\r\nno\r\n", "", "row 3 (line 6), column `x`: `no`"),
         ("day\nMonday\n", "", "no column of numbers"),
+        ("x\n1\n2\0\n", "", "column `x`: a NUL byte"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
-        (&gaps, "--skip-gaps", "29 gaps leave at most 6 rows without one, and no prediction"),
+        (&gaps, "--skip-gaps", "at most 6 rows without a gap, and no prediction"),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
@@ -279,6 +280,11 @@ fn a_constant_column_has_an_answer() {
         "",
     ));
     assert!(text.contains("the returns never changed, in single precision"), "{text}");
+    for (power, is_said) in [("e-30", true), ("e-9", false), ("e9", false), ("e20", true)] {
+        let rows = (0..300).map(|i| format!("{}{power}", i % 7));
+        let text = common::text(&predict(&directory, &csv("x", rows), ""));
+        assert_eq!(text.contains("scale the column"), is_said, "{text}");
+    }
 }
 
 #[test]

@@ -36,19 +36,22 @@ fn count(rows: &mut Count, row: u64) {
     *rows = Some((found + 1, first));
 }
 
+/// Returns the number of steps near the median of those that go ahead, the number of these, and the median.
+pub(crate) fn usual_steps(times: &[f64]) -> (usize, usize, f64) {
+    let mut steps: Vec<f64> = times.windows(2).map(|t| t[1] - t[0]).collect();
+    steps.retain(|step| *step > 0.0);
+    steps.sort_by(f64::total_cmp);
+    let median = steps.get(steps.len() / 2).copied().unwrap_or_default();
+    let is_usual = |step: &&f64| **step * LONG > median && **step < LONG * median;
+    (steps.iter().filter(is_usual).count(), steps.len(), median)
+}
+
 impl Clock {
     /// Returns the clock of a series, with the usual step, the median, of its first times; `is_of_day` if these are times of
     /// day.
     pub fn new(times: &[f64], is_of_day: bool) -> Self {
-        let mut steps: Vec<f64> = times.windows(2).map(|t| t[1] - t[0]).collect();
-        steps.retain(|step| *step > 0.0);
-        steps.sort_by(f64::total_cmp);
-        let median = steps.get(steps.len() / 2).copied();
-        let is_usual = |step: f64, median: f64| step * LONG > median && step < LONG * median;
-        let step = median.filter(|median| {
-            let usual = steps.iter().filter(|step| is_usual(**step, *median)).count();
-            usual as f64 >= REGULAR * steps.len() as f64
-        });
+        let (usual, all, median) = usual_steps(times);
+        let step = Some(median).filter(|_| all > 0 && usual as f64 >= REGULAR * all as f64);
         Clock { step, is_of_day, ..Clock::default() }
     }
 

@@ -28,12 +28,15 @@ impl Columns {
         for name in options.column.iter().chain(&options.leave_out) {
             table.column(name)?;
         }
+        if let Some(name) = options.column.iter().find(|name| options.leave_out.contains(name)) {
+            return Err(Error::option("--leave-out", format!("{name}: --column asks for it")));
+        }
         let place = |name: &Option<String>| name.as_deref().map(|n| table.column(n)).transpose();
         let (given, series) = (place(&options.time)?, place(&options.by)?);
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
         let (names, is_chosen) = (table.names(), !asked.is_empty());
-        let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at)).collect();
+        let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
         let of_day = Holds::Times(TimeForm::OfDay);
         let of_day = holds.iter().position(|holds| *holds == of_day);
         // A date is a row's time only together with a time of day.
@@ -60,22 +63,19 @@ impl Columns {
         };
         if signals.is_empty() {
             signals = free(|holds| matches!(holds, Holds::Counts(_) | Holds::PartOfDate));
+            let words = free(|holds| matches!(holds, Holds::Words(_)));
+            // A cell that was meant as a number is the most informative, and no index stands for it.
+            let meant = words.iter().find(|at| is_meant_as_number(&holds[**at]));
+            if signals.is_empty() || meant.is_some() {
+                let reason = match meant.or(words.first()) {
+                    Some(at) => no_numbers(table, *at),
+                    None => "no column of numbers; expected at least one".to_owned(),
+                };
+                return Err(Error::file(file, reason));
+            }
         } else if matches!(holds[0], Holds::Counts(_)) && series != Some(0) {
             // A column that counts the rows is their time if no other is, and a signal only if no other is.
             time = time.or(Some(0));
-        }
-        if signals.is_empty() {
-            let words: Vec<usize> =
-                (0..names.len()).filter(|at| matches!(holds[*at], Holds::Words(_))).collect();
-            // A cell that was meant as a number is the most informative.
-            let is_number =
-                |at: &&usize| matches!(&holds[**at], Holds::Words(r) if r.contains("`, "));
-            let at = words.iter().find(is_number).or(words.first());
-            let reason = match at {
-                Some(at) => no_numbers(table, *at),
-                None => "no column of numbers; expected at least one".to_owned(),
-            };
-            return Err(Error::file(file, reason));
         }
         let is_word = |at: &usize| {
             let first = table.first_cells(*at).first().copied().unwrap_or_default();
@@ -90,7 +90,8 @@ impl Columns {
         let mut left_out = Vec::new();
         let signal: HashSet<usize> = signals.iter().copied().collect();
         for (at, name) in names.iter().enumerate() {
-            if name.is_empty() || series == Some(at) || signal.contains(&at) {
+            let is_empty = name.is_empty() && table.first_cells(at).iter().all(|c| c.is_empty());
+            if is_empty || series == Some(at) || signal.contains(&at) {
                 continue;
             }
             let reason = match &holds[at] {
@@ -99,14 +100,17 @@ impl Columns {
                 Holds::Counts(reason) => reason.clone(),
                 Holds::PartOfDate => "a part of a date".to_owned(),
                 _ if time == Some(at) => "it is the time".to_owned(),
-                Holds::Words(reason) if series.is_none() && is_of_series(table, at) => {
+                Holds::Words(reason)
+                    if series.is_none() && is_of_series(table, at) && !reason.contains("comma") =>
+                {
                     format!("{reason}; --by {name:?} if each of its values is a series")
                 }
                 Holds::Words(reason) => reason.clone(),
+                Holds::Numbers => "it has no name in the header".to_owned(),
                 _ if is_shared(table, at) => "a time that rows share".to_owned(),
                 _ => "a time".to_owned(),
             };
-            left_out.push((name.clone(), reason));
+            left_out.push((called(table, at), reason));
         }
         let notes = match options.missing {
             None => signals.iter().filter_map(|at| sentinel(table, *at)).collect(),
@@ -128,8 +132,7 @@ impl Columns {
         };
         Ok(Columns {
             names: places.signals.iter().map(|at| names[*at].clone()).collect(),
-            time: time
-                .map(|at| if names[at].is_empty() { "column 1".into() } else { names[at].clone() }),
+            time: time.map(|at| called(table, at)),
             places,
             left_out,
             notes,
@@ -151,6 +154,17 @@ impl Columns {
         }
         text + &self.notes
     }
+}
+
+/// Returns a column's name, or its place if it has none.
+fn called(table: &SignalTable, at: usize) -> String {
+    let name = &table.names()[at];
+    if name.is_empty() { format!("column {}", at + 1) } else { name.clone() }
+}
+
+/// Returns true for words with a cause that tells how to make numbers of them.
+fn is_meant_as_number(holds: &Holds) -> bool {
+    matches!(holds, Holds::Words(reason) if reason.contains("`, ") && !reason.contains("a date or a time"))
 }
 
 /// Returns true if a column has dates without times of day.

@@ -9,6 +9,7 @@ use compute::predict::{ALARM, Candidate, ForecastScore, SignalForecast, log_rati
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// Nothing is recommended from fewer horizons of scored rows than this.
 const HORIZONS: f64 = 24.0;
@@ -17,6 +18,8 @@ const NEARLY: f64 = 1.03;
 /// The largest number of places without an improvement over the mean that are named.
 const PLACES: usize = 4;
 const PANELS: usize = 12;
+/// The changes of a signal that the predictor measures in single precision.
+const MEASURED: Range<f64> = 1e-16..1e12;
 
 /// The columns of `shown.csv`.
 const SHOWN: [&str; 10] = [
@@ -190,6 +193,13 @@ impl<'a> Found<'a> {
             let (name, judged) = (&tasks[0].name, &tasks[0].judged);
             if let Some(x) = constant(judged) {
                 text.push_str(&format!("`{name}` is {x} in every row.\n"));
+            }
+            let width = judged.range.map_or(0.0, |(low, high)| high - low);
+            if width > 0.0 && !MEASURED.contains(&width) {
+                text.push_str(&format!(
+                    "`{name}` changes by {width:.0e} in all, and the predictor computes in f32 (changes below 1e-18 are none, \
+                     samples beyond 1e12 are glitches): scale the column.\n"
+                ));
             }
             if judged.gaps > 0 {
                 let rows = if judged.gaps == 1 { "row" } else { "rows" };

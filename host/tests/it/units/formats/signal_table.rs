@@ -22,7 +22,7 @@ fn columns_are_told_apart_and_read_in_pieces() {
     let mut table = table(text, true).unwrap();
     assert_eq!(table.names(), ["time", "x", "y"]);
     let holds = [Holds::Times(TimeForm::OfDay), Holds::Numbers, Holds::Numbers];
-    assert_eq!([0, 1, 2].map(|at| table.holds(at)), holds);
+    assert_eq!([0, 1, 2].map(|at| table.holds(at, None)), holds);
     let columns = places(&["y", "x"], &table);
     let rows = table.read(&columns, 2).unwrap().remove(0).1;
     assert!(rows.row(0)[0].is_nan());

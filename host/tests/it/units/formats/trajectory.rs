@@ -170,12 +170,13 @@ fn npz_and_csv_give_the_same() {
 #[test]
 fn npz_messages_name_the_array_and_the_place() {
     for (name, given, expected) in [
-        ("phi", array(&[2, 1], [0.0, f64::NAN]), "NaN in row 1, column 0"),
+        ("phi", array(&[2, 1], [0.0, f64::NAN]), "NaN in row 2, column 1"),
         ("reward", array(&[3], [0.5; 3]), "float64 of shape (3,)"),
-        ("terminal", array(&[2], [0.0, 3.0]), "3 in row 1; expected 0 or 1"),
+        ("terminal", array(&[2], [0.0, 3.0]), "3 in row 2; expected 0 or 1"),
         ("terminal", array(&[3], [0.0; 3]), "float64 of shape (3,)"),
-        ("rho", array(&[2], [1.5, -1.0]), "-1 in row 1; expected finite numbers of"),
+        ("rho", array(&[2], [1.5, -1.0]), "-1 in row 2; expected finite numbers of"),
         ("rho", array(&[4], [1.5; 4]), "float64 of shape (4,)"),
+        ("gamma", array(&[], [0.9]), "a file without it (`train --task` reads it)"),
         // The nearest name.
         ("terminated", array(&[2], [0.0; 2]), "(did you mean `terminal`?)"),
         ("rewards", array(&[2], [0.0; 2]), "(did you mean `reward`?)"),
