@@ -143,7 +143,8 @@ impl Demo {
         session: &Session,
     ) -> Result<Vec<ValueErrors>, Error> {
         let sweep = self.sweep();
-        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(label))
+        let of = self.task.own().map_or(label, |own| &own.place);
+        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(of))
     }
 
     /// Records the mean errors of a trained seed over the tasks, with `METRIC zero` and `METRIC rewards`.
@@ -286,7 +287,10 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
     let below = last.0 < zero;
     let (ratio, change) =
         if last.0 > first.0 { (last.0 / first.0, "more") } else { (first.0 / last.0, "less") };
-    let text = |(mean, stderr): (f64, f64)| format!("{} ± {}", number(mean, 3), number(stderr, 3));
+    let text = |(mean, stderr): (f64, f64)| match stderr.is_nan() {
+        true => format!("{} (its error is unknown)", number(mean, 3)),
+        false => format!("{} ± {}", number(mean, 3), number(stderr, 3)),
+    };
     let measured = format!(
         "{} to {}, {} times {change}, predicting 0 {}; needs less than it, by 3 stderr",
         text(first),
@@ -295,7 +299,9 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
         number(zero, 3)
     );
     let verdict = Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr);
-    (measured, verdict.unless_nan([fall, stderr]))
+    // One task has no spread.
+    let unknown = if stderr.is_nan() { Verdict::Undecided } else { verdict };
+    (measured, unknown.unless_nan([fall]))
 }
 
 /// Tests whether the error of most seeds is less at the longest context than at the shortest, and less than that of
