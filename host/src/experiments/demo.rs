@@ -5,7 +5,7 @@ use super::experiment::{Experiment, Measured, Runner, run};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
-use super::statistics::{mean_and_stderr, spread};
+use super::statistics::{mean_and_stderr, spread, with_error};
 use crate::error::{Error, WithContext};
 use crate::formats::tasks;
 use crate::model_file;
@@ -213,6 +213,7 @@ impl Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
+        options::check_discount(self.gamma)?;
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
             if self.alpha != defaults.alpha {
@@ -287,21 +288,15 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
     let below = last.0 < zero;
     let (ratio, change) =
         if last.0 > first.0 { (last.0 / first.0, "more") } else { (first.0 / last.0, "less") };
-    let text = |(mean, stderr): (f64, f64)| match stderr.is_nan() {
-        true => format!("{} (its error is unknown)", number(mean, 3)),
-        false => format!("{} ± {}", number(mean, 3), number(stderr, 3)),
-    };
     let measured = format!(
         "{} to {}, {} times {change}, predicting 0 {}; needs less than it, by 3 stderr",
-        text(first),
-        text(last),
+        with_error(first),
+        with_error(last),
         number(ratio, 1),
         number(zero, 3)
     );
     let verdict = Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr);
-    // One task has no spread.
-    let unknown = if stderr.is_nan() { Verdict::Undecided } else { verdict };
-    (measured, unknown.unless_nan([fall]))
+    (measured, verdict.unless_unknown(stderr).unless_nan([fall]))
 }
 
 /// Tests whether the error of most seeds is less at the longest context than at the shortest, and less than that of

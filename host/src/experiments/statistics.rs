@@ -1,5 +1,6 @@
 //! Summary statistics over seeds or tasks.
 
+use crate::run::report::number;
 use ictd_core::rng::Rng;
 use serde::Serialize;
 
@@ -16,6 +17,16 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
         squares += (x - mean) * (x - mean);
     }
     (mean, (squares / (count - 1.0)).sqrt() / count.sqrt())
+}
+
+/// Returns a mean with its standard error, as text.
+pub fn with_error((mean, stderr): (f64, f64)) -> String {
+    let error = if stderr.is_nan() {
+        "with an unknown error".into()
+    } else {
+        format!("± {}", number(stderr, 3))
+    };
+    format!("{} {error}", number(mean, 3))
 }
 
 /// Returns lower quartile, median and upper quartile, by linear interpolation; NaN without values.
