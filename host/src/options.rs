@@ -3,7 +3,6 @@
 pub use compute::options::*;
 pub use compute::settings::Word;
 
-use crate::error::Error;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
@@ -16,17 +15,6 @@ pub fn parsed<T: clap::Args>(line: &str) -> T {
     let parsed = command.try_get_matches_from(line.split_whitespace());
     // The lines are the program's own.
     parsed.and_then(|found| T::from_arg_matches(&found)).unwrap_or_else(|e| e.exit())
-}
-
-/// Rejects a discount that single precision, which tasks and stored models have, rounds to 1.
-pub fn check_discount(gamma: f64) -> Result<(), Error> {
-    match gamma as f32 >= 1.0 {
-        true => Err(Error::option(
-            "--gamma",
-            format!("{gamma}: expected less than 1 in single precision"),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Returns a parser of a word; help and completion list the words.

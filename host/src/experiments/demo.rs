@@ -213,7 +213,7 @@ impl Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
-        options::check_discount(self.gamma)?;
+        model_file::check_discount(self.gamma)?;
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
             if self.alpha != defaults.alpha {
