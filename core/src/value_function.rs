@@ -25,7 +25,7 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
         for (weight, u) in weights.iter_mut().zip(u) {
             *weight = -*u;
         }
-        ensure(is_finite(&weights), Error::NonFinite { parameter: "implicit weights" })?;
+        ensure(is_finite(&weights), Error::NonFinite { parameter: "an implicit weight" })?;
         Ok(ValueFunction { weights })
     }
 

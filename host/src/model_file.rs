@@ -19,6 +19,9 @@ use compute::parameters::{MAX_STORED_LAYERS, Universal};
 /// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
 
+const PICKLE: &str = "a pickle, as torch.save writes it: expected .safetensors (safetensors.torch.save_file), or .npz with the \
+                       arrays P and Q (numpy.savez)";
+
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
 /// The word for the universal model in place of a model's file.
@@ -41,7 +44,7 @@ pub struct Typed {
     #[arg(long, value_parser = options::integer(1..=65_535))]
     pub layers: Option<usize>,
     /// Discount gamma, if the model file does not specify it, or for `universal` [default: the
-    /// file's, else 0.9]
+    /// file's; 0.9 for `universal` and for a construction]
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
     /// Attention, if the model file does not specify it
@@ -132,6 +135,9 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     let magic = magic.map_err(|e| refuse(e.into()))?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
+        if Npz::open(&file)?.names().iter().any(|name| name.ends_with("data.pkl")) {
+            return Err(Error::file(&file, PICKLE));
+        }
         return from_npz(&file);
     }
     let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
@@ -142,7 +148,9 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     }
     let parameters = match magic == model::MAGIC {
         true => from_stored_model(&file, &bytes)?,
-        false => safetensors::from_bytes(&file, &bytes)?,
+        // Older files of torch.save are a bare pickle, of protocol 2 to 5.
+        false => safetensors::from_bytes(&file, &bytes)
+            .map_err(|e| if magic[0] == 0x80 { Error::file(&file, PICKLE) } else { e })?,
     };
     Ok(AnyModel::Dense(Box::new(parameters), Vec::new()))
 }
@@ -224,6 +232,17 @@ pub fn check_depth(
         return Ok(());
     }
     Err(Error::option(option, format!("{layers} layers; expected at most {most} here")))
+}
+
+/// Rejects a discount that single precision, which tasks and stored models have, rounds to 1.
+pub fn check_discount(gamma: f64) -> Result<(), Error> {
+    match gamma as f32 >= 1.0 {
+        true => Err(Error::option(
+            "--gamma",
+            format!("{gamma}: expected less than 1 in single precision"),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Rejects a seed that has no effect, as none of these models is a folder.

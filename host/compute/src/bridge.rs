@@ -2,7 +2,7 @@
 
 use crate::capacity::OWN;
 use crate::estimator::{Estimator, Method, padded};
-use crate::explained::{AlgorithmStep, LAYERS, Target, explained, fitted};
+use crate::explained::{AlgorithmStep, Target, explained, fitted};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
@@ -32,6 +32,9 @@ pub struct JudgedContext {
 /// A value function's values of the states, (m), after each context.
 pub type Answers = [Vec<f64>];
 
+/// The ridge of the LSTD(0) that value errors are compared with.
+pub const LSTD_RIDGE: f64 = 0.3;
+
 /// The metrics of a value function. All but the shares are measured on the second half of the contexts; the first half fits the
 /// step sizes. An undefined metric is NaN.
 #[derive(Clone, Debug)]
@@ -43,7 +46,7 @@ pub struct Verdict {
     pub ss: f64,
     /// The share of |v|^2 that each algorithm explains.
     pub explained: Vec<(&'static str, f64)>,
-    /// Mean squared value errors: of the function, of predicting 0, of TD(0) with the best step sizes, and of LSTD.
+    /// Mean squared value errors: of the function, of predicting 0, of TD(0) with the best step sizes, and of LSTD(0).
     pub msve: [f64; 4],
 }
 
@@ -94,8 +97,7 @@ fn context<const M: usize>(
 }
 
 /// Evaluates a value function by its answers after the first `len` transitions of each context. `gradients` are its derivatives
-/// with respect to phi at each state, (m, d); without them SS is NaN. Returns [`Error::OutOfRange`] unless there are 1 to 4
-/// layers, and other errors of the core.
+/// with respect to phi at each state, (m, d); without them SS is NaN. Returns the core's errors.
 pub fn judge(
     recipe: &Recipe,
     contexts: &[JudgedContext],
@@ -103,9 +105,6 @@ pub fn judge(
     answers: &Answers,
     gradients: Option<&Answers>,
 ) -> Result<Verdict> {
-    if !(1..=LAYERS).contains(&recipe.layers) {
-        return Err(Error::OutOfRange { parameter: "layers", expected: "1 to 4" });
-    }
     match recipe.dim {
         0..=8 => judge_with::<8>(recipe, contexts, len, answers, gradients),
         _ => judge_with::<OWN>(recipe, contexts, len, answers, gradients),
@@ -167,7 +166,8 @@ fn judge_with<const D: usize>(
     }
     let (as_asked, as_true) = (fitted(&td0, &asked, layers), fitted(&td0, &truth, layers));
     let half = contexts.len() / 2;
-    let lstd = Estimator { method: Method::Lstd { lambda: 0.0, ridge: 0.3 }, gamma, layers: 0 };
+    let lstd =
+        Estimator { method: Method::Lstd { lambda: 0.0, ridge: LSTD_RIDGE }, gamma, layers: 0 };
     let (mut vd, mut iws, mut ss, mut msve) = (vec![], vec![], vec![], [0.0; 4]);
     for at in half..contexts.len() {
         let (c, m) = (&contexts[at], contexts[at].weights.len());

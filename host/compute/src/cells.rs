@@ -67,7 +67,9 @@ fn cause(text: &str) -> Option<&'static str> {
     let front = number_in_front(text).len();
     // 1,234.5 has thousands, 1.234,5 a decimal comma.
     let has_point_last = text.rfind('.') > text.rfind(',');
-    if is_number(text) {
+    if text.contains(char::is_control) {
+        Some("a control character")
+    } else if is_number(text) {
         Some("an integer of 2^53 or more")
     } else if TimeForm::of(text.as_bytes()).is_some() {
         Some("a date or a time")
@@ -76,7 +78,7 @@ fn cause(text: &str) -> Option<&'static str> {
     } else if text.contains('\u{2212}') {
         Some("a minus sign that is no hyphen (write -)")
     } else if text.split_whitespace().all(is_number) && !is_spaced {
-        Some("numbers with blanks between them (the separator is `,`, `;` or a tab)")
+        Some("numbers with blanks between them (the separator is `,`, `;`, `|` or a tab)")
     } else if first.len() <= 3 && is_number(first) && is_grouped(rest) {
         Some("a decimal comma or a separator of thousands (write a point, or leave it out)")
     } else if !has_point_last && is_number(&text.replace('.', "").replacen(',', ".", 1)) {

@@ -1,7 +1,8 @@
 //! Measures the share of a value function that each classical algorithm explains.
 //!
 //! Every classical algorithm here iterates w <- w + alpha_l (b - A w) from w = 0, with its own A and b. One step size per layer
-//! of the transformer is fitted to its values in the contexts of some tasks, and tested in the contexts of others. (Theorem 1
+//! of the transformer is fitted to its values in the contexts of some tasks, and tested in the contexts of others; with more
+//! layers than step sizes, consecutive iterations share one. (Theorem 1
 //! allows any matrix C_l in place of a step size; but if features are distributed alike up to signed permutations, the best C_l
 //! that tasks can share is a multiple of I.)
 
@@ -11,7 +12,7 @@ use ictd_core::linalg::{add_outer, dot, identity, linear_system, mul_vector, zer
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
-/// The largest number of layers.
+/// The largest number of fitted step sizes: more of them determine each other too little.
 pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
@@ -97,9 +98,9 @@ pub fn explained<const D: usize>(
     let mut step_sizes = None;
     let share = |(at, draw): (usize, &&Contexts<D>)| {
         let to_fit = draws[(at + 1) % draws.len()];
-        let found = fit(to_fit, layers.min(LAYERS), step_sizes.take());
+        let found = fit(to_fit, layers, step_sizes.take());
         let energy: f64 = draw.iter().map(|(_, target)| target.energy).sum();
-        let share = 1.0 - residual(draw, &found) / energy;
+        let share = 1.0 - residual(draw, &per_layer(&found, layers)) / energy;
         step_sizes = Some(found);
         share
     };
@@ -113,7 +114,16 @@ pub fn fitted<const D: usize>(
     layers: usize,
 ) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
-    fit(&contexts, layers.min(LAYERS), None)
+    per_layer(&fit(&contexts, layers, None), layers)
+}
+
+/// Returns which of `of` step sizes an iteration has.
+fn group(l: usize, layers: usize, of: usize) -> usize {
+    l * of / layers
+}
+
+fn per_layer(step_sizes: &[f64], layers: usize) -> Vec<f64> {
+    (0..layers).map(|l| step_sizes[group(l, layers, step_sizes.len())]).collect()
 }
 
 fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
@@ -126,28 +136,30 @@ const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 const STEPS: usize = 60;
 const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the step sizes with the smallest sum of residuals that the Levenberg-Marquardt method finds, from another fit's step
-/// sizes or from the best single one.
+/// Returns the step sizes, at most [`LAYERS`], with the smallest sum of residuals that the Levenberg-Marquardt method finds,
+/// from another fit's step sizes or from the best single one.
 fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
     let starts = if start.is_none() { &STARTS[..] } else { &[] };
-    let mut best = start.unwrap_or(vec![0.0; layers]);
-    let mut least = residual(contexts, &best);
+    let count = layers.min(LAYERS);
+    let residual = |step_sizes: &[f64]| residual(contexts, &per_layer(step_sizes, layers));
+    let mut best = start.unwrap_or(vec![0.0; count]);
+    let mut least = residual(&best);
     for alpha in starts.iter().flat_map(|alpha| [*alpha, -alpha]) {
-        let start = vec![alpha; layers];
-        let residual = residual(contexts, &start);
+        let start = vec![alpha; count];
+        let residual = residual(&start);
         if residual < least {
             (best, least) = (start, residual);
         }
     }
     let mut damping = 1e-3;
     for _ in 0..STEPS {
-        let (mut hessian, gradient) = normal_equations(contexts, &best);
-        for l in 0..layers {
+        let (mut hessian, gradient) = normal_equations(contexts, &best, layers);
+        for l in 0..count {
             hessian[(l, l)] *= 1.0 + damping;
         }
-        let step = linear_system::solve(hessian, gradient, layers, "the fit of an algorithm");
+        let step = linear_system::solve(hessian, gradient, count, "the fit of an algorithm");
         let next = step.map(|step| best.iter().zip(&step).map(|(x, s)| x + s).collect::<Vec<_>>());
-        let fallen = next.as_ref().map_or(f64::NAN, |next| residual(contexts, next));
+        let fallen = next.as_ref().map_or(f64::NAN, |next| residual(next));
         if let (Ok(next), true) = (next, fallen < least) {
             let fall = least - fallen;
             (best, least) = (next, fallen);
@@ -168,18 +180,21 @@ fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<
 fn normal_equations<const D: usize>(
     contexts: &Contexts<D>,
     step_sizes: &[f64],
+    layers: usize,
 ) -> (SMatrix<f64, LAYERS, LAYERS>, SVector<f64, LAYERS>) {
     let (mut hessian, mut gradient) = (zeros(), zeros::<f64, LAYERS, 1>());
     for (iteration, target) in contexts {
         let mut w = zeros::<f64, D, 1>();
         let mut slopes = [w; LAYERS];
-        for (l, alpha) in step_sizes.iter().enumerate() {
+        for l in 0..layers {
+            let at = group(l, layers, step_sizes.len());
+            let alpha = step_sizes[at];
             for slope in &mut slopes {
-                *slope -= mul_vector(&iteration.a, slope) * *alpha;
+                *slope -= mul_vector(&iteration.a, slope) * alpha;
             }
             let missing = iteration.missing(&w);
-            slopes[l] += missing;
-            w += missing * *alpha;
+            slopes[at] += missing;
+            w += missing * alpha;
         }
         let error = target.cross - mul_vector(&target.moment, &w);
         for (p, slope) in slopes.iter().enumerate() {

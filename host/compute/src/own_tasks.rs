@@ -95,12 +95,16 @@ pub(crate) fn check_numbers(
     gamma: Option<f64>,
     arrays: &[(&'static str, &[f64])],
 ) -> Result<(), Misfit> {
-    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
+    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(&(*gamma as f32))) {
         return misfit("gamma", gamma, "a number in [0, 1)");
     }
     for (array, numbers) in arrays {
         if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
-            return misfit(array, format!("{} at {at}", numbers[at]), "finite numbers");
+            return misfit(
+                array,
+                format!("{:?} at {at}", numbers[at]),
+                "finite numbers, in single precision",
+            );
         }
     }
     Ok(())

@@ -176,7 +176,7 @@ impl Recipe {
             (
                 self.task.specs().iter().all(cart_pole),
                 &["states"],
-                "a finite task that is no file's, unlike CartPole",
+                "boyan, boyan-representable, mdp or loop among the tasks",
             ),
             (
                 self.task != TaskSpec::BoyanChain.into(),
@@ -200,6 +200,12 @@ impl Recipe {
             }
             self.check_log(own)?;
         }
+        // Tasks compute in single precision.
+        let gamma = self.gamma_range.map_or(self.gamma, |NumberRange([_, largest])| largest);
+        if gamma as f32 >= 1.0 {
+            let name = if self.gamma_range.is_some() { "gamma-range" } else { "gamma" };
+            return invalid(name, format!("{gamma}: expected less than 1 in single precision"));
+        }
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
         let trajectory = self.context_length + self.batch_size;
         let most = capacity::SHORT_CONTEXT;
@@ -214,7 +220,7 @@ impl Recipe {
                 "context-length",
                 trajectory,
                 [2, capacity::TRAJECTORY - 2],
-                "with --batch-size ",
+                "its sum with --batch-size is ",
             ),
         ];
         for (applies, name, value, [least, most], before) in bounds {

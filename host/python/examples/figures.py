@@ -20,7 +20,7 @@ for i in range(300):
     for j, n in enumerate(lengths):
         v = model.values(*task.sample(n, seed=i), query=task.phi)
         error[i, j] = task.distribution @ (v - task.value) ** 2
-plt.errorbar(lengths, error.mean(0), error.std(0) / np.sqrt(300))
+plt.errorbar(lengths, error.mean(0), error.std(0, ddof=1) / np.sqrt(300))
 plt.xlabel("context length"), plt.ylabel("mean squared value error"), plt.ylim(0)
 plt.savefig(f"{folder}/figure-1.png")
 

@@ -25,14 +25,14 @@ class Verdict:
     """The metrics of a value function: means over the contexts that did not fit step sizes."""
 
     #: The value difference sum_s d(s) (v(s) - v_TD(s))^2, the implicit weight similarity and the sensitivity similarity,
-    #: compared with iterations of TD(0), one per layer, with the step sizes that explain most.
+    #: compared with iterations of TD(0), one per layer of the recipe, with the step sizes that explain most.
     vd: float
     iws: float
     ss: float
     #: The share of |v|^2 that each algorithm's iterations explain: "TD(0)" and the others; negative if worse than 0.
     explained: dict[str, float]
     #: Mean squared value errors by context length, columns for `pandas.DataFrame`: `length`; `model`, the function's;
-    #: `zero`, predicting 0; `td0`, TD(0) with the best step sizes for the true values; `lstd`, LSTD(0).
+    #: `zero`, predicting 0; `td0`, TD(0) with the best step sizes for the true values; `lstd`, LSTD(0) with ridge 0.3.
     msve: dict[str, NDArray[np.float64]]
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ def judge(
 
     function: a `Model`, or a function of phi, (B, n + 1, d), reward, (B, n), and query, (B, m, d), that returns the values of
     the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as for
-    `ictd.train`; `layers` (1 to 4) is the number of iterations compared. lengths: the context lengths of the errors.
+    `ictd.train`; `layers` is the number of iterations of the compared algorithms, by default 3. lengths: the context lengths of the errors.
     """
     found = Contexts(of_tasks.settings(recipe), None if tasks is None else of_tasks.content_of(tasks), contexts, seed)
     phi, reward, query = found.arrays()

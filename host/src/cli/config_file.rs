@@ -40,6 +40,9 @@ pub fn insert_text(
     let refuse = |reason: String| Err(Error::file(path, reason));
     let mut table = config::parse(text).map_err(|e| Error::file(path, e))?;
     let written = match table.remove("command") {
+        None if command_of(&arguments).is_none() => {
+            return refuse("command: missing; expected the config.toml of a run".into());
+        }
         None => None,
         Some(Value::String(name)) => Some(name),
         Some(_) => return refuse("command: expected a string".into()),

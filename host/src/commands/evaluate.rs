@@ -6,12 +6,11 @@ use crate::formats::{Features, Trajectory, tasks};
 use crate::model_file::{self, Typed};
 use crate::options;
 use crate::run::{Report, RunFiles, Session, report};
-use compute::bridge::{contexts, judge_estimator};
+use compute::bridge::{LSTD_RIDGE, contexts, judge_estimator};
 use compute::capacity::CONTEXT;
 use compute::estimator::{
     EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, values_of,
 };
-use compute::explained::LAYERS;
 use compute::judge::{JUDGED, explained_by};
 use compute::own_tasks::OwnTasks;
 use compute::recipe::{AttentionKind, Recipe, TaskMixture};
@@ -34,6 +33,9 @@ const SHOWN: usize = 6;
 /// The advice that is added to the core's reason if the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
 
+/// The same for the universal model, which has no learning rate.
+const NO_SUMS: &str = "the universal model (give features and rewards sizes nearer to 1)";
+
 const DIVERGENCE: &str = "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
                           take --model universal, which has no scale.\n";
 
@@ -42,16 +44,18 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// The transitions of --data are the transformer's context; no parameter is trained. Without
 /// --model, its layers are the paper's construction of TD(lambda). The command writes the values of
 /// all states in the data (and of --queries) by three methods: the transformer; the classical
-/// algorithm that its layers are compared with, with as many iterations as layers; and LSTD, which
-/// solves for the fixed point directly. It prints the weights w of v(s) = <w, phi(s)> and each
+/// algorithm that its layers are compared with, with as many iterations as layers (15 for the
+/// universal model, with its largest trace decay); and LSTD, which solves for the fixed point
+/// directly, without a ridge. It prints the weights w of v(s) = <w, phi(s)> and each
 /// value function's TD error on the data. All is computed in f64.
 ///
 /// With --task FILE.npz, the command tests the model on tasks of your own, whose true values are
 /// known: its distance from TD(0), the share of its values that TD(0) and other algorithms explain,
-/// and its value error compared with theirs.
+/// and its value error compared with theirs. These have as many iterations as the model has layers
+/// (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
 ///
-/// A CSV file has a header line. The separator is `,`, `;` or a tab, and lines that begin with #
-/// are skipped. The columns may have any order:
+/// A CSV file has a header line; lines above it that begin with # are skipped. The separator is
+/// `,`, `;`, `|` or a tab. The columns may have any order:
 ///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 64
 ///   reward                         the reward on leaving the state
 ///   phi_next_0 ... phi_next_{d-1}  features of the next state
@@ -66,7 +70,8 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// rho (n), and query (m, d) for further states.
 ///
 /// With `--model universal`, features and rewards may have any scale, and values are available
-/// after the first transition. Otherwise scale the features to about [-1, 1], or lower --alpha.
+/// after the first transition; a query's features, and the values, are clipped at what the data
+/// allow, as the guide's page `universal` says. Otherwise scale the features to about [-1, 1], or lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -146,13 +151,21 @@ impl Evaluate {
         let recipe = Recipe {
             task: TaskMixture::Own(unread),
             gamma: estimator.gamma,
-            layers: estimator.layers.clamp(1, LAYERS),
+            // The universal model has no layers: it is compared with the default number of iterations.
+            layers: match estimator.method {
+                Method::Universal(_) => default.layers,
+                _ => estimator.layers,
+            },
             context_length: self.context_length.unwrap_or(default.context_length),
             ..default
         };
         let recipe = tasks::load(recipe, None)?;
         recipe.task.own().map(OwnTasks::mrps).transpose()?;
         check_dimension(estimator, recipe.dim, "the tasks")?;
+        // The fits compute with 8 or 64 features.
+        let padded = if recipe.dim <= 8 { 8 } else { MAX_FEATURES };
+        let cost = 10 * JUDGED * padded * padded;
+        model_file::check_depth("--layers", recipe.layers, cost, [WORK, 40])?;
         let estimator = estimator.with_gamma(recipe.gamma).context("the model")?;
         let verdict = session.on_threads(1, || {
             let contexts = contexts(&recipe, JUDGED, session.seed)?;
@@ -169,10 +182,14 @@ impl Evaluate {
         records.put_table("judge.csv", &["metric", "value"], &numbers)?;
         let rows = numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]);
         let text = report::table(&["metric", "value"], rows)
-            + &format!("{JUDGED} contexts of {} transitions\n", recipe.context_length);
+            + &format!(
+                "{JUDGED} contexts of {} transitions; the algorithms have {} iterations, tuned; LSTD is LSTD(0), ridge \
+                 {LSTD_RIDGE}\n",
+                recipe.context_length, recipe.layers
+            );
         let values: serde_json::Map<_, _> =
             numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
-        let results = json!({ "task": recipe.task.to_string(), "judge": values });
+        let results = json!({ "task": recipe.task.to_string(), "iterations": recipe.layers, "judge": values });
         Ok(Measured { results, text, claims: Vec::new() })
     }
 
@@ -200,12 +217,18 @@ impl Evaluate {
         self.check(file, estimator, &data)?;
         let Estimator { ref method, gamma, layers } = *estimator;
         let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
+        let iterations = match method {
+            Method::Universal(_) => self.typed.of_construction()?.0,
+            _ => layers,
+        };
         let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
+        let blow_up = if let Method::Universal(_) = method { NO_SUMS } else { BLOW_UP };
         let values = |method: &Method| -> Result<EstimatedValues, Error> {
+            let layers = if let Method::Iterated { .. } = method { iterations } else { layers };
             let estimator = Estimator { method: method.clone(), gamma, layers };
             let mut stream = estimator.stream(d, None).context("the model")?;
-            data.observed_by(&mut *stream).context("the data")?;
-            values_of(&*stream, &data, &queries, gamma).context(BLOW_UP)
+            data.observed_by(&mut *stream).context(file.display())?;
+            values_of(&*stream, &data, &queries, gamma).context(blow_up)
         };
         let (transformer, beside) = session.on_threads(1, || -> Result<_, Error> {
             let beside =
@@ -248,6 +271,7 @@ impl Evaluate {
             "transitions": n,
             "episodes": episodes,
             "layers": layers,
+            "iterations": iterations,
             "gamma": gamma,
             "trace_decay": trace_decay,
             "estimators": estimators,
@@ -265,7 +289,11 @@ impl Evaluate {
         });
         let lambda = report::shortest(trace_decay);
         let mut text = report::table(&head, rows)
-            + &format!("{n} transitions in {episodes} episodes, trace decay {lambda}\n");
+            + &format!(
+                "{n} transitions in {episodes} episodes; trace decay {lambda}; {algorithm}: {iterations} iterations, alpha \
+                 {}; LSTD: no ridge\n",
+                report::shortest(alpha)
+            );
         for (is_so, line) in [
             (lstd.is_none(), "LSTD: the transitions do not determine all weights.\n"),
             (iterated.is_none(), "The algorithm's iterates overflow: lower --alpha.\n"),

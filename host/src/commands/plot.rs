@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use crate::page::Provenance;
+use crate::files::{self, Kind};
+use crate::page::{NO_RESULTS, Provenance, RESULTS};
 use crate::run::config::{FolderEntry, command_of};
 use crate::run::{Report, RunDirectory, RunFiles, Session, config};
 use serde_json::json;
@@ -88,16 +89,25 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
     if command_of(directory).is_ok_and(|id| id != "main") {
         return Ok(vec![directory.to_owned()]);
     }
+    let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
     let mut runs = Vec::new();
     for FolderEntry { path, command, .. } in inside {
         match command {
+            Ok(Some(command)) if command == "train" && !has_results(&path) => {
+                left_out.push(format!("{}: no {RESULTS}: {NO_RESULTS}", path.display()));
+            }
             Ok(Some(command)) if command != "main" => runs.push(path),
             Ok(_) => {}
             Err(reason) => left_out.push(format!("{}: {reason}", path.display())),
         }
     }
     if runs.is_empty() {
-        let reason = "holds no run: expected a directory with the config.toml that a run wrote";
+        let reason = match left_out.first() {
+            Some(reason) => format!("no run can be drawn: {reason}"),
+            None => {
+                "holds no run: expected a directory with the config.toml that a run wrote".into()
+            }
+        };
         return Err(Error::file(directory, reason));
     }
     Ok(runs)

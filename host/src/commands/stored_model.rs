@@ -58,6 +58,7 @@ pub struct Inspect {
 
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
+    model_file::check_discount(options.typed.gamma.unwrap_or(0.0))?;
     let bytes = match (&options.source, options.construction) {
         (Some(source), _) => {
             let model = options.typed.estimator(source, session.seed)?;

@@ -5,7 +5,7 @@ use super::experiment::{Experiment, Measured, Runner, run};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
-use super::statistics::{mean_and_stderr, spread};
+use super::statistics::{mean_and_stderr, spread, with_error};
 use crate::error::{Error, WithContext};
 use crate::formats::tasks;
 use crate::model_file;
@@ -142,7 +142,8 @@ impl Demo {
         session: &Session,
     ) -> Result<Vec<ValueErrors>, Error> {
         let sweep = self.sweep();
-        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(label))
+        let of = self.task.own().map_or(label, |own| &own.place);
+        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).context(of))
     }
 
     /// Records the mean errors of a trained seed over the tasks, with `METRIC zero` and `METRIC rewards`.
@@ -223,6 +224,7 @@ impl Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
+        model_file::check_discount(self.gamma)?;
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
             if self.alpha != defaults.alpha {
@@ -305,16 +307,15 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
     let below = last.0 < zero;
     let (ratio, change) =
         if last.0 > first.0 { (last.0 / first.0, "more") } else { (first.0 / last.0, "less") };
-    let text = |(mean, stderr): (f64, f64)| format!("{} ± {}", number(mean, 3), number(stderr, 3));
     let measured = format!(
         "{} to {}, {} times {change}, predicting 0 {}; needs less than it, by 3 stderr",
-        text(first),
-        text(last),
+        with_error(first),
+        with_error(last),
         number(ratio, 1),
         number(zero, 3)
     );
     let verdict = Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr);
-    (measured, verdict.unless_nan([fall, stderr]))
+    (measured, verdict.unless_unknown(stderr).unless_nan([fall]))
 }
 
 /// Tests whether the error of most seeds is less at the longest context than at the shortest, and less than that of

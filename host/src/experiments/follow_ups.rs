@@ -124,7 +124,7 @@ pub const DEPTH: Experiment = table(
     "A follow-up: the value error against the number of layers",
     ExperimentSpec {
         about: "Layers that share their parameters can be applied any number of times. Theorem 1's (alpha = 0.2) on \
-                Figure 1's tasks with contexts of 39 transitions, where it is also measured whether they come to rest; \
+                Figure 1's tasks with contexts of 39 transitions, where it is also measured whether they converge; \
                 those, and trained layers, on 200 of Boyan's chains with contexts of 30, in five draws. The error is \
                 relative to that of predicting 0 and at most 1e6: the median over tasks.",
         runs: &[
@@ -292,7 +292,7 @@ const SATURATES: ClaimSpec = claim(
 );
 /// Layers are w <- w + alpha (b - A w).
 const COMES_TO_REST: ClaimSpec = claim(
-    "Theorem 1's layers come to rest in each of Figure 1's tasks with 39 transitions, and not in each with 5",
+    "Theorem 1's layers converge in each of Figure 1's tasks with 39 transitions, and not in each with 5",
     Source::OWN,
     |of| {
         let of = of.other_run(FIGURE_1);

@@ -7,7 +7,7 @@ use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::FigureSpec::Plots;
 use super::plots::means;
-use super::statistics::mean_and_stderr;
+use super::statistics::{mean_and_stderr, with_error};
 use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::Error;
 use crate::options;
@@ -127,7 +127,7 @@ fn ends(of: RunMeasurements, metric: &str) -> Option<[(f64, f64, f64); 2]> {
 }
 
 fn text((at, mean, stderr): (f64, f64, f64)) -> String {
-    format!("{mean:.3} ± {stderr:.3} at length {at}")
+    format!("{} at length {at}", with_error((mean, stderr)))
 }
 
 /// Tests whether the error rises from the shortest context to the longest by more than three joint standard errors.
@@ -137,21 +137,22 @@ fn rise(of: RunMeasurements, metric: &str) -> Judgement {
     };
     let (rise, limit) = (last.1 - first.1, 3.0 * libm::hypot(first.2, last.2));
     let verdict =
-        Verdict::graded(rise > limit, rise.abs() <= limit).unless_nan([first.1, last.1, limit]);
+        Verdict::graded(rise > limit, rise.abs() <= limit).unless_unknown(limit).unless_nan([rise]);
     (format!("{}, {}, needs more by 3 joint stderr", text(first), text(last)), verdict)
 }
 
 /// Tests whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than three
 /// joint standard errors.
 fn no_evaluation(of: RunMeasurements) -> Judgement {
-    let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, Vec::new());
+    let (mut measured, mut beaten, mut judged, mut error) = (Vec::new(), 0, Vec::new(), 0.0);
     for (.., name) in ENVIRONMENTS {
         let Some([_, rnn]) = ends(of, name) else { continue };
         let others = ["zero", "rewards"].map(|other| (other, ends(of, &format!("{name} {other}"))));
         let [(_, Some([_, zero])), (_, Some([_, rewards]))] = others else { continue };
         let (best, other) = if zero.1 < rewards.1 { ("zero", zero) } else { ("rewards", rewards) };
         let limit = 3.0 * libm::hypot(rnn.2, other.2);
-        judged.extend([rnn.1, zero.1, rewards.1, limit]);
+        judged.extend([rnn.1, zero.1, rewards.1]);
+        error += limit;
         beaten += usize::from(rnn.1 - other.1 < -limit);
         measured.push(format!("{name}: {} ({best} {:.3})", text(rnn), other.1));
     }
@@ -159,5 +160,5 @@ fn no_evaluation(of: RunMeasurements) -> Judgement {
         return ("an environment without errors".into(), Verdict::NotMeasured);
     }
     let verdict = Verdict::graded(beaten == 0, beaten < ENVIRONMENTS.len());
-    (measured.join("; "), verdict.unless_nan(judged))
+    (measured.join("; "), verdict.unless_unknown(error).unless_nan(judged))
 }

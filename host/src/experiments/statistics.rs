@@ -1,9 +1,10 @@
 //! Summary statistics over seeds or tasks.
 
+use crate::run::report::number;
 use ictd_core::rng::Rng;
 use serde::Serialize;
 
-/// Returns the mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
+/// Returns the mean and its standard error, std(ddof = 1) / sqrt(count), summed in order; one value has no known error: NaN.
 pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let (mut count, mut sum) = (0.0, 0.0);
     for x in values.clone() {
@@ -15,7 +16,17 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
     for x in values {
         squares += (x - mean) * (x - mean);
     }
-    (mean, (squares / count).sqrt() / count.sqrt())
+    (mean, (squares / (count - 1.0)).sqrt() / count.sqrt())
+}
+
+/// Returns a mean with its standard error, as text.
+pub fn with_error((mean, stderr): (f64, f64)) -> String {
+    let error = if stderr.is_nan() {
+        "with an unknown error".into()
+    } else {
+        format!("± {}", number(stderr, 3))
+    };
+    format!("{} {error}", number(mean, 3))
 }
 
 /// Returns lower quartile, median and upper quartile, by linear interpolation; NaN without values.

@@ -50,8 +50,8 @@ pub struct Verify {
     /// Trace decay of TD(lambda), the paper's lambda (the authors' code: 0.5)
     #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
-    /// Frobenius norm of each preconditioner C_l
-    #[arg(long, default_value = "0.3", value_parser = options::real(0.0..=10.0))]
+    /// Frobenius norm of each preconditioner C_l (with 0, all values are 0, and nothing is tested)
+    #[arg(long, default_value = "0.3", value_parser = options::real(0.01..=10.0))]
     pub c_norm: f64,
     /// Next features phi_{j+1}: drawn independently, as in the authors' code, or taken from the
     /// next column

@@ -80,10 +80,10 @@ impl SeedLog {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
         if shape != shape_of_q {
-            let reason = format!("shape {}", tuple(&shape_of_q));
-            let expected = format!("{}, the shape of `P`", tuple(&shape));
-            return Err(Problem::array("Q", reason, expected).in_file(&npz.file));
+            let expected = format!("{}, the shape of `P`", tuple(&p.shape));
+            return Err(Problem::array("Q", q.describe(), expected).in_file(&npz.file));
         }
+        let [p, q] = [p, q].map(|of| Vec::from_iter(of.to_f64().into_iter().map(|x| x as f32)));
         let [points, stored, k] = shape;
         let (xs, alpha) = (column(npz, XS, points)?, column(npz, ALPHA, points)?);
         let matrix = |numbers: &[f32], t: usize, l: usize| {
@@ -123,8 +123,8 @@ impl SeedLog {
 const XS: &str = "xs";
 const ALPHA: &str = "alpha";
 
-/// Returns P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
-fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {
+/// Returns P or Q at every log point, of shape (T, l, K, K): T, l and K, and the array.
+fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Array), Error> {
     let array = npz.array(name)?;
     let refuse =
         |expected: &str| Problem::array(name, array.describe(), expected).in_file(&npz.file);
@@ -138,7 +138,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ve
         return Err(refuse("at least one log point and one layer"));
     }
     check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
-    Ok((shape, array.to_f64().into_iter().map(|x| x as f32).collect()))
+    Ok((shape, array))
 }
 
 fn column<R: Read + Seek>(

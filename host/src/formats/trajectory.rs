@@ -10,7 +10,7 @@
 //! | `rho` | `rho`, (n), optional | the importance ratio pi(A\|S) / b(A\|S) of target and behaviour policy |
 //! | | `query`, (m, d), optional | features of states to evaluate |
 //!
-//! The columns may be in any order under a header line; separators are `,`, `;` or tabs; lines above it that begin with `#`,
+//! The columns may be in any order under a header line; separators are `,`, `;`, `|` or tabs; lines above it that begin with `#`,
 //! and a first column without a name (an index), are skipped. Queries for a CSV are in a second file with only the `phi`
 //! columns.
 //!

@@ -1,6 +1,6 @@
 //! The content of a page: its runs, the runs that are left out, and digests.
 
-use super::made::RESULTS;
+use super::made::{NO_RESULTS, RESULTS};
 use super::run::{RunPage, place, results};
 use crate::error::{Error, WithContext};
 use crate::experiments::Catalogue;
@@ -110,12 +110,17 @@ fn find(
         match command {
             _ if is_shown => runs.push(path),
             Err(reason) => left_out.push((name, reason)),
-            Ok(Some(_)) => left_out.push((name, format!("no {RESULTS}: it has not finished"))),
+            Ok(Some(_)) => left_out.push((name, format!("no {RESULTS}: {NO_RESULTS}"))),
             Ok(None) => {}
         }
     }
     if runs.is_empty() {
-        let reason = "holds no run: expected a directory with the results.json that a run wrote";
+        let reason = match left_out.first() {
+            Some((name, reason)) => format!("no run can be shown: {name}: {reason}"),
+            None => {
+                "holds no run: expected a directory with the results.json that a run wrote".into()
+            }
+        };
         return Err(Error::file(directory, reason));
     }
     Ok((runs, left_out))

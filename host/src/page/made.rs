@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind::{self, FileTooLarge, InvalidInput, NotADirectory, NotFound};
 use std::path::Path;
 
-pub(super) const RESULTS: &str = "results.json";
+pub const RESULTS: &str = "results.json";
+/// Why a training run has none.
+pub const NO_RESULTS: &str = "it has not finished, or is a sweep's (`sweep --collect` draws these)";
 
 /// The errors of opening a file that is missing, or of another kind.
 const ELSE: [ErrorKind; 4] = [NotFound, NotADirectory, InvalidInput, FileTooLarge];

@@ -14,7 +14,7 @@ pub mod section;
 pub mod words;
 
 pub use content::{Content, Damaged};
-pub use made::Provenance;
+pub use made::{NO_RESULTS, Provenance, RESULTS};
 pub use run::RunPage;
 
 use crate::error::Error;

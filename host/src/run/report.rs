@@ -138,6 +138,12 @@ impl Verdict {
         if numbers.into_iter().any(f64::is_nan) { Verdict::NotMeasured } else { self }
     }
 
+    /// Returns this verdict, or [`Verdict::Undecided`] if an error that it depends on is unknown, NaN.
+    #[must_use]
+    pub fn unless_unknown(self, error: f64) -> Self {
+        if error.is_nan() { Verdict::Undecided } else { self }
+    }
+
     fn holds(&self) -> bool {
         *self == Verdict::Holds
     }

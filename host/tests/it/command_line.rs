@@ -26,7 +26,8 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("verify --gamma NaN", "--gamma NaN", "[0, 1)"),
         ("verify --gamma -0.1", "--gamma -0.1", "[0, 1)"),
         ("verify --trace-decay 2", "--trace-decay 2", "[0, 1]"),
-        ("verify --c-norm inf", "--c-norm inf", "[0, 10]"),
+        ("verify --c-norm inf", "--c-norm inf", "[0.01, 10]"),
+        ("verify --c-norm 0", "--c-norm 0", "[0.01, 10]"),
         ("verify --successors x", "--successors x", "independent, trajectory"),
         ("verify --seeds", "--seeds", "missing"),
         ("demo --tasks 0", "--tasks 0", "from 1 to"),
@@ -41,6 +42,9 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("demo --threads 0", "--threads 0", "from 1 to 1024"),
         ("demo --seed -1", "--seed -1", "from 0 to"),
         ("demo --seed 9223372036854775808", "--seed", "from 0 to 9223372036854775807"),
+        ("demo --gamma 0.999999999", "--gamma", "less than 1 in single precision"),
+        ("train --gamma 0.999999999", "--gamma", "less than 1 in single precision"),
+        ("export universal --gamma 0.999999999", "--gamma", "less than 1 in single"),
         ("demo --colour", "--colour", "--alpha"),
         ("--gamma 0.5", "--gamma", "--seed"),
         ("dome", "dome", "demo, verify"),
@@ -84,6 +88,9 @@ fn a_bad_config_file_is_named_with_the_option() {
         let line = refused(&format!("demo --config {}", file.display()));
         assert!(line.contains("c.toml") && line.contains(reason), "{text}: {line}");
     }
+    std::fs::write(&file, "").unwrap();
+    let line = refused(&format!("--config {}", file.display()));
+    assert!(line.contains("command: missing"), "{line}");
     assert!(refused("demo --config /nowhere.toml").contains("/nowhere.toml"));
 }
 

@@ -211,6 +211,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     write("damaged.safetensors", &damaged);
     write("short.safetensors", &safetensors::to_bytes(&good)[..100]);
     write("text.safetensors", b"no model at all");
+    write("model.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.");
     let mut model = bytes_of!(ictd_core::Model::<2>::td0(ConstructionSettings {
         alpha: 0.2,
         depth: 3,
@@ -231,6 +232,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("damaged.safetensors", "its checksum is wrong"),
         ("short.safetensors", "not a readable .safetensors file"),
         ("text.safetensors", "not a readable .safetensors file"),
+        ("model.pt", "a pickle, as torch.save writes it: expected .safetensors"),
         ("damaged.ictd", "damaged: computed checksum"),
         ("two-head.ictd", "attention 3: 1 is expected"),
     ] {

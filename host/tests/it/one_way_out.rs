@@ -170,7 +170,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     as_train(out.path());
     ictd(out.path(), "demo --tasks 2");
     let write = |name: &str, text: String| fs::write(out.path().join(name), text).unwrap();
-    write("key.toml", format!("\"{toml_evil}\" = 1\n"));
+    write("key.toml", format!("command = \"demo\"\n\"{toml_evil}\" = 1\n"));
     write("value.toml", format!("command = \"demo\"\ntask = \"{toml_evil}\"\n"));
     write("command.toml", format!("command = \"{toml_evil}\"\n"));
     write("broken.toml", format!("{evil} = \n"));

@@ -147,9 +147,17 @@ fn models_are_judged_on_own_tasks() {
     };
     let number = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
     // Theorem 1's layers are TD(0), and nothing else is.
-    let td = judged("--layers 3 --gamma 0.8");
-    assert!(number(&td, "explained by TD(0)") > 1.0 - 1e-9 && number(&td, "vd") < 1e-12, "{td}");
-    assert!(number(&td, "explained by TD(0.9)") < 0.999 && number(&td, "iws") > 1.0 - 1e-9, "{td}");
+    for layers in ["--layers 3", "--layers 15", "--layers 40 --alpha 0.15"] {
+        let td = judged(&format!("{layers} --gamma 0.8"));
+        assert!(
+            number(&td, "explained by TD(0)") > 1.0 - 1e-9 && number(&td, "vd") < 1e-12,
+            "{td}"
+        );
+        assert!(
+            number(&td, "explained by TD(0.9)") < 0.999 && number(&td, "iws") > 1.0 - 1e-9,
+            "{td}"
+        );
+    }
     let universal = judged("--model universal --context-length 200");
     assert!(
         number(&universal, "msve") < 0.5 * number(&universal, "msve of predicting 0"),

@@ -124,6 +124,9 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     fs::remove_file(&figure).unwrap();
     let plot = ictd(&both, &format!("plot {}", both.join("sweep").display()));
     assert_eq!((plot.status.code(), fs::read(&figure).unwrap() == drawn), (Some(0), true));
+    let whole = ictd(&both, &format!("plot {}", both.display()));
+    let text = String::from_utf8(whole.stdout).unwrap();
+    assert!(whole.status.success() && text.contains("no results.json"), "{text}");
     let config = both.join("sweep/config.toml");
     done(&place.out("one"), &format!("--config {}", config.display()));
     done(&both, &format!("report {}", both.display()));

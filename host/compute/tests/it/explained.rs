@@ -63,6 +63,17 @@ fn each_algorithm_explains_itself_and_no_other_does() {
 }
 
 #[test]
+fn more_iterations_than_step_sizes_explain_themselves() {
+    let contexts = contexts();
+    let of = iterations(&contexts, ALL[0]);
+    for (layers, alpha) in [(5, 0.2), (15, 0.2), (15, 0.13), (40, 0.27)] {
+        let targets = targets(&contexts, |at| of[at].weights(&vec![alpha; layers]));
+        let shares = explained(&of, &targets, layers, contexts.len() / 2);
+        assert!(shares.iter().all(|share| *share > 1.0 - 1e-9), "{layers} {alpha}: {shares:?}");
+    }
+}
+
+#[test]
 fn what_is_not_linear_is_not_explained() {
     // Half of the energy is of no linear function: a value at features 0.
     let contexts = contexts();

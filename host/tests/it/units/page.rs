@@ -53,7 +53,7 @@ fn seeds_are_shown_with_their_spread_layer_by_layer_and_other_results_one_by_one
         "max_abs_error": 1e-16,
     }));
     let spread = "<td>2.000</td><td>1.500 to 4.000</td><td>1.000 to 6.000</td>\
-                  <td>3.000 ± 1.247</td>";
+                  <td>3.000 ± 1.528</td>";
     for shown in [
         "3 seeds, at the end of training",
         &format!("<th scope=\"row\">IWS</th>{spread}"),

@@ -11,6 +11,8 @@ fn the_verdict_goes_with_the_fall_its_spread_and_what_predicting_0_has() {
         ((0.2, 0.1), (1.0, 0.1), 2.0, Verdict::DoesNotHold),
         // It falls, and is worse than nothing.
         ((9.0, 0.1), (2.0, 0.1), 1.0, Verdict::DoesNotHold),
+        // One task has no spread.
+        ((1.0, f64::NAN), (0.2, f64::NAN), 0.9, Verdict::Undecided),
         ((1.0, 0.1), (f64::NAN, 0.1), 1.0, Verdict::NotMeasured),
     ] {
         assert_eq!(falls(first, last, zero).1, expected, "{first:?}, {last:?}");

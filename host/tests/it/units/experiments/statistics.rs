@@ -34,9 +34,10 @@ fn a_share_of_none_or_all_has_an_interval() {
 }
 
 #[test]
-fn standard_error_is_that_of_the_mean_with_ddof_0() {
+fn standard_error_is_that_of_the_mean_with_ddof_1_and_unknown_of_one_value() {
     let (mean, stderr) = mean_and_stderr([1.0, 2.0, 3.0, 6.0].into_iter());
-    assert_eq!((mean, stderr), (3.0, (3.5f64).sqrt() / 2.0));
+    assert_eq!((mean, stderr), (3.0, (14.0f64 / 3.0).sqrt() / 2.0));
+    assert!(mean_and_stderr([2.0].into_iter()).1.is_nan());
     assert!(mean_and_stderr([1.0, f64::NAN].into_iter()).0.is_nan());
 }
 
