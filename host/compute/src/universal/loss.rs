@@ -109,11 +109,8 @@ trait LossTerm: Send + Sync {
     /// Returns the weighted loss and its gradient.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
 
-    /// Returns the term's weight.
-    fn weight_mut(&mut self) -> &mut f64;
-
-    /// Returns the weight of the penalty on an error above that of the parameters before.
-    fn guard_mut(&mut self) -> &mut f64;
+    /// Returns the term's weight, and that of the penalty on an error above that of the parameters before.
+    fn weights_mut(&mut self) -> [&mut f64; 2];
 }
 
 /// Contexts whose mean error is one term: those of a family, dimension, discount and length, or of one signal.
@@ -173,12 +170,8 @@ impl<const D: usize> ContextGroup<D> {
 }
 
 impl<const D: usize> LossTerm for ContextGroup<D> {
-    fn weight_mut(&mut self) -> &mut f64 {
-        &mut self.weight
-    }
-
-    fn guard_mut(&mut self) -> &mut f64 {
-        &mut self.guard
+    fn weights_mut(&mut self) -> [&mut f64; 2] {
+        [&mut self.weight, &mut self.guard]
     }
 
     /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin, and another if it
@@ -204,7 +197,7 @@ fn penalty(ratio: LossGradient, margin: f64, knee: f64) -> LossGradient {
 const UNSURE: f64 = 0.1;
 const PENALTY: f64 = 2.5;
 const KNEE: f64 = 0.2;
-/// ln(error / error of the parameters before) above the first number is penalised, all cells alike; GUARD is the weight of all.
+/// ln(error / error of the parameters before) above the first number is penalised; GUARD is the weight of all cells.
 const WORSE: f64 = 0.01;
 const WORSE_KNEE: f64 = 0.05;
 const GUARD: f64 = 200.0;
@@ -220,11 +213,15 @@ const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 
 /// Discounts of training tasks, from the shortest horizon to the longest, each with its weight.
 const DISCOUNTS: [(f64, f64); 5] = [(0.0, 0.2), (0.5, 0.4), (0.9, 1.0), (0.98, 1.0), (0.995, 0.4)];
 /// Numbers of features, tasks in a group, and the square of the group's weight; fewer of the longest contexts.
-const TASKS: [(usize, usize, f64); 6] =
-    [(1, 10, 10.0), (2, 240, 60.0), (4, 240, 60.0), (8, 60, 30.0), (16, 20, 10.0), (32, 2, 2.0)];
-/// The same if each state has a feature.
-const TABULAR_TASKS: [(usize, usize, f64); 6] =
-    [(2, 20, 20.0), (3, 30, 30.0), (4, 30, 30.0), (7, 30, 30.0), (10, 30, 15.0), (16, 24, 8.0)];
+type GroupSizes = [(usize, usize, f64); 6];
+const TASKS: GroupSizes =
+    [(1, 10, 10.0), (2, 240, 60.0), (4, 240, 60.0), (8, 60, 30.0), (16, 40, 10.0), (32, 2, 2.0)];
+/// Representable MDPs: their errors have the heaviest tails.
+const MDP_TASKS: GroupSizes =
+    [(1, 60, 10.0), (2, 1440, 60.0), (4, 1440, 60.0), (8, 360, 30.0), (16, 40, 10.0), (32, 2, 2.0)];
+/// Tasks whose states each have a feature.
+const TABULAR_TASKS: GroupSizes =
+    [(2, 40, 20.0), (3, 60, 30.0), (4, 60, 30.0), (7, 60, 30.0), (10, 60, 15.0), (16, 48, 8.0)];
 /// The families of the search, each with its weight.
 const SHARES: [(Family, f64); 8] = [
     (Family::Boyan, 4.0),
@@ -257,7 +254,12 @@ impl Loss {
         let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
         for (gamma, of_gamma) in DISCOUNTS {
             for (family, of_family) in SHARES {
-                for (d, tasks, of_d) in if family.is_tabular() { TABULAR_TASKS } else { TASKS } {
+                let sizes = match family {
+                    Family::MdpRepresentable => MDP_TASKS,
+                    _ if family.is_tabular() => TABULAR_TASKS,
+                    _ => TASKS,
+                };
+                for (d, tasks, of_d) in sizes {
                     let tasks = times(tasks);
                     let weight = of_family * of_gamma;
                     let spec = TaskGroupSpec { family, weight, d, of_d, gamma, tasks, target };
@@ -272,14 +274,15 @@ impl Loss {
                 }
             }
         }
-        let sum: f64 = groups.iter_mut().map(|group| *group.weight_mut()).sum();
-        for group in &mut groups {
-            *group.weight_mut() *= (1.0 - OF_SIGNALS) / sum;
+        let mut sums = [0.0; 2];
+        for weights in groups.iter_mut().map(|group| group.weights_mut()) {
+            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += *weight);
         }
         // (Parameters that saw values do not guide a search that sees none.)
-        let guard = if target == Target::Value { GUARD / groups.len() as f64 } else { 0.0 };
-        for group in &mut groups {
-            *group.guard_mut() = guard;
+        let of_guards = if target == Target::Value { GUARD } else { 0.0 };
+        for [weight, guard] in groups.iter_mut().map(|group| group.weights_mut()) {
+            *weight *= (1.0 - OF_SIGNALS) / sums[0];
+            *guard *= of_guards / sums[1];
         }
         let (signals, samples) = (times(SIGNALS.0), SIGNALS.1);
         for _ in 0..signals {
@@ -361,7 +364,10 @@ fn add_task_groups<const D: usize>(
         let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
         let margin = if unsure { UNSURE } else { 0.0 };
         let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
-        groups.push(Box::new(ContextGroup::new(cases, factor, weight, margin, lstds)));
+        // A mean over more tasks says more.
+        let guard = (cases.len() as f64).sqrt();
+        let group = ContextGroup::new(cases, factor, weight, margin, lstds);
+        groups.push(Box::new(ContextGroup { guard, ..group }));
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub struct Stage {
 pub const STAGES: [Stage; 3] = [
     Stage { share: 0.25, pull: 3e-3, evaluations: 40 },
     Stage { share: 0.5, pull: 1e-4, evaluations: 50 },
-    Stage { share: 1.0, pull: 1e-5, evaluations: 60 },
+    Stage { share: 1.0, pull: 1e-5, evaluations: 300 },
 ];
 /// A stage ends when twenty steps in a row have gained less than this share of the loss.
 const TOLERANCE: f64 = 1e-4;
