@@ -232,13 +232,13 @@ macro_rules! real {
 
 /// The functions of each type.
 mod single {
-    pub(super) use super::elementary::{exp2, tanh};
-    pub(super) use super::functions::{cos_f32 as cos, ln_f32 as ln, sin_f32 as sin};
+    pub(super) use crate::scalar::elementary::{exp2, tanh};
+    pub(super) use crate::scalar::functions::{cos_f32 as cos, ln_f32 as ln, sin_f32 as sin};
     pub(super) use libm::sqrtf as sqrt;
 }
 mod double {
-    pub(super) use super::functions::{cos_f64 as cos, ln_f64 as ln, sin_f64 as sin};
-    pub(super) use super::functions::{exp2_f64 as exp2, tanh_f64 as tanh};
+    pub(super) use crate::scalar::functions::{cos_f64 as cos, ln_f64 as ln, sin_f64 as sin};
+    pub(super) use crate::scalar::functions::{exp2_f64 as exp2, tanh_f64 as tanh};
     pub(super) use libm::sqrt;
 }
 

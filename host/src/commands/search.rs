@@ -25,7 +25,8 @@ use serde_json::json;
 /// random signals with 4 and 16 features. They have 1 to 32 features, 1 to 10,000 transitions and discounts 0 to 0.995.
 /// The targets are true values and the returns of signals.
 ///
-/// A cell of tasks whose error is above that of the parameters that shipped before counts more.
+/// A cell of tasks whose error is above that of the parameters that shipped before counts more. A search takes about 23 CPU
+/// minutes.
 ///
 /// After Ctrl-C, or if it was killed, the same command continues from the last evaluation that was stored. At the end the
 /// loss on fresh tasks is compared with that of the parameters in use, and the errors with those of the parameters before.

@@ -36,7 +36,8 @@ pub const CONTROL: Experiment = table(
                 let verdict = Verdict::graded(share.low >= 0.95, share.estimate >= 0.95);
                 (measured, verdict.unless_nan(share.numbers()))
             }),
-            further::<RandomMdp>("random MDPs: further than its rivals"),
+            // LSTD with one setting is as good.
+            further::<RandomMdp>("random MDPs: further than its rivals").refuted(),
             further::<CartPole>("CartPole: further than its rivals").refuted(),
             further::<MountainCar>("MountainCar: further than its rivals").refuted(),
         ],
