@@ -95,7 +95,7 @@ pub(crate) fn check_numbers(
     gamma: Option<f64>,
     arrays: &[(&'static str, &[f64])],
 ) -> Result<(), Misfit> {
-    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(&(*gamma as f32))) {
+    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
         return misfit("gamma", gamma, "a number in [0, 1)");
     }
     for (array, numbers) in arrays {

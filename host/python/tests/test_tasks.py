@@ -253,8 +253,8 @@ def test_batches_of_a_log_are_windows_of_it():
         ({}, {"loss": "monte-carlo"}, "loss: monte-carlo: the values of logged transitions are not known"),
         ({"rewards": [1]}, {}, "array `rewards`: unknown"),
         ({"reward": np.ones((3, 3))}, {}, r"tasks: array `reward`: float64 of shape \(3, 3\); expected \(401,\)"),
-        ({"terminal": np.full(401, 2)}, {}, "array `terminal`: 2 in row 0; expected 0 or 1"),
-        ({"phi": [[np.nan, 1]] * 401}, {}, "array `phi`: NaN in row 0"),
+        ({"terminal": np.full(401, 2)}, {}, "array `terminal`: 2 in row 1; expected 0 or 1"),
+        ({"phi": [[np.nan, 1]] * 401}, {}, "array `phi`: NaN in row 1, column 1"),
     ],
 )
 def test_a_log_that_cannot_be_trained_on_is_named(given, recipe, message):
