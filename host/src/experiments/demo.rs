@@ -281,8 +281,8 @@ impl Demo {
         };
         let text = match (claims.is_empty(), means.as_slice()) {
             (true, [first, .., last]) => {
-                let text = |x: &(f64, f64)| format!("{} ± {}", number(x.0, 3), number(x.1, 3));
-                format!("value error {} at context 1, {} at {longest}\n", text(first), text(last))
+                let [first, last] = [*first, *last].map(with_error);
+                format!("value error {first} at context 1, {last} at {longest}\n")
             }
             _ => String::new(),
         };
