@@ -9,7 +9,9 @@ use crate::run::progress;
 use crate::run::records::{self, RunFiles};
 use crate::run::report::{Claim, Report, Source, Verdict, number, table};
 use crate::run::session::Session;
-use compute::universal::{BEFORE, Benchmark, Family, Loss, ParameterSearch, STAGES, Target, start};
+use compute::universal::{
+    Benchmark, Family, Loss, ParameterSearch, REFERENCE, STAGES, Target, start,
+};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -25,11 +27,10 @@ use serde_json::json;
 /// random signals with 4 and 16 features. They have 1 to 32 features, 1 to 10,000 transitions and discounts 0 to 0.995.
 /// The targets are true values and the returns of signals.
 ///
-/// A cell of tasks whose error is above that of the parameters that shipped before counts more. A search takes about 23 CPU
-/// minutes.
+/// A cell of tasks whose error is above that of 39 reference parameters counts more. A search takes about 23 CPU minutes.
 ///
 /// After Ctrl-C, or if it was killed, the same command continues from the last evaluation that was stored. At the end the
-/// loss on fresh tasks is compared with that of the parameters in use, and the errors with those of the parameters before.
+/// loss on fresh tasks is compared with that of the parameters in use, and the errors with those of the reference.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Search {
@@ -89,7 +90,7 @@ impl Search {
         self.judge(&search.parameters(), session, records)
     }
 
-    /// Compares parameters with those in use, and with those before.
+    /// Compares parameters with those in use, and with the reference.
     fn judge(
         &self,
         found: &UniversalParameters<f32>,
@@ -113,21 +114,21 @@ impl Search {
             put_errors(&Benchmark::new(parameters, &[], 1), FRESH_TASKS, session, &mut errors)?;
             Ok(errors)
         };
-        let (errors, beside) = (errors(found)?, errors(&BEFORE)?);
+        let (errors, beside) = (errors(found)?, errors(&REFERENCE)?);
         let mut rows = Vec::new();
         for family in Family::ALL {
-            let [of, before] = [&errors, &beside].map(|errors| of_family(errors.of(""), family));
-            let ratios: Vec<f64> = of.iter().zip(before).map(|(a, b)| a / b).collect();
+            let [of, reference] = [&errors, &beside].map(|errors| of_family(errors.of(""), family));
+            let ratios: Vec<f64> = of.iter().zip(reference).map(|(a, b)| a / b).collect();
             let mean = geometric_mean(&ratios);
             let largest = ratios.iter().copied().fold(0.0, f64::max);
-            long.put(family.name(), None, "beside those before", 0.0, mean);
-            long.put(family.name(), None, "largest beside those before", 0.0, largest);
+            long.put(family.name(), None, "relative to the reference", 0.0, mean);
+            long.put(family.name(), None, "largest relative to the reference", 0.0, largest);
             rows.push([family.name().to_owned(), number(mean, 3), number(largest, 3)]);
         }
         long.write(records)?;
         let text = format!(
             "loss on fresh tasks: {} at the start, {} of what was found, {} of what ships\n\n\
-             error on fresh tasks over that of the parameters before, up to 1,000 transitions\n{}",
+             error on fresh tasks over that of the reference parameters, up to 1,000 transitions\n{}",
             number(first, 4),
             number(of_found, 4),
             number(of_shipped, 4),

@@ -37,7 +37,7 @@ impl Content {
             || {
                 Ok::<_, Error>((
                     live::story().context("the report's live part")?,
-                    digests::rows::<f32>().context("the digests")?,
+                    digests::rows().context("the digests")?,
                 ))
             },
         );

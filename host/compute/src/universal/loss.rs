@@ -1,9 +1,9 @@
 //! The loss of the universal model's parameters: errors on contexts of many tasks and signals, and their gradient.
 
 use super::Family;
-use super::before::BEFORE;
 use super::dual::{COMBINATIONS, Dual, learned};
 use super::judge::{self, RIDGES};
+use super::reference::REFERENCE;
 use crate::capacity::STATES;
 use ictd_core::context::{Context, TdSums};
 use ictd_core::mask::TwoTraces;
@@ -109,7 +109,7 @@ trait LossTerm: Send + Sync {
     /// Returns the weighted loss and its gradient.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
 
-    /// Returns the term's weight, and that of the penalty on an error above that of the parameters before.
+    /// Returns the term's weight, and that of the penalty on an error above the reference parameters'.
     fn weights_mut(&mut self) -> [&mut f64; 2];
 }
 
@@ -121,11 +121,11 @@ struct ContextGroup<const D: usize> {
     /// The weight of the group in the loss.
     weight: f64,
     /// The smallest error of predicting 0 and of LSTD with some lambdas and ridges, the same for all cases.
-    reference: f64,
-    /// ln(error / reference) above this is penalised.
+    lstd: f64,
+    /// ln(error / lstd) above this is penalised.
     margin: f64,
-    /// The error of the parameters [`BEFORE`].
-    before: f64,
+    /// The error of the parameters [`REFERENCE`].
+    reference: f64,
     /// The weight of the penalty on a larger one.
     guard: f64,
 }
@@ -150,14 +150,14 @@ impl<const D: usize> ContextGroup<D> {
             cases.iter().map(|case| factor * counted(of(case))).sum()
         };
         let of_zero = sum(&|case| case.error(SVector::<f64, D>::zeros()));
-        let reference = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
-        let parameters = BEFORE.map(f64::from);
-        let before = sum(&|case| {
+        let lstd = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
+        let parameters = REFERENCE.map(f64::from);
+        let reference = sum(&|case| {
             let solved = parameters.solve(&mut case.sums.map(|x| x), case.summary);
             solved.map_or(LARGE, |solved| case.error(solved.weights))
         });
-        let before = before.max(LEAST);
-        ContextGroup { cases, factor, weight, reference, margin, before, guard: 0.0 }
+        let reference = reference.max(LEAST);
+        ContextGroup { cases, factor, weight, lstd, margin, reference, guard: 0.0 }
     }
 
     fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
@@ -175,11 +175,11 @@ impl<const D: usize> LossTerm for ContextGroup<D> {
     }
 
     /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin, and another if it
-    /// exceeds that of the parameters before.
+    /// exceeds that of the reference parameters.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
         let error = self.error(parameters);
-        let ratio = (error / Dual::constant(self.reference)).ln();
-        let worse = (error / Dual::constant(self.before)).ln();
+        let ratio = (error / Dual::constant(self.lstd)).ln();
+        let worse = (error / Dual::constant(self.reference)).ln();
         let penalty = Dual::constant(PENALTY) * penalty(ratio, self.margin, KNEE);
         Dual::constant(self.weight) * (ratio + penalty)
             + Dual::constant(self.guard) * self::penalty(worse, WORSE, WORSE_KNEE)
@@ -197,7 +197,7 @@ fn penalty(ratio: LossGradient, margin: f64, knee: f64) -> LossGradient {
 const UNSURE: f64 = 0.1;
 const PENALTY: f64 = 2.5;
 const KNEE: f64 = 0.2;
-/// ln(error / error of the parameters before) above the first number is penalised; GUARD is the weight of all cells.
+/// ln(error / error of the reference parameters) above the first number is penalised; GUARD is the weight of all cells.
 const WORSE: f64 = 0.01;
 const WORSE_KNEE: f64 = 0.05;
 const GUARD: f64 = 200.0;
@@ -205,7 +205,7 @@ const GUARD: f64 = 200.0;
 /// transitions. (The best ridge in hindsight depends on whether a cycle is deterministic.)
 const ALL_LSTDS: Range<usize> = 0..3 * RIDGES.len();
 const LSTD_0_ONE: Range<usize> = 2..3;
-/// The smallest reference; smaller errors are rounding.
+/// The smallest error to compare with; smaller ones are rounding.
 const LEAST: f64 = 1e-5;
 
 /// Lengths of training contexts.

@@ -1,9 +1,10 @@
-//! Parameters of earlier searches, which the search may not fall behind.
+//! Parameters that the search may not fall behind in any cell of tasks.
 
 use ictd_core::universal::UniversalParameters;
 
-/// The parameters that shipped before what the search finds did. A cell's error counts more where it exceeds theirs.
-pub const BEFORE: UniversalParameters<f32> = UniversalParameters {
+/// Reference parameters, from searches of other losses; three of them were set by hand. A cell's error counts more where it
+/// exceeds theirs.
+pub const REFERENCE: UniversalParameters<f32> = UniversalParameters {
     log_ridge: [
         [0.9451613, -0.49283504, 1.1951612, 0.1951652],
         [4.9951963, -0.004811697, 1.7047471, 0.3047908],
