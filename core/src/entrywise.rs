@@ -49,11 +49,14 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-/// Implements [`Entrywise`] for a type, field by field in this order.
+/// Implements [`Entrywise`] for a type, field by field in this order, without the one after the semicolon.
 macro_rules! entrywise {
-    ([$($generics:tt)*] $S:ident, $Type:ty { $($field:ident),* }) => {
+    ([$($generics:tt)*] $S:ident, $Type:ty { $($field:tt),* $(; $apart:ident)? }) => {
         impl<$($generics)*> $crate::entrywise::Entrywise<$S> for $Type {
-            const ZERO: Self = Self { $($field: $crate::entrywise::Entrywise::<$S>::ZERO),* };
+            const ZERO: Self = Self {
+                $($field: $crate::entrywise::Entrywise::<$S>::ZERO,)*
+                $($apart: $crate::entrywise::Entrywise::<$S>::ZERO)?
+            };
 
             #[inline(always)]
             fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, &mut $S, $S)) {
@@ -105,7 +108,7 @@ impl<S: Scalar> Entrywise<S> for () {
 /// Adds `full` to `total` + `error`, and makes it 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
 /// half a unit in the total's last place.
 #[inline(never)]
-pub(crate) fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
+fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
     V::zip(total, error, full, |total, error, x| {
         let x = x + *error;
         let sum = *total + x;

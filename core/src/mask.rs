@@ -133,7 +133,6 @@ pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
     Ok(mask)
 }
 
-/// Returns a trace decay in \[0, 1\].
 fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
     let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
     check_lanes(decay, "trace_decay", fits, "[0, 1]")
@@ -258,9 +257,7 @@ pub struct MeanCentred;
 /// tokens would be off by 500 roundings of `f32`, and the weight would stop growing at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
-    /// The mean and its compensation.
     mean: TokenPair<V>,
-    /// The weight and its compensation.
     weight: [S; 2],
 }
 

@@ -36,7 +36,6 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
-    /// Oldest first.
     window: Deque<WindowToken<S, D, C>, N>,
     current: SlidingSum<S, M, D, C>,
     /// The transitions since the last replacement.

@@ -41,7 +41,6 @@ use kernels::DigestRun;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 
-/// FNV-1a's multiplier.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Digest {

@@ -47,6 +47,7 @@ mod td;
 
 pub use gate::SampleStatus;
 
+use crate::entrywise::Entrywise as _;
 use crate::error::Error;
 use crate::linalg::dot_arrays as dot;
 use crate::linalg::linear_system::epsilon;
@@ -79,47 +80,6 @@ const START: f32 = 128.0;
 const LARGEST: f32 = 1e12;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
 const MOST: f32 = 1e7;
-
-/// Numbers of a part of the state, in one order: to be stored, or read.
-trait State {
-    const ZERO: Self;
-
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
-}
-
-impl State for f32 {
-    const ZERO: f32 = 0.0;
-
-    #[inline(always)]
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        visit(self);
-    }
-}
-
-impl<T: State, const N: usize> State for [T; N] {
-    const ZERO: Self = [T::ZERO; N];
-
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        self.iter_mut().for_each(|part| part.numbers(visit));
-    }
-}
-
-/// Implements [`State`] for a type, field by field in this order, without those after the semicolon.
-macro_rules! state {
-    ($Type:ident { $($field:tt),* $(; $apart:ident)? }) => {
-        impl $crate::predictor::State for $Type {
-            const ZERO: Self = $Type {
-                $($field: $crate::predictor::State::ZERO,)*
-                $($apart: $crate::predictor::State::ZERO)?
-            };
-
-            fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-                $(self.$field.numbers(visit);)*
-            }
-        }
-    };
-}
-use state;
 
 /// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -495,7 +455,6 @@ const fn check(horizons: &[f32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses limits unless the lower one is below the other.
 fn checked_limits<S: Real>(low: S, high: S) -> Result<[S; 2], Error> {
     if low < high {
         return Ok([low, high]);
@@ -509,7 +468,6 @@ fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// Returns the smaller number.
 #[inline(always)]
 fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
@@ -531,7 +489,6 @@ fn symmetric<const N: usize>(rows: &[f32]) -> [[f32; N]; N] {
     matrix
 }
 
-/// Returns a number in `f32`.
 fn narrow<S: Real>(x: S) -> f32 {
     x.to_f64() as f32
 }

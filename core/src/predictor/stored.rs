@@ -6,8 +6,9 @@ use super::gate::Gate;
 use super::horizon::{Band, Belief};
 use super::surprise::Surprise;
 use super::td::Td;
-use super::{Predictor, State, check, checked_limits};
+use super::{Predictor, check, checked_limits};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
+use crate::entrywise::Entrywise as _;
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
 

@@ -38,7 +38,6 @@ pub struct Mrp<R: Real, const D: usize, const M: usize> {
     cumulative: [SVector<R, M>; M],
     pub(super) reward: SVector<R, M>,
     pub(super) features: [SVector<R, D>; M],
-    /// True for states that end an episode.
     terminal: [bool; M],
 }
 
@@ -229,7 +228,6 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(d)
     }
 
-    /// Returns the state's index, clamped to the last state.
     fn own(&self, state: usize) -> usize {
         debug_assert!(state < self.states, "state {state} of {}", self.states);
         state.min(self.states - 1)

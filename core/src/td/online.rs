@@ -68,7 +68,6 @@ in_place_of_a_model!(OnlineTd, Scalar);
 pub struct OnlineTdState<S, const D: usize> {
     weights: [S; D],
     trace: [S; D],
-    /// V_old.
     old_value: S,
 }
 

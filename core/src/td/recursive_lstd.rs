@@ -89,7 +89,6 @@ fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }
 
-/// Returns a diagonal matrix with one number on it.
 fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
     core::array::from_fn(|i| core::array::from_fn(|j| if i == j { x } else { R::ZERO }))
 }

@@ -42,7 +42,6 @@ where
 {
     settings: TrainerSettings,
     pub(super) network: N,
-    /// None for plain TD.
     pub(super) adam: Option<Adam<N::Parameters>>,
     /// The batch-TD reference, and its step size alpha.
     pub reference: BatchTdReference<S, D>,

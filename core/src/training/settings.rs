@@ -52,7 +52,6 @@ impl Default for AdamSettings {
 }
 
 impl AdamSettings {
-    /// Checks the constants' ranges.
     pub(super) fn check(&self) -> Result<()> {
         let fraction = |x: f64| (0.0..1.0).contains(&x);
         let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;

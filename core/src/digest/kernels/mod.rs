@@ -89,7 +89,6 @@ impl<S: Scalar<Element = f32>> LaneRngs<S> {
         Transition { phi: self.matrix(), reward: self.number(), phi_next: self.matrix() }
     }
 
-    /// LaneRngs a number in [-1, 1) per lane.
     fn number(&mut self) -> S {
         let mut x = S::ZERO;
         for (i, rng) in self.streams.as_mut().iter_mut().enumerate() {

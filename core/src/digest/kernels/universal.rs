@@ -4,7 +4,6 @@ use super::DigestRun;
 use crate::constructions;
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::error::Error;
-use crate::linalg::scale;
 use crate::mask::{MeanCentred, Td0, TdLambda, TwoTraces};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
@@ -18,7 +17,7 @@ const K: usize = 2 * D + 1;
 pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let (mut draws, gamma) = (run.draws(), S::splat(0.9));
     let alpha = constructions::scaled_identity::<S, D>(S::splat(0.125));
-    let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
+    let c = draws.matrix::<D, D>().map(|x| S::splat(0.125) * x);
     let mut traces = Context::<D, _, _, S>::with_memory(TdLambda::new(S::splat(0.75))?, Growing);
     let mut centred = Context::<D, _, _, S>::with_memory(MeanCentred, Growing);
     let mut plain = Context::<D, _, _, S>::with_memory(Td0, Growing);

@@ -33,7 +33,6 @@ impl<R: Real> LinearShape<R> {
         LinearShape { dim, stored, depth, trace_decay: R::ZERO, gain: 0.1 / stored as f64 }
     }
 
-    /// Returns an error that names the first field out of range.
     pub(super) fn check(&self) -> Result<()> {
         let LinearShape { dim, stored, depth, trace_decay, gain } = *self;
         TdLambda::new(trace_decay)?;
@@ -58,7 +57,6 @@ impl<R: Real> LinearShape<R> {
         (self.trace_decay != R::ZERO).then(|| S::splat(self.trace_decay))
     }
 
-    /// Returns K^2, the length of P or Q.
     #[inline(always)]
     pub(super) fn matrix_len(&self) -> usize {
         self.token_len() * self.token_len()

@@ -46,7 +46,6 @@ kernel! {
     }
 }
 
-/// The memory of a network.
 pub(super) struct Workspace<'a, S> {
     /// P and Q of each stored layer.
     pub(super) layers: &'a mut [S],
@@ -88,7 +87,6 @@ pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
     [0, 1].map(|m| &layers[at + m * len..][..len])
 }
 
-/// Returns P and Q of layer l in the pass, mutably.
 #[inline(always)]
 pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
     let at = 2 * l * len % layers.len();

@@ -31,7 +31,6 @@ use heapless::Vec;
 /// One token's row of the scores, and its adjoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ScoreRow<S: Scalar, const K: usize, const N: usize> {
-    /// z_r.
     z: [S; K],
     /// v_r = (1/n) P z_r.
     value: [S; K],
@@ -64,7 +63,6 @@ pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
 }
 
 impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
-    /// Returns the layer before any window.
     #[inline(always)]
     pub(super) fn new() -> Self {
         FirstLayer { rows: Vec::new(), last: 0 }
@@ -194,7 +192,6 @@ fn normalise<S: Scalar, const K: usize, const N: usize>(
 }
 
 kernel! {
-    /// Computes the layer's output for window t.
     fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
         of: &'a FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
@@ -299,7 +296,6 @@ kernel! {
     }
 }
 
-/// Returns <key, the query of window t>.
 #[inline(always)]
 fn dot_query<S: Scalar, const K: usize>(key: &[S; K], windows: &Windows<S>, t: usize) -> S {
     let query = windows.window(t).query();

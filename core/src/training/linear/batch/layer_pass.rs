@@ -35,7 +35,6 @@ pub(super) struct LayerPass<'a, S> {
     pub(super) z: &'a mut [S],
 }
 
-/// The passes of all layers.
 pub(super) struct LayerPasses<'a, S> {
     pub(super) k: usize,
     /// The length of one layer's matrices.
@@ -45,7 +44,6 @@ pub(super) struct LayerPasses<'a, S> {
 }
 
 impl<S: Scalar> LayerPasses<'_, S> {
-    /// Returns layers l and l + 1.
     #[inline(always)]
     pub(super) fn pair(&mut self, l: usize) -> (LayerPass<'_, S>, LayerPass<'_, S>) {
         let (matrices, next_matrices) = self.matrices[l * self.len..].split_at_mut(self.len);
@@ -77,14 +75,12 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         self.u.is_empty()
     }
 
-    /// Computes A from G.
     #[inline(always)]
     pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
         mul(k, g_q, Addend::Zero, self.g, q);
         mul(k, self.a, Addend::Zero, p, g_q);
     }
 
-    /// Computes G and z of the next layer.
     #[inline(always)]
     pub(super) fn forward(&mut self, k: usize, next: &mut LayerPass<S>) {
         mul(k, self.v, Addend::Other(self.g), self.a, self.g);

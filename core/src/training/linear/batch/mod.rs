@@ -157,7 +157,6 @@ kernel! {
     }
 }
 
-/// Multiplies P of each layer by s.
 #[inline(always)]
 fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
     for layer in layers.chunks_exact_mut(2 * matrix) {
