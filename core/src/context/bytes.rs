@@ -29,6 +29,24 @@ pub enum StoredField<'a, S> {
     Count(&'a mut u64, u64),
 }
 
+/// Visits vectors of numbers, and then counts with the largest that is accepted, to be stored or read.
+macro_rules! stored_fields {
+    ($($numbers:ident),*; $($count:ident: $most:expr),* $(,)?) => {
+        fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
+            $(self.$numbers.show(&mut |x| visit(ShownField::Number(x)));)*
+            $(visit(ShownField::Count(self.$count.into()));)*
+        }
+
+        fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
+            $(self.$numbers.numbers(&mut |x| visit(StoredField::Number(x)));)*
+            $(let mut count = self.$count.into();
+            visit(StoredField::Count(&mut count, $most));
+            self.$count = count as _;)*
+        }
+    };
+}
+pub(super) use stored_fields;
+
 impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
     fn kind() -> [u8; KIND] {
         const {

@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField};
+use super::bytes::{ShownField, StoredField, stored_fields};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
@@ -18,11 +18,6 @@ impl<S: Scalar> Forgetting<S> {
     pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
-    }
-
-    /// Returns the factor that each transition applies to the past.
-    pub fn retention(&self) -> S {
-        self.retention
     }
 }
 
@@ -101,19 +96,5 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         &self.moments
     }
 
-    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
-        self.state.show(&mut |x| visit(ShownField::Number(x)));
-        self.max_abs_rewards.show(&mut |x| visit(ShownField::Number(x)));
-        self.moments.show(&mut |x| visit(ShownField::Number(x)));
-        visit(ShownField::Number(self.weight));
-        visit(ShownField::Count(self.len));
-    }
-
-    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
-        self.state.numbers(&mut |x| visit(StoredField::Number(x)));
-        self.max_abs_rewards.numbers(&mut |x| visit(StoredField::Number(x)));
-        self.moments.numbers(&mut |x| visit(StoredField::Number(x)));
-        visit(StoredField::Number(&mut self.weight));
-        visit(StoredField::Count(&mut self.len, u64::MAX));
-    }
+    stored_fields!(state, max_abs_rewards, moments, weight; len: u64::MAX);
 }

@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField};
+use super::bytes::{ShownField, StoredField, stored_fields};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Result;
@@ -28,9 +28,9 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     /// Rounding left this of the total; it is added with the next block.
     error: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// The open block and the full one. The full block keeps its first `columns_left` columns; the others are 0.
-    /// If `swapped` is true, the full block comes first. The context's sum is the sum of both blocks and the total.
+    /// If `swapped` is 1, the full block comes first. The context's sum is the sum of both blocks and the total.
     blocks: [Moments<S, M::Auxiliary<D, C>, D, C>; 2],
-    swapped: bool,
+    swapped: u16,
     in_block: u16,
     columns_left: u16,
     len: u64,
@@ -41,7 +41,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     #[inline(never)]
     fn close_column(&mut self, j: usize) {
         let [first, second] = &mut self.blocks;
-        let full = if self.swapped { first } else { second };
+        let full = if self.swapped != 0 { first } else { second };
         self.total.close_column(&mut self.error, full, j);
     }
 }
@@ -77,7 +77,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
-            swapped: false,
+            swapped: 0,
             in_block: 0,
             columns_left: 0,
             len: 0,
@@ -92,14 +92,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         }
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
-        let open = if self.swapped { second } else { first };
+        let open = if self.swapped != 0 { second } else { first };
         open.add_outer([&left, &right, token], M::IS_TD0);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
             // The other block is 0 again.
-            self.swapped = !self.swapped;
+            self.swapped ^= 1;
             self.in_block = 0;
             self.columns_left = Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u16;
         }
@@ -126,33 +126,11 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         self
     }
 
-    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
-        self.state.show(&mut |x| visit(ShownField::Number(x)));
-        self.max_abs_rewards.show(&mut |x| visit(ShownField::Number(x)));
-        let [first, second] = &self.blocks;
-        for moments in [&self.total, &self.error, first, second] {
-            moments.show(&mut |x| visit(ShownField::Number(x)));
-        }
-        let counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
-        [self.len].into_iter().chain(counts).for_each(|n| visit(ShownField::Count(n)));
-    }
-
-    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
-        self.state.numbers(&mut |x| visit(StoredField::Number(x)));
-        self.max_abs_rewards.numbers(&mut |x| visit(StoredField::Number(x)));
-        let [first, second] = &mut self.blocks;
-        for moments in [&mut self.total, &mut self.error, first, second] {
-            moments.numbers(&mut |x| visit(StoredField::Number(x)));
-        }
-        visit(StoredField::Count(&mut self.len, u64::MAX));
-        let mut counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
-        let most =
-            [1, u64::from(BLOCK) - 1, Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u64];
-        for (count, most) in counts.iter_mut().zip(most) {
-            visit(StoredField::Count(count, most));
-        }
-        let [swapped, in_block, columns_left] = counts;
-        self.swapped = swapped == 1;
-        (self.in_block, self.columns_left) = (in_block as u16, columns_left as u16);
+    stored_fields! {
+        state, max_abs_rewards, total, error, blocks;
+        len: u64::MAX,
+        swapped: 1,
+        in_block: u64::from(BLOCK) - 1,
+        columns_left: Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u64,
     }
 }

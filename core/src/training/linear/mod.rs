@@ -100,6 +100,14 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     }
 }
 
+impl<S: Scalar, B: Storage<S>, W: AsMut<[S]>> LinearNetwork<S, B, W> {
+    fn pass(&mut self, window: &Window<S>) -> Option<WindowPass<'_, S>> {
+        let LinearNetwork { shape, parameters, work } = self;
+        (window.dim() == shape.dim)
+            .then(|| WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window))
+    }
+}
+
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
     type Parameters = B;
 
@@ -125,11 +133,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
 
     /// Returns the value, or NaN for a window with a different number of features.
     fn value(&mut self, window: &Window<S>) -> S {
-        let LinearNetwork { shape, parameters, work } = self;
-        if window.dim() != shape.dim {
-            return S::from_f64(f64::NAN);
-        }
-        WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window).value()
+        self.pass(window).map_or(S::from_f64(f64::NAN), WindowPass::value)
     }
 
     fn value_and_gradient(
@@ -138,11 +142,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut B,
     ) -> S {
-        let LinearNetwork { shape, parameters, work } = self;
-        if window.dim() != shape.dim {
-            return S::from_f64(f64::NAN);
-        }
-        let mut pass = WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window);
+        let Some(mut pass) = self.pass(window) else { return S::from_f64(f64::NAN) };
         let value = pass.forward();
         pass.backward(adjoint(value), gradient.as_mut());
         value

@@ -149,11 +149,11 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
             } else {
                 // The tape is of the layers after the first.
                 let Some(second) = tape.input(n, depth - 1) else { continue };
-                first.forward(windows, &layers[0], t, second);
+                first_layer::forward(&mut first, windows, &layers[0], t, second);
                 let v = tape.forward(layers, 1);
                 if let Some(v_bar) = loss.take(&of, v) {
                     let x_bar = tape.backward(layers, 1, v_bar, sum);
-                    first.backward(windows, t, x_bar, &mut sum[0]);
+                    first_layer::backward(&mut first, windows, t, x_bar, &mut sum[0]);
                 }
             }
         }
