@@ -64,6 +64,14 @@ macro_rules! entrywise {
                     &mut a.$field, &mut b.$field, &z.$field, &mut f,
                 );)*
             }
+
+            fn numbers(&mut self, visit: &mut impl FnMut(&mut $S)) {
+                $($crate::entrywise::Entrywise::<$S>::numbers(&mut self.$field, visit);)*
+            }
+
+            fn show(&self, visit: &mut impl FnMut($S)) {
+                $($crate::entrywise::Entrywise::<$S>::show(&self.$field, visit);)*
+            }
         }
     };
 }
@@ -77,6 +85,16 @@ impl<S: Scalar> Entrywise<S> for S {
         keep_apart::<S>();
         f(a, b, *z);
     }
+
+    #[inline(always)]
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        visit(self);
+    }
+
+    #[inline(always)]
+    fn show(&self, visit: &mut impl FnMut(S)) {
+        visit(*self);
+    }
 }
 
 impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
@@ -87,6 +105,14 @@ impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
         for i in 0..N {
             V::zip(&mut a[i], &mut b[i], &z[i], &mut f);
         }
+    }
+
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        self.iter_mut().for_each(|part| part.numbers(visit));
+    }
+
+    fn show(&self, visit: &mut impl FnMut(S)) {
+        self.iter().for_each(|part| part.show(visit));
     }
 }
 

@@ -29,9 +29,9 @@ pub enum StoredField<'a, S> {
     Count(&'a mut u64, u64),
 }
 
-/// Visits vectors of numbers, and then counts with the largest that is accepted, to be stored or read.
+/// Visits vectors of numbers, and then counts with the largest that is accepted and what is made of one that is read.
 macro_rules! stored_fields {
-    ($($numbers:ident),*; $($count:ident: $most:expr),* $(,)?) => {
+    ($($numbers:ident),*; $($count:ident: $most:expr => $from:expr),* $(,)?) => {
         fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
             $(self.$numbers.show(&mut |x| visit(ShownField::Number(x)));)*
             $(visit(ShownField::Count(self.$count.into()));)*
@@ -41,7 +41,7 @@ macro_rules! stored_fields {
             $(self.$numbers.numbers(&mut |x| visit(StoredField::Number(x)));)*
             $(let mut count = self.$count.into();
             visit(StoredField::Count(&mut count, $most));
-            self.$count = count as _;)*
+            self.$count = ($from)(count);)*
         }
     };
 }

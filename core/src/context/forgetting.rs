@@ -96,5 +96,5 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         &self.moments
     }
 
-    stored_fields!(state, max_abs_rewards, moments, weight; len: u64::MAX);
+    stored_fields!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);
 }

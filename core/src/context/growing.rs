@@ -28,9 +28,9 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     /// Rounding left this of the total; it is added with the next block.
     error: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// The open block and the full one. The full block keeps its first `columns_left` columns; the others are 0.
-    /// If `swapped` is 1, the full block comes first. The context's sum is the sum of both blocks and the total.
+    /// If `swapped` is true, the full block comes first. The context's sum is the sum of both blocks and the total.
     blocks: [Moments<S, M::Auxiliary<D, C>, D, C>; 2],
-    swapped: u16,
+    swapped: bool,
     in_block: u16,
     columns_left: u16,
     len: u64,
@@ -41,7 +41,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     #[inline(never)]
     fn close_column(&mut self, j: usize) {
         let [first, second] = &mut self.blocks;
-        let full = if self.swapped != 0 { first } else { second };
+        let full = if self.swapped { first } else { second };
         self.total.close_column(&mut self.error, full, j);
     }
 }
@@ -77,7 +77,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
-            swapped: 0,
+            swapped: false,
             in_block: 0,
             columns_left: 0,
             len: 0,
@@ -92,14 +92,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         }
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
-        let open = if self.swapped != 0 { second } else { first };
+        let open = if self.swapped { second } else { first };
         open.add_outer([&left, &right, token], M::IS_TD0);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
             // The other block is 0 again.
-            self.swapped ^= 1;
+            self.swapped = !self.swapped;
             self.in_block = 0;
             self.columns_left = Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u16;
         }
@@ -128,9 +128,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
 
     stored_fields! {
         state, max_abs_rewards, total, error, blocks;
-        len: u64::MAX,
-        swapped: 1,
-        in_block: u64::from(BLOCK) - 1,
-        columns_left: Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u64,
+        len: u64::MAX => |n| n,
+        swapped: 1 => |n| n == 1,
+        in_block: u64::from(BLOCK) - 1 => |n| n as u16,
+        columns_left: Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u64 => |n| n as u16,
     }
 }

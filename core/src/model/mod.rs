@@ -66,8 +66,7 @@ use crate::value_function::{Gvf, ValueFunction};
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Versions 2 and 3 are no longer
-/// read.)
+/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1.
 pub const VERSION: u8 = 4;
 
 /// How a model's layers get their parameters.

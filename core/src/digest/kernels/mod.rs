@@ -1,7 +1,6 @@
 //! The kernels, in the order of the table of digests.
 
 mod classical;
-mod forward;
 mod primitives;
 mod streaming;
 mod training;
@@ -19,14 +18,14 @@ use nalgebra::SMatrix;
 /// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
     let kernel = |name, run, about| DigestCase { name, about, seeds: 16, run };
-    let linear = kernel("linear_forward", forward::linear, "dense linear layers, both forms");
+    let linear = kernel("linear_forward", streaming::linear, "dense linear layers, both forms");
     [
         kernel("random_streams", primitives::random_streams, "streams, floats, integers, choices"),
         kernel("elementary", primitives::elementary, "elementary functions; subnormal numbers"),
         kernel("stored_model", primitives::stored_model, "the bytes of stored models, f32 and f64"),
         kernel("tasks", primitives::tasks, "values and paths of the tasks, f32 and f64"),
         DigestCase { seeds: 32, ..linear },
-        kernel("softmax_forward", forward::softmax, "dense softmax transformers"),
+        kernel("softmax_forward", streaming::softmax, "dense softmax transformers"),
         kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
         kernel("value_functions", streaming::device, "a device's context and model"),

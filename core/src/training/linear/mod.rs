@@ -3,7 +3,6 @@
 mod batch;
 mod pass;
 mod shape;
-mod workspace;
 
 use super::network::deviation;
 use super::{Network, Storage, Targets, Window, Windows, batch_gradient_by_window};
@@ -15,7 +14,7 @@ use crate::transformer::Transformer;
 use batch::batch_gradient;
 use pass::WindowPass;
 pub use shape::LinearShape;
-use workspace::Workspace;
+use shape::Workspace;
 
 /// A linear transformer in training. B stores its parameters: P_0, Q_0, P_1, ..., (K, K) each with K of
 /// [`LinearShape::token_len`], column by column. W is its workspace, which may be borrowed so that a chip copies little.

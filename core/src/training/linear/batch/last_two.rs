@@ -11,30 +11,15 @@ use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul_vectors, scaled, symmetric_outers, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
-use crate::training::linear::workspace::{layer_mut, split};
+use crate::training::linear::shape::{layer_mut, split};
 use crate::training::network::{BatchLoss, Valued};
 
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 10 + 11;
 
-/// The places of the adjoints.
-pub(super) struct Adjoints<'a, S> {
-    /// `+=` of the parameters of all layers.
-    pub sums: &'a mut [S],
-    /// The places of layers a and b in `sums`.
-    pub layers: [usize; 2],
-    /// `+=` of p.
-    pub p: &'a mut [S],
-    /// `+=` of P_a^T p.
-    pub p_p: &'a mut [S],
-    /// H, the adjoint of G; `None` if no earlier layer needs it.
-    pub h: Option<&'a mut [S]>,
-    /// The adjoint of z.
-    pub z: &'a mut [S],
-}
-
 /// Passes a window through layers a and b. Takes TF_L to the loss, and backpropagates its adjoint; returns false if it has
-/// none.
+/// none. `+=` of the parameters of all layers, where a and b have the given places, and of p and P_a^T p; z-bar and H are
+/// written, H if an earlier layer needs it.
 #[inline(always)]
 pub(super) fn last_two<S: Scalar>(
     k: usize,
@@ -43,7 +28,9 @@ pub(super) fn last_two<S: Scalar>(
     [p, p_p]: [&[S]; 2],
     step: &LayerPass<S>,
     (loss, of): (&mut BatchLoss<S>, &Valued<S>),
-    adjoints: Adjoints<S>,
+    (sums, [at_a, at_b]): (&mut [S], [usize; 2]),
+    [p_bar, p_p_bar, z_bar]: [&mut [S]; 3],
+    h: Option<&mut [S]>,
 ) -> bool {
     let z = &*step.z;
     let (forward, bars) = vectors.split_at_mut(10 * k);
@@ -64,7 +51,6 @@ pub(super) fn last_two<S: Scalar>(
     transpose_mul_vectors(k, q_a, [(u, Addend::Other(s), g_p_s)]);
     let Some(v_bar) = loss.take(of, -(z_b[k - 1] + dot(w, u))) else { return false };
 
-    let Adjoints { sums, layers: [at_a, at_b], p: p_bar, p_p: p_p_bar, h, z: z_bar } = adjoints;
     let [
         u_bar,
         w_bar,

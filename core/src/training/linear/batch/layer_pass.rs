@@ -23,7 +23,7 @@ use crate::linalg::any_size::{
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::training::linear::workspace::split;
+use crate::training::linear::shape::split;
 
 /// The pass of one window through one layer.
 pub(super) struct LayerPass<'a, S> {
