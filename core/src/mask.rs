@@ -325,9 +325,7 @@ pub struct TwoTraces<S: Scalar = f32> {
 }
 
 impl<S: Scalar> TwoTraces<S> {
-    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\].
-    ///
-    /// # Errors
+    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\]; another one is
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
     pub fn new(low: S, high: S) -> Result<Self, Error> {
         Ok(TwoTraces { decays: [check_decay(low)?, check_decay(high)?] })

@@ -132,9 +132,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     }
 
     /// Reads a stored context. Any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
+    /// Returns [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for an invalid lambda, retention or limit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
@@ -147,8 +145,6 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
 
     /// Replaces the context, in its place, by a stored one of the same mask and memory; an error leaves it as it was. (A sliding
     /// context is read by [`Context::from_bytes`].)
-    ///
-    /// # Errors
     /// Returns the errors of [`Context::from_bytes`], and [`Error::Mismatch`] for another mask or memory.
     pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
         const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }

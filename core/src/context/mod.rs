@@ -225,9 +225,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
 
     /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a number,
     /// or an array with one for each cumulant.
-    ///
-    /// # Errors
-    /// The errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context then does not change.
+    /// Returns the errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the limit; the context then does not change.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -360,9 +358,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     }
 
     /// Returns G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
+    /// Returns [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::OutOfRange`], naming `cumulant`.
     pub fn statistic<const K: usize>(&self, gamma: S, cumulant: usize) -> Result<Statistic<S, K>> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };

@@ -100,9 +100,7 @@ pub struct DigestCase<S: Scalar> {
 
 impl<S: Scalar> DigestCase<S> {
     /// Returns the digests of the seeds `first`, `first` + 1, ..., one per lane of S.
-    ///
-    /// # Errors
-    /// Never fails for this crate's kernels; [`Error`] is the type of the functions that they call.
+    /// It never fails for this crate's kernels; [`Error`] is the type of the functions that they call.
     pub fn seed_digests(&self, first: u64) -> Result<S::PerLane<Digest>, Error> {
         let mut run = DigestRun { first, digests: S::per_lane(|_| Digest::EMPTY) };
         (self.run)(&mut run)?;

@@ -102,9 +102,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     Model<R, D, K, C, A>
 {
     /// Returns a model of its parts. A transformer with one stored layer counts as autoregressive.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (1 for average reward) or `depth` (up to 65535).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming a `gamma` (1 for average reward) or `depth` (up to 65535)
+    /// that does not fit.
     pub fn new(transformer: Transformer<A::Layer, C>, attention: A, gamma: R) -> Result<Self> {
         const {
             let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
@@ -126,9 +125,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     }
 
     /// Reads a stored model.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
+    /// Returns [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
     /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let header = Header::parse_kind(bytes, false)?;
@@ -232,8 +229,6 @@ where
 
     /// Returns the value function of one of the context's cumulants for a discount. A discount other than the model's
     /// needs layers that run TD for every discount, as constructions do and trained parameters do not.
-    ///
-    /// # Errors
     /// Returns the errors of [`Model::value_function`], and [`Error::OutOfRange`], naming `cumulant` or `gamma`.
     pub fn value_function_for<W: Memory<R>, const CUMULANTS: usize>(
         &self,

@@ -71,10 +71,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
 
     /// Reads a stored predictor from the start of bytes. Any damage to at most 32 neighbouring bits, and any truncation, is
     /// sure to be noticed.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`] for an invalid horizon, limit or number of the state.
+    /// Returns [`Error::Stored`] for anything that does not begin with an intact predictor of this type;
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`] for an invalid horizon, limit or number of the state.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut predictor = Self::EMPTY;
         predictor.read(bytes)?;

@@ -67,9 +67,7 @@ pub trait Task<R: Real, const D: usize> {
     fn features(&self, state: Self::State) -> SVector<R, D>;
 
     /// Writes the true values v(s) of states to `values`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
+    /// Returns [`Error::OutOfRange`] by default: the task has no value function in closed form.
     fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<()> {
         let _ = (gamma, states, values);
         let expected = "the TD error or sampled returns: this task's true values are not known";

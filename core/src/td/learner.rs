@@ -116,10 +116,8 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     }
 
     /// Returns the value function that it has come to.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the scalar;
-    /// [`Error::Singular`] if the transitions do not determine them (LSTD).
+    /// Returns [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the
+    /// scalar; [`Error::Singular`] if the transitions do not determine them (LSTD).
     pub fn value_function(&self) -> Result<ValueFunction<S, D>> {
         ensure(!self.is_empty(), Error::Empty { parameter: "learner" })?;
         let weights = SVector::from(self.algorithm.weights(&self.state)?);

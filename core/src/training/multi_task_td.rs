@@ -115,9 +115,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     }
 
     /// Draws the next task and trains on its batches.
-    ///
-    /// # Errors
-    /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
+    /// It fails if a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
     pub fn train_task(&mut self) -> Result<()> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
@@ -213,9 +211,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// Returns a fresh trajectory of a lane's last task, with one window of the training context length. Its random
     /// numbers depend on the lane's seed and [`MultiTaskTd::tasks_done`] alone: how often one evaluates changes neither
     /// the training nor any other evaluation.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first task, and for a lane that does not exist.
+    /// Returns [`Error::Empty`] before the first task, and for a lane that does not exist.
     pub fn evaluation_trajectory(&self, lane: usize) -> Result<TrajectoryBuffer<S::Element, D, T>> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.

@@ -156,9 +156,7 @@ impl TrainerSettings {
     }
 
     /// Checks the settings' ranges, and that a trajectory has at most `capacity` feature vectors.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
+    /// Returns [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting that does not fit.
     pub fn check(&self, capacity: usize) -> Result<()> {
         let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
         let [low, high] = self.gamma_range.unwrap_or_default();

@@ -42,11 +42,8 @@ impl<'a, S: Scalar> Deref for Window<'a, S> {
 impl<'a, S: Scalar> Windows<'a, S> {
     /// Returns the windows of one episode: phi_0 to phi_{n+W+1}, `dim` numbers each, one behind the other, and R_1 to
     /// R_{n+W+1} for contexts of n = `context_len` transitions. W >= 1 follows from the length.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if n or `dim` is 0 or there is no complete window, [`Error::OutOfRange`] unless
-    /// there is one reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming
-    /// `features`, `rewards` or `gamma`.
+    /// Returns [`Error::Empty`] if n or `dim` is 0 or there is no complete window, [`Error::OutOfRange`] unless there is one
+    /// reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming `features`, `rewards` or `gamma`.
     pub fn new(
         dim: usize,
         features: &'a [S],
@@ -79,10 +76,8 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// Returns the same trajectory, seen as one window for each of the lengths: the context of window t is its first
     /// n_t transitions, the query the state one further, phi_{n_t + 1}, and the TD error bootstraps from the
     /// context that is one transition longer.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
-    /// shorter than n_t + 3 states.
+    /// Returns [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is shorter
+    /// than n_t + 3 states.
     pub fn growing(&self, lengths: &'a [usize]) -> Result<Self> {
         ensure(
             !lengths.is_empty() && !lengths.contains(&0),
@@ -284,9 +279,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     }
 
     /// Returns the windows of the first n + W + 2 feature vectors.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if that is more than T; as [`Windows::new`].
+    /// Returns [`Error::CapacityExceeded`] if that is more than T, and the errors of [`Windows::new`].
     #[inline(always)]
     pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);

@@ -55,9 +55,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 
     /// Returns a transformer of layers with their own parameters, in order.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
+    /// Returns [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
     pub fn sequential(layers: &[L]) -> Result<Self> {
         ensure(!layers.is_empty(), Error::Empty { parameter: "layers" })?;
         ensure(layers.len() <= C, Error::capacity("layers", C))?;

@@ -36,9 +36,7 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
     /// Makes a network of [`LinearShape::parameter_len`] parameters, which computes in `work`, at least
     /// [`LinearShape::work_len`] numbers.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` for another number of
+    /// Returns [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` for another number of
     /// parameters or if `work` is too short.
     pub fn new(shape: LinearShape<S::Element>, parameters: B, work: W) -> Result<Self> {
         shape.check()?;
@@ -65,9 +63,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
 
     /// Returns the transformer that one lane has learned, padded with zeros to (K - 1) / 2 features. C is the capacity
     /// for stored layers.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more layers or features than fit.
+    /// Returns [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] if layers or features do not fit.
     pub fn transformer<const K: usize, const C: usize>(
         &self,
         lane: usize,

@@ -40,9 +40,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     }
 
     /// Makes `depth` layers of zeros: one pair (P, Q) that they share if `stored` is 1, or one for each.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
+    /// Returns [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
     pub fn zeros(stored: usize, depth: usize) -> Result<Self> {
         if stored == 1 {
             return Self::new(Transformer::autoregressive(Layer::ZERO, depth)?);

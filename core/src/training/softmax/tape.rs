@@ -124,9 +124,7 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
 /// Returns TF_L(Z_0) of softmax attention and its derivative with respect to the query's column, (K).
 ///
 /// C is the capacity for stored layers, L for layers in the pass, N for context columns.
-///
-/// # Errors
-/// [`Error::Empty`] without context, [`Error::CapacityExceeded`] if the transformer is deeper than L.
+/// Returns [`Error::Empty`] without context, [`Error::CapacityExceeded`] if the transformer is deeper than L.
 pub fn value_and_query_gradient<
     S: Scalar,
     const K: usize,
