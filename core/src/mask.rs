@@ -142,7 +142,7 @@ fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TdLambda<S: Scalar = f32> {
-    trace_decay: S,
+    pub(crate) trace_decay: S,
 }
 
 impl<S: Scalar> TdLambda<S> {
@@ -150,11 +150,6 @@ impl<S: Scalar> TdLambda<S> {
     /// `trace_decay`.
     pub fn new(trace_decay: S) -> Result<Self, Error> {
         Ok(TdLambda { trace_decay: check_decay(trace_decay)? })
-    }
-
-    /// Does what [`TdLambda::new`] does, in a constant; the caller has checked.
-    pub(crate) const fn unchecked(trace_decay: S) -> Self {
-        TdLambda { trace_decay }
     }
 
     /// Returns the trace decay: the paper's lambda, Sutton and Barto's gamma lambda.

@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField, stored_fields};
+use super::bytes::{ShownField, StoredField, sums_of_stream};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
@@ -24,7 +24,6 @@ impl<S: Scalar> Forgetting<S> {
 impl<S: Scalar> Memory<S> for Forgetting<S> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = DecayingSums<S, M, D, C>;
     const CODE: u8 = 2;
-    const TAKES_WEIGHTS: bool = true;
 
     fn retention(&self) -> S {
         self.retention
@@ -71,24 +70,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         self.len = self.len.saturating_add(1);
     }
 
-    fn end_episode(&mut self) {
-        self.state.end_episode();
-    }
-
-    fn scale_trace(&mut self, factor: S) {
-        self.state.scale_trace(factor);
-    }
-
-    fn transitions(&self) -> u64 {
-        self.len
-    }
-
     fn effective_len(&self) -> S {
         self.weight
-    }
-
-    fn max_abs_rewards(&self) -> [S; C] {
-        self.max_abs_rewards
     }
 
     #[inline(always)]
@@ -96,5 +79,5 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         &self.moments
     }
 
-    stored_fields!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);
+    sums_of_stream!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);
 }

@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField, stored_fields};
+use super::bytes::{ShownField, StoredField, sums_of_stream};
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Result;
@@ -59,7 +59,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Au
 impl<S: Scalar> Memory<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
-    const TAKES_WEIGHTS: bool = true;
 
     fn from_retention(_: S) -> Result<Self> {
         Ok(Growing)
@@ -105,28 +104,12 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         }
     }
 
-    fn end_episode(&mut self) {
-        self.state.end_episode();
-    }
-
-    fn scale_trace(&mut self, factor: S) {
-        self.state.scale_trace(factor);
-    }
-
-    fn transitions(&self) -> u64 {
-        self.len
-    }
-
-    fn max_abs_rewards(&self) -> [S; C] {
-        self.max_abs_rewards
-    }
-
     #[inline(always)]
     fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
         self
     }
 
-    stored_fields! {
+    sums_of_stream! {
         state, max_abs_rewards, total, error, blocks;
         len: u64::MAX => |n| n,
         swapped: 1 => |n| n == 1,

@@ -86,9 +86,6 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     /// How many transitions it holds; 0 if it does not keep them.
     const CAPACITY: u32 = 0;
 
-    /// True if transitions may have weights ([`Context::observe_weighted`]).
-    const TAKES_WEIGHTS: bool = false;
-
     /// Returns the factor that each transition applies to the past.
     fn retention(&self) -> S {
         S::ONE
@@ -278,7 +275,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rho: S,
     ) -> Result<()> {
         const {
-            assert!(M::TAKES_WEIGHTS && W::TAKES_WEIGHTS, "such a context takes no weights");
+            assert!(M::TAKES_WEIGHTS && W::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
         let rewards = rewards.to_array();

@@ -70,7 +70,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
     /// the trace, which decays by `trace_decay`, in \[0, 1\] (the paper's lambda).
     /// Returns the errors of [`Model::td0`], or one that names `trace_decay`.
     pub const fn td_lambda(settings: ConstructionSettings, trace_decay: f32) -> Result<Self> {
-        Self::constructed(settings, trace_decay, TdLambda::unchecked(trace_decay))
+        Self::constructed(settings, trace_decay, TdLambda { trace_decay })
     }
 }
 

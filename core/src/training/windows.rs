@@ -202,19 +202,13 @@ impl<'a, S: Scalar> Windows<'a, S> {
         token
     }
 
-    /// Returns the transition from window t's query, for t = 0 to W - 1.
-    #[inline(always)]
-    fn query_transition(&self, t: usize) -> usize {
-        debug_assert!(t < self.count(), "window {t} of {}", self.count());
-        let [start, n] = self.span(t);
-        (start + n + 1).min(self.rewards.len() - 1)
-    }
-
     /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
-        let j = self.query_transition(t);
-        self.rewards[j] + self.gamma * v_next
+        debug_assert!(t < self.count(), "window {t} of {}", self.count());
+        let [start, n] = self.span(t);
+        // The transition from the query.
+        self.rewards[(start + n + 1).min(self.rewards.len() - 1)] + self.gamma * v_next
     }
 }
 
