@@ -29,41 +29,6 @@ pub enum StoredField<'a, S> {
     Count(&'a mut u64, u64),
 }
 
-/// What sums that do not keep the transitions have in common: methods of their mask's state, `len` and `max_abs_rewards`; and
-/// the visit of vectors of numbers, and then of counts, each with the largest that is accepted and what is made of it.
-macro_rules! sums_of_stream {
-    ($($numbers:ident),*; $($count:ident: $most:expr => $from:expr),* $(,)?) => {
-        fn end_episode(&mut self) {
-            self.state.end_episode();
-        }
-
-        fn scale_trace(&mut self, factor: S) {
-            self.state.scale_trace(factor);
-        }
-
-        fn transitions(&self) -> u64 {
-            self.len
-        }
-
-        fn max_abs_rewards(&self) -> [S; C] {
-            self.max_abs_rewards
-        }
-
-        fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
-            $(self.$numbers.show(&mut |x| visit(ShownField::Number(x)));)*
-            $(visit(ShownField::Count(self.$count.into()));)*
-        }
-
-        fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
-            $(self.$numbers.numbers(&mut |x| visit(StoredField::Number(x)));)*
-            $(let mut count = self.$count.into();
-            visit(StoredField::Count(&mut count, $most));
-            self.$count = ($from)(count);)*
-        }
-    };
-}
-pub(super) use sums_of_stream;
-
 impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
     fn kind() -> [u8; KIND] {
         const {

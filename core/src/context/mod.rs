@@ -53,15 +53,13 @@
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
 mod bytes;
-mod forgetting;
-mod growing;
 mod moments;
 mod sliding;
+mod streams;
 mod td_sums;
 
-pub use forgetting::Forgetting;
-pub use growing::Growing;
 pub use sliding::Sliding;
+pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 

@@ -70,19 +70,7 @@ const LARGEST: f32 = 1e12;
 const MOST: f32 = 1e7;
 
 /// Predicts a signal for H horizons. S is the type of samples and answers, `f32` or `f64`. The arithmetic is in `f32` distances from
-/// an anchor, so that a large level costs no precision.
-///
-/// ```
-/// use ictd_core::Predictor;
-///
-/// let mut predictor = Predictor::new([10.0])?;
-/// for t in 0..500 {
-///     let outlook = predictor.observe((t % 20) as f32);
-///     let [prediction] = outlook.predictions;
-///     assert!(t < 100 || (prediction.mean - 9.5).abs() < 4.0);
-/// }
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
+/// an anchor, so that a large level costs no precision. [The crate](crate) has an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predictor<const H: usize = 1, S: Real = f32> {
     /// The least and the largest value that the sensor can measure.

@@ -1,7 +1,7 @@
 //! Recursive LSTD(lambda).
 
 use super::batch::SYSTEM;
-use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
+use super::online::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
 use crate::error::{Error, Result};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};

@@ -16,23 +16,7 @@ use heapless::Vec;
 /// trajectory, n + W + 2 feature vectors.
 ///
 /// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
-/// no control flow depends on a lane's numbers.
-///
-/// ```
-/// use ictd_core::tasks::{FiniteTaskKind, FiniteTaskDistribution};
-/// use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings};
-///
-/// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
-/// // 6 transitions, so trajectories of 6 + 4 + 2 states.
-/// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
-/// let reference = BatchTdReference::new(3, 0.0)?;
-/// let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
-/// let settings = TrainerSettings { context_len: 6, batch_size: 4, ..TrainerSettings::default() };
-/// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
-/// trainer.train_task()?;
-/// assert!(trainer.loss.is_finite() && trainer.tasks_done == 1);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
+/// no control flow depends on a lane's numbers. [The crate](crate) has an example.
 #[derive(Clone, Debug)]
 pub struct MultiTaskTd<S, N, E, const D: usize, const T: usize>
 where

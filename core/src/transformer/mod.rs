@@ -11,9 +11,6 @@
 //! feature's.)
 
 mod readout;
-mod td_form;
-
-use td_form::{iterate, iterate_preconditioned};
 
 use crate::error::{Error, Result, ensure};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
@@ -24,6 +21,7 @@ use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+use readout::{iterate, iterate_preconditioned};
 
 /// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
 /// (sequential).

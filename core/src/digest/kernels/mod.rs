@@ -1,6 +1,5 @@
 //! The kernels, in the order of the table of digests.
 
-mod classical;
 mod primitives;
 mod streaming;
 mod training;
@@ -31,7 +30,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
         kernel("value_functions", streaming::device, "a device's context and model"),
         kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
         kernel("universal", universal::universal, "the model that ships"),
-        kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
+        kernel("classical", universal::classical, "online TD, LSTD; features of a signal"),
         kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
