@@ -69,7 +69,7 @@ use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
-use bytes::{ShownField, StoredField};
+use bytes::Field;
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};
 
@@ -124,10 +124,10 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
 
     /// Shows every field in one order, to be stored.
-    fn show(&self, visit: &mut impl FnMut(ShownField<S>));
+    fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
 
     /// Shows every field in the same order, to be read.
-    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>));
+    fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>));
 }
 
 #[inline(always)]

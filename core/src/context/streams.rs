@@ -1,6 +1,6 @@
 //! Windows that keep no transitions.
 
-use super::bytes::{ShownField, StoredField};
+use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::Result;
@@ -28,15 +28,15 @@ macro_rules! sums_of_stream {
             self.max_abs_rewards
         }
 
-        fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
-            $(self.$numbers.show(&mut |x| visit(ShownField::Number(x)));)*
-            $(visit(ShownField::Count(self.$count.into()));)*
+        fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {
+            $(self.$numbers.show(&mut |x| visit(Field::Number(x)));)*
+            $(visit(Field::Count(self.$count.into()));)*
         }
 
-        fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
-            $(self.$numbers.numbers(&mut |x| visit(StoredField::Number(x)));)*
+        fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>)) {
+            $(self.$numbers.numbers(&mut |x| visit(Field::Number(x)));)*
             $(let mut count = self.$count.into();
-            visit(StoredField::Count(&mut count, $most));
+            visit(Field::Count((&mut count, $most)));
             self.$count = ($from)(count);)*
         }
     };

@@ -27,7 +27,6 @@
 //! | H | G-bar; if G is symmetric G-bar + G-bar^T, as no more of G-bar is needed | (K, K) |
 //! | X-bar | the adjoint of X: the loss's derivative with respect to it | as X |
 
-mod last_two;
 mod layer_pass;
 
 use super::shape::{
@@ -41,8 +40,7 @@ use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::outer_products::gained_and_lost;
 use crate::training::{Targets, Windows};
-use last_two::last_two;
-use layer_pass::{LayerPass, LayerPasses};
+use layer_pass::{LayerPass, LayerPasses, last_two};
 
 kernel! {
     /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
@@ -71,7 +69,7 @@ kernel! {
         let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
         c.fill(S::ZERO);
         let (of_slide, rest) = vectors.split_at_mut(VECTORS * k);
-        let (of_pass, rest) = rest.split_at_mut(last_two::VECTORS * k);
+        let (of_pass, rest) = rest.split_at_mut(layer_pass::VECTORS * k);
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
         transpose_mul_vectors(k, p_a, [(p_p, Addend::Zero, p)]);
