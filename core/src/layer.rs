@@ -81,14 +81,7 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
         Layer { p: self.p.map(|x| x.lane(lane)), q: self.q.map(|x| x.lane(lane)) }
     }
 
-    /// Computes B_l = I + (1/n) P_l G_l Q_l, the map that this layer applies to every column of Z.
-    pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
-        let mut b = zeros();
-        self.column_map_to(&statistic.g, statistic.inverse_len, &mut b);
-        b
-    }
-
-    /// Writes [`Layer::column_map`] into a matrix, so that a chip copies no result.
+    /// Writes B_l = I + (1/n) P_l G_l Q_l, the map that this layer applies to every column of Z.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn column_map_to(

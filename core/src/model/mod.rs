@@ -254,7 +254,7 @@ where
             Error::Mismatch { parameter: "the trace decay of model and context" },
         )?;
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
-        let td = self.transformer.form() == LayerForm::Td;
+        let td = self.transformer.form == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;
         let value = self.transformer.judged_value_function::<D, true>(&statistic)?;
         // The TD form reads only part of G, so divergence is judged by the updates (`judged_value_function`).

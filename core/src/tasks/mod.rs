@@ -163,11 +163,7 @@ fn random_features<R: Real, const D: usize, const M: usize>(
     dim: usize,
     rng: &mut Rng,
 ) -> [SVector<R, D>; M] {
-    let mut features = [zeros(); M];
-    for phi in features.iter_mut().take(states) {
-        *phi = uniform_vector(dim, rng);
-    }
-    features
+    core::array::from_fn(|s| if s < states { uniform_vector(dim, rng) } else { zeros() })
 }
 
 /// Draws `len` numbers ~ U(-1, 1); zeros beyond.

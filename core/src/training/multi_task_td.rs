@@ -147,31 +147,23 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
         self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
-        match (optimizer, &mut self.adam) {
-            (_, Some(adam)) => {
-                gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-                self.loss = match targets {
-                    Targets::Residual(_) => {
-                        residual_gradient::<S, T, N>(network, &windows, gradient)
-                    }
-                    targets => network.batch_gradient(&windows, targets, gradient),
-                };
-                adam.step(network.parameters_mut(), gradient);
+        if let Some(adam) = &mut self.adam {
+            gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+            self.loss = match targets {
+                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
+                targets => network.batch_gradient(&windows, targets, gradient),
+            };
+            adam.step(network.parameters_mut(), gradient);
+        } else if let Optimizer::Td { learning_rate } = optimizer {
+            let step_size = S::from_f64(learning_rate);
+            let mut sum = S::ZERO;
+            for t in 0..windows.count() {
+                let delta = td_update(network, &windows, t, targets, step_size, gradient);
+                sum += delta * delta;
+                let numbers = network.parameters_mut().numbers_mut().zip(gradient.numbers());
+                numbers.for_each(|(theta, g)| *theta += *g);
             }
-            (Optimizer::Td { learning_rate }, None) => {
-                let step_size = S::from_f64(learning_rate);
-                let mut sum = S::ZERO;
-                for t in 0..windows.count() {
-                    let delta = td_update(network, &windows, t, targets, step_size, gradient);
-                    sum += delta * delta;
-                    for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers())
-                    {
-                        *theta += *g;
-                    }
-                }
-                self.loss = sum / S::from_count(windows.count() as u64);
-            }
-            (Optimizer::Adam(_), None) => {}
+            self.loss = sum / S::from_count(windows.count() as u64);
         }
         Ok(())
     }

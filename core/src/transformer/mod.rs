@@ -32,7 +32,7 @@ pub struct Transformer<L, const C: usize> {
     stored: usize,
     depth: usize,
     /// Dense unless all layers share their parameters.
-    form: LayerForm,
+    pub(crate) form: LayerForm,
 }
 
 impl<L> Transformer<L, 1> {
@@ -91,17 +91,9 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         &mut self.layers[..stored]
     }
 
-    pub(crate) fn form(&self) -> LayerForm {
-        self.form
-    }
-
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
-        (0..self.depth).map(|l| self.layer(l))
-    }
-
-    /// Returns layer l of the pass: sequential layers each come once, the one autoregressive layer L times.
-    pub(crate) fn layer(&self, l: usize) -> &L {
-        self.layers().get(l).unwrap_or(&self.layers[0])
+        // Sequential layers each come once, the one autoregressive layer L times.
+        (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }
 }
 
@@ -114,7 +106,8 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     ) {
         let mut statistic = *statistic;
         for layer in self.pass() {
-            let b = layer.column_map(&statistic);
+            let mut b = zeros();
+            layer.column_map_to(&statistic.g, statistic.inverse_len, &mut b);
             observe_layer(&statistic.g, &b);
             statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
         }
