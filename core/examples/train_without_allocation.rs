@@ -17,7 +17,7 @@ const TRAJECTORY: usize = 18;
 
 fn main() -> Result<(), Error> {
     let shape = LinearShape::new(2, 1, 3);
-    let network = LinearNetwork::<f32, [f32; ROOM]>::new(shape, [0.0; ROOM], [0.0; ROOM])?;
+    let network = LinearNetwork::new(shape, [0.0; 2 * 25], [0.0; ROOM])?;
     let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
     let settings = TrainerSettings { context_len: 8, batch_size: 8, ..Default::default() };
     let reference = BatchTdReference::new(shape.depth, 0.0)?;

@@ -1,6 +1,6 @@
 //! The sums that a context keeps in addition to G: second moments of features and rewards, or those of two traces.
 
-use crate::entrywise::{Entrywise, close, close_at, entrywise};
+use crate::entrywise::{Entrywise, close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
@@ -99,14 +99,9 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Secon
     }
 
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
-        let columns = (self.phi.get_mut(index), error.phi.get_mut(index), full.phi.get_mut(index));
-        if let (Some(total), Some(error), Some(full)) = columns {
-            return close(total, error, full);
+        if index < D {
+            return close_at(&mut self.phi, &mut error.phi, &mut full.phi, index);
         }
-        let m = index - D;
-        let rewards = (self.rewards.get_mut(m), error.rewards.get_mut(m), full.rewards.get_mut(m));
-        if let (Some(total), Some(error), Some(full)) = rewards {
-            close(total, error, full);
-        }
+        close_at(&mut self.rewards, &mut error.rewards, &mut full.rewards, index - D);
     }
 }

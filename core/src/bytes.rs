@@ -24,7 +24,6 @@ pub(crate) fn count(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// Refuses bytes whose last four are not the CRC-32 of those before.
 pub(crate) fn check_crc(bytes: &[u8]) -> Result<(), StoredError> {
     let Some((content, stored)) = bytes.split_last_chunk::<CHECKSUM>() else {
         return Err(StoredError::Length { found: count(bytes), expected: CHECKSUM as u32 });

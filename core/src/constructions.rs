@@ -10,7 +10,7 @@ use nalgebra::SMatrix;
 /// Returns alpha I, the preconditioner of plain batch TD with learning rate alpha, (D, D). Which alpha converges:
 /// [`crate::td`](crate::td#step-sizes).
 pub fn scaled_identity<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
-    crate::linalg::scale(alpha, &crate::linalg::identity())
+    crate::linalg::identity::<S, D>().map(|x| alpha * x)
 }
 
 fn unit<S: Scalar, const K: usize>(row: usize, column: usize) -> SMatrix<S, K, K> {

@@ -49,17 +49,28 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-/// Implements [`Entrywise`] for a type, field by field in this order.
+/// Implements [`Entrywise`] for a type, field by field in this order, without the one after the semicolon.
 macro_rules! entrywise {
-    ([$($generics:tt)*] $S:ident, $Type:ty { $($field:ident),* }) => {
+    ([$($generics:tt)*] $S:ident, $Type:ty { $($field:tt),* $(; $apart:ident)? }) => {
         impl<$($generics)*> $crate::entrywise::Entrywise<$S> for $Type {
-            const ZERO: Self = Self { $($field: $crate::entrywise::Entrywise::<$S>::ZERO),* };
+            const ZERO: Self = Self {
+                $($field: $crate::entrywise::Entrywise::<$S>::ZERO,)*
+                $($apart: $crate::entrywise::Entrywise::<$S>::ZERO)?
+            };
 
             #[inline(always)]
             fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, &mut $S, $S)) {
                 $($crate::entrywise::Entrywise::<$S>::zip(
                     &mut a.$field, &mut b.$field, &z.$field, &mut f,
                 );)*
+            }
+
+            fn numbers(&mut self, visit: &mut impl FnMut(&mut $S)) {
+                $($crate::entrywise::Entrywise::<$S>::numbers(&mut self.$field, visit);)*
+            }
+
+            fn show(&self, visit: &mut impl FnMut($S)) {
+                $($crate::entrywise::Entrywise::<$S>::show(&self.$field, visit);)*
             }
         }
     };
@@ -74,6 +85,16 @@ impl<S: Scalar> Entrywise<S> for S {
         keep_apart::<S>();
         f(a, b, *z);
     }
+
+    #[inline(always)]
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        visit(self);
+    }
+
+    #[inline(always)]
+    fn show(&self, visit: &mut impl FnMut(S)) {
+        visit(*self);
+    }
 }
 
 impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
@@ -84,6 +105,14 @@ impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
         for i in 0..N {
             V::zip(&mut a[i], &mut b[i], &z[i], &mut f);
         }
+    }
+
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        self.iter_mut().for_each(|part| part.numbers(visit));
+    }
+
+    fn show(&self, visit: &mut impl FnMut(S)) {
+        self.iter().for_each(|part| part.show(visit));
     }
 }
 
@@ -105,7 +134,7 @@ impl<S: Scalar> Entrywise<S> for () {
 /// Adds `full` to `total` + `error`, and makes it 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
 /// half a unit in the total's last place.
 #[inline(never)]
-pub(crate) fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
+fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
     V::zip(total, error, full, |total, error, x| {
         let x = x + *error;
         let sum = *total + x;

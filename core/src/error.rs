@@ -99,7 +99,6 @@ pub enum StoredError {
     },
 }
 
-/// Returns the error unless the condition holds.
 #[inline(always)]
 pub(crate) fn ensure(holds: bool, error: Error) -> Result<(), Error> {
     if holds { Ok(()) } else { Err(error) }

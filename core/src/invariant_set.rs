@@ -173,9 +173,7 @@ pub fn trajectory_update<R: Real, N: Network<R>>(
 
 /// Returns Delta(theta) for features that any g of a group is equally likely to move: the mean of [`trajectory_update`]
 /// over all trajectories and, for each of them, all g. T is the capacity for a trajectory's feature vectors.
-///
-/// # Errors
-/// [`Error::Empty`] without trajectories or group, [`Error::CapacityExceeded`] if a trajectory is longer than T,
+/// Returns [`Error::Empty`] without trajectories or group, [`Error::CapacityExceeded`] if a trajectory is longer than T,
 /// [`Error::OutOfRange`] for other features than the group's.
 pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
     theta: &mut N,

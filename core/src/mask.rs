@@ -133,7 +133,6 @@ pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
     Ok(mask)
 }
 
-/// Returns a trace decay in \[0, 1\].
 fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
     let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
     check_lanes(decay, "trace_decay", fits, "[0, 1]")
@@ -143,7 +142,7 @@ fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TdLambda<S: Scalar = f32> {
-    trace_decay: S,
+    pub(crate) trace_decay: S,
 }
 
 impl<S: Scalar> TdLambda<S> {
@@ -151,11 +150,6 @@ impl<S: Scalar> TdLambda<S> {
     /// `trace_decay`.
     pub fn new(trace_decay: S) -> Result<Self, Error> {
         Ok(TdLambda { trace_decay: check_decay(trace_decay)? })
-    }
-
-    /// Does what [`TdLambda::new`] does, in a constant; the caller has checked.
-    pub(crate) const fn unchecked(trace_decay: S) -> Self {
-        TdLambda { trace_decay }
     }
 
     /// Returns the trace decay: the paper's lambda, Sutton and Barto's gamma lambda.
@@ -258,9 +252,7 @@ pub struct MeanCentred;
 /// tokens would be off by 500 roundings of `f32`, and the weight would stop growing at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
-    /// The mean and its compensation.
     mean: TokenPair<V>,
-    /// The weight and its compensation.
     weight: [S; 2],
 }
 
@@ -328,9 +320,7 @@ pub struct TwoTraces<S: Scalar = f32> {
 }
 
 impl<S: Scalar> TwoTraces<S> {
-    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\].
-    ///
-    /// # Errors
+    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\]; another one is
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
     pub fn new(low: S, high: S) -> Result<Self, Error> {
         Ok(TwoTraces { decays: [check_decay(low)?, check_decay(high)?] })

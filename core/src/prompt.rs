@@ -48,9 +48,7 @@ pub struct Prompt<S: Scalar, const K: usize, const N: usize> {
 
 impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// Returns a prompt from its columns, whatever they hold.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
+    /// Returns [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
     pub fn from_columns(context: &[SVector<S, K>], query: SVector<S, K>) -> Result<Self> {
         const {
             assert!(K > 0, "a token has at least one entry: K >= 1");
@@ -66,10 +64,8 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
 
     /// Returns Z_0 of Theorem 1 (eq. "Z_0 P Q TD define") for any query: columns
     /// (phi_{j-1}; gamma phi_j; R_j) and (phi; 0; 0).
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::CapacityExceeded`] beyond N
-    /// transitions, [`Error::NonFinite`] for NaN or an infinity.
+    /// Returns [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::CapacityExceeded`] beyond N transitions,
+    /// [`Error::NonFinite`] for NaN or an infinity.
     pub fn discounted<const D: usize>(
         transitions: &[Transition<S, D>],
         gamma: S,
@@ -83,9 +79,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
 
     /// Returns Z_0 of the average-reward theorem for any query: columns (phi_{j-1}; phi_j; R_j; 0) and
     /// (phi; 0; 0; 0), the last row being memory.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] beyond N transitions, [`Error::NonFinite`] for NaN or an infinity.
+    /// Returns [`Error::CapacityExceeded`] beyond N transitions, [`Error::NonFinite`] for NaN or an infinity.
     pub fn average_reward<const D: usize>(
         transitions: &[Transition<S, D>],
         query: &SVector<S, D>,
@@ -151,10 +145,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         }
     }
 
-    /// Returns 1/n, the normalisation of eq. "Z_l update".
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if there is no context.
+    /// Returns 1/n, the normalisation of eq. "Z_l update", or [`Error::Empty`] if there is no context.
     pub fn inverse_len(&self) -> Result<S> {
         ensure(!self.context.is_empty(), Error::Empty { parameter: "context" })?;
         Ok(S::ONE / S::from_count(self.context.len() as u64))

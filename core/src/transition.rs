@@ -41,9 +41,7 @@ pub struct Transition<S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> Transition<S, D> {
     /// Refuses NaN, infinities, and a token's length of 2^48 (2.8e14) or more in `f32`, 2^496 (2e149) in `f64`: a context
     /// can then take 2^32 transitions before its sums overflow.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
     pub fn check(&self) -> Result<()> {
         let (phi, phi_next) = (self.phi.data.0[0], self.phi_next.data.0[0]);
         let token = Token { phi, phi_next, rewards: [self.reward] };

@@ -17,9 +17,7 @@ pub struct ValueFunction<S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     /// Returns the value function of a transformer whose output is TF_L = -<u, z_q>: a query (phi; 0; 0) meets only the
     /// first D entries of u.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if the layers blew up.
+    /// Returns [`Error::NonFinite`] if the layers blew up.
     pub fn from_readout(u: &[S]) -> Result<Self> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {

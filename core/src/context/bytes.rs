@@ -13,20 +13,12 @@ const VERSION: u8 = 2;
 const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-/// A field of a context, which is stored.
-pub enum ShownField<S> {
+/// A field of a context: a number, or a count, which is read with the largest that is accepted.
+pub enum Field<N, C> {
     /// A number.
-    Number(S),
+    Number(N),
     /// A count.
-    Count(u64),
-}
-
-/// A field of a context, which is read.
-pub enum StoredField<'a, S> {
-    /// A number.
-    Number(&'a mut S),
-    /// A count, and the largest count that is accepted.
-    Count(&'a mut u64, u64),
+    Count(C),
 }
 
 impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
@@ -50,7 +42,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         self.sums.show(&mut |field| {
             // A host's compiler would else run the loops itself, for seconds with 64 features.
             bytes = if cfg!(target_os = "none") { bytes } else { black_box(bytes) };
-            bytes += if matches!(field, ShownField::Number(_)) { R::BYTES } else { 8 };
+            bytes += if matches!(field, Field::Number(_)) { R::BYTES } else { 8 };
         });
         bytes
     }
@@ -59,11 +51,11 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     fn read_fields(&mut self, mut reader: Reader, only_check: bool) -> Result<(), StoredError> {
         let mut refused = None;
         self.sums.fields(&mut |field| match field {
-            StoredField::Number(x) => {
+            Field::Number(x) => {
                 let read = reader.number();
                 *x = if only_check { *x } else { read };
             }
-            StoredField::Count(n, most) => {
+            Field::Count((n, most)) => {
                 let read = reader.integer(8);
                 if read > most {
                     let (found, expected) = (read as u32, most as u32);
@@ -107,16 +99,14 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
                 writer.number(x);
             }
             self.sums.show(&mut |field| match field {
-                ShownField::Number(x) => writer.number(x),
-                ShownField::Count(n) => writer.bytes(&n.to_le_bytes()),
+                Field::Number(x) => writer.number(x),
+                Field::Count(n) => writer.bytes(&n.to_le_bytes()),
             });
         })
     }
 
     /// Reads a stored context. Any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
+    /// Returns [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for an invalid lambda, retention or limit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
@@ -129,8 +119,6 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
 
     /// Replaces the context, in its place, by a stored one of the same mask and memory; an error leaves it as it was. (A sliding
     /// context is read by [`Context::from_bytes`].)
-    ///
-    /// # Errors
     /// Returns the errors of [`Context::from_bytes`], and [`Error::Mismatch`] for another mask or memory.
     pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
         const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }

@@ -53,15 +53,13 @@
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
 mod bytes;
-mod forgetting;
-mod growing;
 mod moments;
 mod sliding;
+mod streams;
 mod td_sums;
 
-pub use forgetting::Forgetting;
-pub use growing::Growing;
 pub use sliding::Sliding;
+pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
@@ -71,7 +69,7 @@ use crate::mask::{Entrywise, Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
-use bytes::{ShownField, StoredField};
+use bytes::Field;
 use core::fmt::Debug;
 use moments::{DiscountedView, EntrySource};
 
@@ -85,9 +83,6 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
 
     /// How many transitions it holds; 0 if it does not keep them.
     const CAPACITY: u32 = 0;
-
-    /// True if transitions may have weights ([`Context::observe_weighted`]).
-    const TAKES_WEIGHTS: bool = false;
 
     /// Returns the factor that each transition applies to the past.
     fn retention(&self) -> S {
@@ -129,10 +124,10 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
 
     /// Shows every field in one order, to be stored.
-    fn show(&self, visit: &mut impl FnMut(ShownField<S>));
+    fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
 
     /// Shows every field in the same order, to be read.
-    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>));
+    fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>));
 }
 
 #[inline(always)]
@@ -225,9 +220,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
 
     /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a number,
     /// or an array with one for each cumulant.
-    ///
-    /// # Errors
-    /// The errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context then does not change.
+    /// Returns the errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the limit; the context then does not change.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -280,7 +273,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rho: S,
     ) -> Result<()> {
         const {
-            assert!(M::TAKES_WEIGHTS && W::TAKES_WEIGHTS, "such a context takes no weights");
+            assert!(M::TAKES_WEIGHTS && W::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
         let rewards = rewards.to_array();
@@ -360,9 +353,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     }
 
     /// Returns G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
+    /// Returns [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::OutOfRange`], naming `cumulant`.
     pub fn statistic<const K: usize>(&self, gamma: S, cumulant: usize) -> Result<Statistic<S, K>> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };

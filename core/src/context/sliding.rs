@@ -1,4 +1,4 @@
-use super::bytes::{ShownField, StoredField};
+use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
@@ -36,19 +36,12 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
-    /// Oldest first.
-    window: Deque<WindowToken<S, D, C>, N>,
+    /// Oldest first; the flag is true if a token was the last of its episode.
+    window: Deque<(Token<S, D, C>, bool), N>,
     current: SlidingSum<S, M, D, C>,
     /// The transitions since the last replacement.
     fresh: SlidingSum<S, M, D, C>,
     fresh_len: usize,
-}
-
-/// A token of the window; true if it was the last of its episode.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct WindowToken<S, const D: usize, const C: usize> {
-    token: Token<S, D, C>,
-    ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,12 +73,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     SlidingSums<S, M, D, C, N>
 {
     fn drop_oldest(&mut self, mask: &M) {
-        let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
+        let newest_first = self.window.iter().rev().map(|(token, ends)| (token, *ends));
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
-        let Some((oldest, (left, right))) = self.window.pop_front().zip(factors) else { return };
+        let Some(((oldest, _), (left, right))) = self.window.pop_front().zip(factors) else {
+            return;
+        };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update([&left, &right, &oldest.token], M::IS_TD0, subtract);
-        self.current.square -= oldest.token.square();
+        self.current.moments.update([&left, &right, &oldest], M::IS_TD0, subtract);
+        self.current.square -= oldest.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
@@ -102,9 +97,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     #[inline(never)]
     fn of_window(&self, mask: &M) -> SlidingSum<S, M, D, C> {
         let mut sum = SlidingSum::ZERO;
-        for kept in &self.window {
-            sum.add(mask, &kept.token);
-            if kept.ends {
+        for (token, ends) in &self.window {
+            sum.add(mask, token);
+            if *ends {
                 sum.state.end_episode();
             }
         }
@@ -129,7 +124,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         if self.window.is_full() {
             self.drop_oldest(mask);
         }
-        let pushed = self.window.push_back(WindowToken { token: *token, ends: false });
+        let pushed = self.window.push_back((*token, false));
         debug_assert!(pushed.is_ok(), "the oldest made room");
         if M::HAS_DOWNDATE {
             self.current.add(mask, token);
@@ -146,8 +141,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     fn end_episode(&mut self) {
         self.current.state.end_episode();
         self.fresh.state.end_episode();
-        if let Some(newest) = self.window.back_mut() {
-            newest.ends = true;
+        if let Some((_, ends)) = self.window.back_mut() {
+            *ends = true;
         }
     }
 
@@ -157,7 +152,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
 
     fn max_abs_rewards(&self) -> [S; C] {
         let mut largest = [S::ZERO; C];
-        self.window.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
+        self.window.iter().for_each(|(token, _)| take_largest(&mut largest, &token.rewards));
         largest
     }
 
@@ -165,35 +160,35 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
     }
 
-    fn show(&self, visit: &mut impl FnMut(ShownField<S>)) {
-        visit(ShownField::Count(self.window.len() as u64));
-        visit(ShownField::Count(self.fresh_len as u64));
-        for kept in &self.window {
-            kept.token.show(&mut |x| visit(ShownField::Number(x)));
-            visit(ShownField::Count(kept.ends.into()));
+    fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {
+        visit(Field::Count(self.window.len() as u64));
+        visit(Field::Count(self.fresh_len as u64));
+        for (token, ends) in &self.window {
+            token.show(&mut |x| visit(Field::Number(x)));
+            visit(Field::Count((*ends).into()));
         }
-        self.current.show(&mut |x| visit(ShownField::Number(x)));
-        self.fresh.show(&mut |x| visit(ShownField::Number(x)));
+        self.current.show(&mut |x| visit(Field::Number(x)));
+        self.fresh.show(&mut |x| visit(Field::Number(x)));
     }
 
-    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
+    fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>)) {
         let (mut len, mut fresh_len) = (self.window.len() as u64, self.fresh_len as u64);
-        visit(StoredField::Count(&mut len, N as u64));
-        visit(StoredField::Count(&mut fresh_len, N as u64 - 1));
+        visit(Field::Count((&mut len, N as u64)));
+        visit(Field::Count((&mut fresh_len, N as u64 - 1)));
         self.fresh_len = fresh_len as usize;
         // A context that is being read gets room for its tokens.
         while (self.window.len() as u64) < len {
-            if self.window.push_back(WindowToken { token: Token::ZERO, ends: false }).is_err() {
+            if self.window.push_back((Token::ZERO, false)).is_err() {
                 break;
             }
         }
-        for kept in &mut self.window {
-            kept.token.numbers(&mut |x| visit(StoredField::Number(x)));
-            let mut ends = kept.ends.into();
-            visit(StoredField::Count(&mut ends, 1));
-            kept.ends = ends == 1;
+        for (token, ends) in &mut self.window {
+            token.numbers(&mut |x| visit(Field::Number(x)));
+            let mut flag = (*ends).into();
+            visit(Field::Count((&mut flag, 1)));
+            *ends = flag == 1;
         }
-        self.current.numbers(&mut |x| visit(StoredField::Number(x)));
-        self.fresh.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.current.numbers(&mut |x| visit(Field::Number(x)));
+        self.fresh.numbers(&mut |x| visit(Field::Number(x)));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{DiscountedView, EntrySource};
 use crate::auxiliary::{SecondMoments, TraceSums};
+use crate::entrywise::entrywise;
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
@@ -31,11 +32,10 @@ pub struct TdSystem<S, const D: usize> {
     pub squares: [S; D],
 }
 
-impl<S: Scalar, const D: usize> TdSystem<S, D> {
-    /// The system of no transition.
-    pub const ZERO: Self =
-        TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
-}
+entrywise!([S: Scalar, const D: usize] S, TdSystem<S, D> { a, b, squares });
+entrywise!([S: Scalar, const D: usize] S, TdSums<S, D> {
+    systems, second_moments, residual_gram, residual_rewards, squared_rewards
+});
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
     /// Returns the same sums of another type.
@@ -57,14 +57,6 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
 }
 
 impl<S: Scalar, const D: usize> TdSums<S, D> {
-    pub(crate) const ZERO: Self = TdSums {
-        systems: [TdSystem::ZERO; 3],
-        second_moments: [[S::ZERO; D]; D],
-        residual_gram: [[S::ZERO; D]; D],
-        residual_rewards: [S::ZERO; D],
-        squared_rewards: S::ZERO,
-    };
-
     /// Returns sqrt(F_ii), the root of each feature's sum of squares.
     pub fn roots(&self) -> [S; D] {
         let mut roots = [S::ZERO; D];

@@ -41,7 +41,6 @@ use kernels::DigestRun;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 
-/// FNV-1a's multiplier.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Digest {
@@ -101,9 +100,7 @@ pub struct DigestCase<S: Scalar> {
 
 impl<S: Scalar> DigestCase<S> {
     /// Returns the digests of the seeds `first`, `first` + 1, ..., one per lane of S.
-    ///
-    /// # Errors
-    /// Never fails for this crate's kernels; [`Error`] is the type of the functions that they call.
+    /// It never fails for this crate's kernels; [`Error`] is the type of the functions that they call.
     pub fn seed_digests(&self, first: u64) -> Result<S::PerLane<Digest>, Error> {
         let mut run = DigestRun { first, digests: S::per_lane(|_| Digest::EMPTY) };
         (self.run)(&mut run)?;

@@ -70,7 +70,6 @@ macro_rules! tiles {
 
 pub(crate) use tiles;
 
-/// Computes out = s x.
 #[inline(always)]
 pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
     for (out, x) in out.iter_mut().zip(x) {
@@ -143,13 +142,11 @@ kernel! {
 /// A vector out, and the vectors onto and x that it is computed from.
 pub(crate) type Operands<'a, S> = (&'a mut [S], Addend<'a, S>, &'a [S]);
 
-/// Computes out = onto + A x for M vectors.
 #[inline(always)]
 pub(crate) fn mul_vectors<S: Scalar, const M: usize>(k: usize, a: &[S], vectors: [Operands<S>; M]) {
     products::<S, M, false>(k, a, vectors);
 }
 
-/// Computes out = onto + A^T x for M vectors.
 #[inline(always)]
 pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
     k: usize,
@@ -229,8 +226,7 @@ kernel! {
 
 /// Names the products of two matrices.
 macro_rules! of_matrices {
-    ($($(#[$doc:meta])* $name:ident: $form:ident;)*) => {$(
-        $(#[$doc])*
+    ($($name:ident: $form:ident;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
             product::<S, $form>(k, m, onto, a, b);
@@ -239,13 +235,9 @@ macro_rules! of_matrices {
 }
 
 of_matrices! {
-    /// Computes M = onto + A B.
     mul: PLAIN;
-    /// Computes M = onto + A^T B.
     transpose_mul: FIRST_TRANSPOSED;
-    /// Computes M = onto + A B^T.
     mul_transpose: SECOND_TRANSPOSED;
-    /// Computes M = onto + A B^T if the result is symmetric; M is exactly symmetric.
     mul_transpose_symmetric: UPPER;
 }
 

@@ -8,10 +8,8 @@ use nalgebra::{SMatrix, SVector};
 
 /// Returns the solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
 /// ignored, and 0 in x), by Gaussian elimination with partial pivoting.
-///
-/// # Errors
-/// [`Error::CapacityExceeded`] if `size` > M, [`Error::NonFinite`] if A or b holds NaN or an
-/// infinity, [`Error::Singular`] if a pivot vanishes against rounding. All name `system`.
+/// Returns [`Error::CapacityExceeded`] if `size` > M, [`Error::NonFinite`] if A or b holds NaN or an infinity,
+/// [`Error::Singular`] if a pivot vanishes against rounding. All name `system`.
 pub fn solve<R: Real, const M: usize>(
     mut a: SMatrix<R, M, M>,
     mut b: SVector<R, M>,
@@ -82,9 +80,7 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
 
 /// Returns argmin_x ||A x - b|| by Householder QR. Only the leading `rows` and `columns` of A count: other entries of
 /// A and b are ignored, and those of x are 0.
-///
-/// # Errors
-/// [`Error::CapacityExceeded`] for more rows or columns than M and N, [`Error::NonFinite`] if A or b holds NaN or an
+/// Returns [`Error::CapacityExceeded`] for more rows or columns than M and N, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut a: SMatrix<R, M, N>,

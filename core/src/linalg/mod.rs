@@ -105,20 +105,6 @@ kernel! {
     }
 }
 
-kernel! {
-    /// Returns s A.
-    pub fn scale as Scale<'a, S: Scalar, const R: usize, const C: usize>(
-        s: S,
-        a: &'a SMatrix<S, R, C>,
-    ) -> SMatrix<S, R, C> {
-        let mut out = *a;
-        for x in out.data.0.as_flattened_mut() {
-            *x = s * *x;
-        }
-        out
-    }
-}
-
 /// Returns sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
 pub fn weighted_squared_difference<S: Scalar, const N: usize>(
     d: &SVector<S, N>,

@@ -32,7 +32,6 @@ impl Pattern {
         Pattern { blocks, corner: [[0.0; 2]; 2] }
     }
 
-    /// Returns the sum over all entries of the products of two such matrices.
     fn dot(&self, other: &Self, d: usize) -> f64 {
         let mut sum = 0.0;
         for i in 0..2 {

@@ -10,9 +10,7 @@ use nalgebra::SVector;
 
 /// Returns the value function of `iterations` steps of batch TD with learning rate alpha from w = 0, in the context of
 /// a statistic: TD(0) under its mask, TD(lambda) under that of a trace.
-///
-/// # Errors
-/// [`Error::NonFinite`] if the iterates blow up.
+/// Returns [`Error::NonFinite`] if the iterates blow up.
 pub fn batch_td<R: Real, const D: usize, const K: usize>(
     statistic: &Statistic<R, K>,
     alpha: R,
@@ -71,9 +69,7 @@ pub struct BatchTdComparison<R: Real> {
 
 impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// Takes the first `states` states, with weights d_p(s).
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] beyond M states; [`Error::NonFinite`] for NaN or an infinity;
+    /// Returns [`Error::CapacityExceeded`] beyond M states; [`Error::NonFinite`] for NaN or an infinity;
     /// [`Error::OutOfRange`] for a negative weight.
     pub fn new(
         states: usize,
@@ -126,9 +122,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     }
 
     /// Samples any value function, given v(s) and its gradient with respect to phi(s) as functions of phi(s).
-    ///
-    /// # Errors
-    /// The function's.
+    /// Returns the function's errors.
     pub fn sample(
         &self,
         mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>)>,
@@ -147,10 +141,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     }
 
     /// Computes the implicit weight vector of a value function, argmin_w ||Phi w - v|| under d_p.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if the features of the weighted states do not span d dimensions;
-    /// [`Error::NonFinite`] if v holds NaN or an infinity.
+    /// Returns [`Error::Singular`] if the features of the weighted states do not span d dimensions; [`Error::NonFinite`] if
+    /// v holds NaN or an infinity.
     pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>> {
         let mut a = zeros::<R, M, D>();
         let mut b = zeros::<R, M, 1>();

@@ -68,11 +68,9 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
 impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
     /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask that carries
     /// the trace, which decays by `trace_decay`, in \[0, 1\] (the paper's lambda).
-    ///
-    /// # Errors
     /// Returns the errors of [`Model::td0`], or one that names `trace_decay`.
     pub const fn td_lambda(settings: ConstructionSettings, trace_decay: f32) -> Result<Self> {
-        Self::constructed(settings, trace_decay, TdLambda::unchecked(trace_decay))
+        Self::constructed(settings, trace_decay, TdLambda { trace_decay })
     }
 }
 

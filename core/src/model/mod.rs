@@ -66,8 +66,7 @@ use crate::value_function::{Gvf, ValueFunction};
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Versions 2 and 3 are no longer
-/// read.)
+/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1.
 pub const VERSION: u8 = 4;
 
 /// How a model's layers get their parameters.
@@ -103,9 +102,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     Model<R, D, K, C, A>
 {
     /// Returns a model of its parts. A transformer with one stored layer counts as autoregressive.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (1 for average reward) or `depth` (up to 65535).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming a `gamma` (1 for average reward) or `depth` (up to 65535)
+    /// that does not fit.
     pub fn new(transformer: Transformer<A::Layer, C>, attention: A, gamma: R) -> Result<Self> {
         const {
             let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
@@ -127,9 +125,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     }
 
     /// Reads a stored model.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
+    /// Returns [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
     /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let header = Header::parse_kind(bytes, false)?;
@@ -233,8 +229,6 @@ where
 
     /// Returns the value function of one of the context's cumulants for a discount. A discount other than the model's
     /// needs layers that run TD for every discount, as constructions do and trained parameters do not.
-    ///
-    /// # Errors
     /// Returns the errors of [`Model::value_function`], and [`Error::OutOfRange`], naming `cumulant` or `gamma`.
     pub fn value_function_for<W: Memory<R>, const CUMULANTS: usize>(
         &self,
@@ -260,7 +254,7 @@ where
             Error::Mismatch { parameter: "the trace decay of model and context" },
         )?;
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
-        let td = self.transformer.form() == LayerForm::Td;
+        let td = self.transformer.form == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;
         let value = self.transformer.judged_value_function::<D, true>(&statistic)?;
         // The TD form reads only part of G, so divergence is judged by the updates (`judged_value_function`).

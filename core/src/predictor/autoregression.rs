@@ -1,7 +1,8 @@
 //! An autoregression with two averages, by recursive least squares, and its predictions for any horizon.
 
 use super::features::{FAST, LAGS, M, SLOW};
-use super::{State as _, larger, state, symmetric};
+use super::{larger, symmetric};
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::scalar::Scalar;
 
 /// The factor that each sample applies to the weight of the past.
@@ -176,4 +177,4 @@ fn is_stable(mut a: [f32; M]) -> bool {
     true
 }
 
-state!(Autoregression { inverse, weights, factor, unit, count, variance });
+entrywise!([] f32, Autoregression { inverse, weights, factor, unit, count, variance });

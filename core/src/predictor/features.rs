@@ -1,6 +1,7 @@
 //! The experts see these features of a signal: its last samples, four averages, and its extremes.
 
-use super::{State as _, larger, smaller, state};
+use super::{larger, smaller};
+use crate::entrywise::{Entrywise as _, entrywise};
 
 /// The features of TD, and of the autoregression.
 pub(super) const D: usize = 5;
@@ -56,7 +57,6 @@ impl Features {
         self.highest = larger(self.highest, x);
     }
 
-    /// Changes the last value by this much.
     #[inline]
     pub(super) fn revise(&mut self, step: f32) {
         self.values[0] += step;
@@ -98,4 +98,4 @@ pub(super) fn following(phi: &[f32; D], distance: f32, share: f32) -> [f32; D] {
     ]
 }
 
-state!(Features { values, fast, slow, slowest, mean, lowest, highest });
+entrywise!([] f32, Features { values, fast, slow, slowest, mean, lowest, highest });

@@ -1,6 +1,7 @@
 //! The gate that every sample passes before anything is learned from it.
 
-use super::{larger, smaller, state};
+use super::{larger, smaller};
+use crate::entrywise::entrywise;
 
 /// A sample further from the slow average than this many times the recent range is held back.
 const WIDTH: f32 = 8.0;
@@ -38,7 +39,6 @@ pub enum SampleStatus {
     Moved = 3,
 }
 
-/// Tells glitches from samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gate {
     /// The largest distance from the slow average, which shrinks slowly.
@@ -93,4 +93,4 @@ impl Gate {
     }
 }
 
-state!(Gate { range, held, events, candidate, in_event });
+entrywise!([] f32, Gate { range, held, events, candidate, in_event });

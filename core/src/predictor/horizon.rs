@@ -11,7 +11,8 @@
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::features::D;
-use super::{State as _, larger, smaller, state, symmetric};
+use super::{larger, smaller, symmetric};
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::scalar::Scalar;
 
 /// The experts: TD's read, the autoregression, the last value.
@@ -76,7 +77,6 @@ impl Belief {
         Belief { length, ..Self::ZERO }
     }
 
-    /// Returns the discount.
     pub(super) const fn gamma(&self) -> f32 {
         1.0 - 1.0 / self.length
     }
@@ -231,8 +231,8 @@ impl Band {
 }
 
 // (The length is stored apart from the state.)
-state!(Belief {
+entrywise!([] f32, Belief {
     td, differences, traces, covariances, shares, squares, mean, predicted; length
 });
 
-state!(Band { quantiles, error, square });
+entrywise!([] f32, Band { quantiles, error, square });

@@ -41,152 +41,36 @@ mod autoregression;
 mod features;
 mod gate;
 mod horizon;
+mod observe;
+mod outlook;
 mod stored;
 mod surprise;
 mod td;
 
 pub use gate::SampleStatus;
+pub use outlook::{Outlook, Prediction};
 
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::error::Error;
-use crate::linalg::dot_arrays as dot;
-use crate::linalg::linear_system::epsilon;
 use crate::scalar::Real;
-use crate::value_function::clamp;
 use autoregression::{Autoregression, LAST};
 use core::mem::MaybeUninit;
-use features::{Features, M, SLOW};
+use features::{Features, M};
 use gate::Gate;
-use horizon::{Band, Belief, Moment};
-use surprise::{Observed, Surprise};
+use horizon::{Band, Belief};
+use surprise::Surprise;
 use td::Td;
 
 /// TD's context remembers about MEMORY samples, and at least a few of the longest horizons.
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
-/// A horizon is known once it has been seen this many times: the long-run mean is then known about as badly as the variance of
-/// the returns.
-const SEEN: f32 = 10.0;
-/// The ends of a band are moved outwards by this share of the recent range, and by some units in the last place for rounding.
-const RESOLUTION: f32 = 1.0 / 1024.0;
-const ROUNDING: usize = 2;
-/// The prediction of a sample takes its place if it is missing or held back, up to this many in a row, if as many samples were
-/// taken before.
-const MISSING: f32 = 100.0;
-const BEGUN: f32 = 50.0;
-/// Few horizons have their turns more often for this many samples.
-const START: f32 = 128.0;
 /// Squares of larger samples would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
 const MOST: f32 = 1e7;
 
-/// Numbers of a part of the state, in one order: to be stored, or read.
-trait State {
-    const ZERO: Self;
-
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
-}
-
-impl State for f32 {
-    const ZERO: f32 = 0.0;
-
-    #[inline(always)]
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        visit(self);
-    }
-}
-
-impl<T: State, const N: usize> State for [T; N] {
-    const ZERO: Self = [T::ZERO; N];
-
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        self.iter_mut().for_each(|part| part.numbers(visit));
-    }
-}
-
-/// Implements [`State`] for a type, field by field in this order, without those after the semicolon.
-macro_rules! state {
-    ($Type:ident { $($field:tt),* $(; $apart:ident)? }) => {
-        impl $crate::predictor::State for $Type {
-            const ZERO: Self = $Type {
-                $($field: $crate::predictor::State::ZERO,)*
-                $($apart: $crate::predictor::State::ZERO)?
-            };
-
-            fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-                $(self.$field.numbers(visit);)*
-            }
-        }
-    };
-}
-use state;
-
-/// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Prediction<S: Real = f32> {
-    /// The predicted weighted mean of the next samples, in the signal's unit.
-    pub mean: S,
-    /// The lower end of the band; minus infinity while nothing is known.
-    pub low: S,
-    /// The upper end of the band; infinity while nothing is known.
-    pub high: S,
-    /// True once the band has ends: the horizon has been seen ten times.
-    pub known: bool,
-}
-
-/// The predictor's answer to a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(bound = "S: serde::Serialize"))]
-pub struct Outlook<const H: usize = 1, S: Real = f32> {
-    /// A prediction for each horizon.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "sequence"))]
-    pub predictions: [Prediction<S>; H],
-    /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate, but between
-    /// the alarms of one event it stays below ln 1000; 0 for a sample that is missing.
-    pub depth: f32,
-    /// The share of samples that are less surprising, 1 - p in [0, 1). A threshold of 0.999 means a false alarm in
-    /// about 1,000 samples. An event passes 0.999 and 0.9999 once each; its other samples stay below 0.999.
-    pub surprise: f32,
-    /// The largest surprise of the 25 to 50 samples before; as long as an event goes on, its alarm's.
-    pub recent: f32,
-    /// How the sample was used.
-    pub status: SampleStatus,
-}
-
-impl<const H: usize, S: Real> Outlook<H, S> {
-    /// Returns true if the surprise is above a threshold, and was not in the 25 to 50 samples before: an alarm that counts each
-    /// event once.
-    pub fn onset(&self, threshold: f32) -> bool {
-        self.surprise > threshold && self.recent <= threshold
-    }
-}
-
-#[cfg(feature = "serde")]
-fn sequence<T: serde::Serialize, Z: serde::Serializer>(
-    of: &[T],
-    serializer: Z,
-) -> Result<Z::Ok, Z::Error> {
-    serializer.collect_seq(of)
-}
-
 /// Predicts a signal for H horizons. S is the type of samples and answers, `f32` or `f64`. The arithmetic is in `f32` distances from
-/// an anchor, so that a large level costs no precision.
-///
-/// ```
-/// use ictd_core::Predictor;
-///
-/// let mut predictor = Predictor::new([10.0])?;
-/// for t in 0..500 {
-///     let outlook = predictor.observe((t % 20) as f32);
-///     let [prediction] = outlook.predictions;
-///     assert!(t < 100 || (prediction.mean - 9.5).abs() < 4.0);
-/// }
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
+/// an anchor, so that a large level costs no precision. [The crate](crate) has an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predictor<const H: usize = 1, S: Real = f32> {
     /// The least and the largest value that the sensor can measure.
@@ -195,10 +79,14 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     anchor: S,
     /// The growth of the factor of all sums: 1 over the context's retention.
     growth: f32,
-    horizons: [Belief; H],
-    bands: [Band; H],
-    /// The next sample, whose errors are the surprise.
-    next: Belief,
+    /// Counts the samples of two rounds of turns: TD's weights have one in two rounds, the others' and the shares one in each.
+    turn: u32,
+    state: State<H>,
+}
+
+/// All numbers that observing changes, in the order in which they are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State<const H: usize> {
     gate: Gate,
     /// The features of the signal so far; predictions take the place of samples that were not taken.
     signal: Features,
@@ -207,15 +95,21 @@ pub struct Predictor<const H: usize = 1, S: Real = f32> {
     /// The autoregression's weights for each horizon.
     reads: [[f32; M]; H],
     surprise: Surprise,
+    horizons: [Belief; H],
+    bands: [Band; H],
+    /// The next sample, whose errors are the surprise.
+    next: Belief,
     /// The second of the first three samples.
     second: f32,
     /// The samples taken in all, and since the signal began or moved; how many samples in a row were not.
     seen: f32,
     taken: f32,
     missing: f32,
-    /// Counts the samples of two rounds of turns: TD's weights have one in two rounds, the others' and the shares one in each.
-    turn: u32,
 }
+
+entrywise!([const H: usize] f32, State<H> {
+    gate, signal, td, autoregression, reads, surprise, horizons, bands, next, second, seen, taken, missing
+});
 
 impl<const H: usize> Predictor<H> {
     /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`, or [`Error::NonFinite`] or
@@ -247,20 +141,18 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         limits: [S::ZERO; 2],
         anchor: S::ZERO,
         growth: 0.0,
-        horizons: [Belief::new(1.0); H],
-        bands: [Band::NEW; H],
-        next: Belief::new(1.0),
-        gate: Gate::new(0.0),
-        signal: Features::ZERO,
-        td: Td::NEW,
-        autoregression: Autoregression::NEW,
-        reads: [LAST; H],
-        surprise: Surprise::NEW,
-        second: 0.0,
-        seen: 0.0,
-        taken: 0.0,
-        missing: 0.0,
         turn: 0,
+        state: State {
+            gate: Gate::new(0.0),
+            td: Td::NEW,
+            autoregression: Autoregression::NEW,
+            reads: [LAST; H],
+            surprise: Surprise::NEW,
+            horizons: [Belief::new(1.0); H],
+            bands: [Band::NEW; H],
+            next: Belief::new(1.0),
+            ..State::ZERO
+        },
     };
 
     const fn of_samples(horizons: [f32; H], limits: [S; 2]) -> Result<Self, Error> {
@@ -279,7 +171,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let (mut longest, mut h) = (1.0_f32, 0);
         while h < H {
             longest = longest.max(horizons[h]);
-            self.horizons[h].length = horizons[h];
+            self.state.horizons[h].length = horizons[h];
             h += 1;
         }
         let memory = MEMORY.max(HORIZONS * longest);
@@ -309,173 +201,20 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             Some(false) => SampleStatus::HeldBack,
             Some(true) => SampleStatus::Taken,
         };
-        if self.seen < 3.0 {
+        if self.state.seen < 3.0 {
             let taken = sample.filter(|_| status == SampleStatus::Taken);
             return self.begin(taken, status);
         }
         self.follow(sample, status)
     }
 
-    /// Takes one of the first three samples: their median is the anchor, which one bad sample does not move.
-    fn begin(&mut self, sample: Option<S>, status: SampleStatus) -> Outlook<H, S> {
-        if let Some(x) = sample {
-            if self.seen == 0.0 {
-                self.anchor = x;
-            }
-            let third = narrow(x - self.anchor);
-            if self.seen == 2.0 {
-                let (low, high) = (smaller(0.0, self.second), larger(0.0, self.second));
-                let (lowest, highest) = (smaller(low, third), larger(high, third));
-                let median = larger(low, smaller(high, third));
-                self.anchor += S::from_f64(f64::from(median));
-                self.gate = Gate::new(smaller(median - lowest, highest - median));
-                // What came before the anchor was known counts as the anchor.
-                let outlook = self.follow(sample, status);
-                self.seen = 3.0;
-                return outlook;
-            }
-            self.second = third;
-            self.seen += 1.0;
-            self.taken = self.seen;
-        }
-        let mean = sample.unwrap_or(self.anchor);
-        self.answer([mean; H].map(|mean| Prediction { mean, ..Self::NOTHING }), 0.0, status)
-    }
-
-    /// The samples in which each horizon and the next sample have a turn: few horizons have it as seldom as four.
-    const TURNS: usize = if H < 4 { 5 } else { H + 1 };
-    const NOTHING: Prediction<S> =
-        Prediction { mean: S::ZERO, low: S::ZERO, high: S::ZERO, known: false };
-
-    /// Takes a sample, which is held back if it cannot be measured, or none.
-    fn follow(&mut self, sample: Option<S>, mut status: SampleStatus) -> Outlook<H, S> {
-        let (expected, [last, ..]) = (self.next.predicted, self.signal.values);
-        let y = sample.map(|x| clamp(narrow(x - self.anchor), LARGEST));
-        let size = narrow(sample.unwrap_or(self.anchor)).abs();
-        let size = smaller(size, LARGEST);
-        let average = self.signal.slow;
-        if let Some(y) = y.filter(|_| status == SampleStatus::Taken) {
-            status = self.gate.judge(y - average, size, [self.seen, self.taken]);
-        }
-        let depth = match y {
-            Some(value) if self.seen > 3.0 => {
-                let held_back = status == SampleStatus::HeldBack;
-                self.surprise.observe(Observed { value, expected, last, size, held_back })
-            }
-            _ => 0.0,
-        };
-        let mut value = last;
-        let after_gap = self.missing > 0.0;
-        match (status, y) {
-            (SampleStatus::Taken, Some(y)) => (value, self.missing) = (y, 0.0),
-            (SampleStatus::Moved, Some(y)) => {
-                (value, self.missing, self.taken) = (0.0, 0.0, 0.0);
-                self.shift(y);
-            }
-            _ => {
-                self.missing = smaller(self.missing + 1.0, MOST);
-                if self.taken > BEGUN && self.missing <= MISSING {
-                    value = average + clamp(expected - average, self.gate.range);
-                }
-            }
-        }
-        if self.missing == 0.0 {
-            self.seen = smaller(self.seen + 1.0, MOST);
-            self.taken = smaller(self.taken + 1.0, MOST);
-        }
-        let moved = status == SampleStatus::Moved;
-        if after_gap && status == SampleStatus::Taken {
-            self.signal.revise(self.autoregression.revision() * (value - expected));
-        }
-        let before = self.signal;
-        let imputed = self.missing > 0.0;
-        let share = if imputed { 0.0 } else { Features::share(self.taken) };
-        self.signal.observe(value, share);
-        let phi = self.signal.of_td();
-        let halves = if moved {
-            self.td.begin();
-            false
-        } else {
-            self.td.observe(self.growth, &before.of_td(), value - before.slow, &phi)
-        };
-        if !imputed {
-            self.autoregression.learn(&before.of_autoregression(), value - before.mean);
-        }
-        self.refresh(share);
-        let (taken, follows, factor) = (self.taken, !moved, self.td.factor);
-        let moment = Moment { value, taken, follows, factor, halves, imputed };
-        let pad = RESOLUTION * self.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
-        let (signal, phi) = (&self.signal, self.td.clipped(&phi));
-        let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
-        let observe = |h: usize, belief: &mut Belief| {
-            let gamma = belief.gamma();
-            let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
-            let regression =
-                signal.mean + dot(self.reads.get(h).unwrap_or(&self.autoregression.weights), &lags);
-            let experts = [signal.possible(td), signal.possible(regression), value];
-            (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
-        };
-        let mut predictions = [Self::NOTHING; H];
-        let horizons = self.horizons.iter_mut().zip(&mut self.bands).zip(&mut predictions);
-        for (h, ((belief, band), out)) in horizons.enumerate() {
-            let (gamma, [mean, delta]) = observe(h, belief);
-            let [low, high] = band.observe(belief.length, gamma, delta, self.seen, pad);
-            let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
-            out.mean = at(mean);
-            out.known = self.seen >= SEEN * belief.length;
-            (out.low, out.high) = (at(mean + low), at(mean + high));
-        }
-        observe(H, &mut self.next);
-        self.answer(predictions, depth, status)
-    }
-
-    fn answer(
-        &mut self,
-        mut predictions: [Prediction<S>; H],
-        depth: f32,
-        status: SampleStatus,
-    ) -> Outlook<H, S> {
-        for prediction in predictions.iter_mut().filter(|prediction| !prediction.known) {
-            let infinity = S::from_f64(f64::INFINITY);
-            (prediction.low, prediction.high) = (-infinity, infinity);
-        }
-        let surprise = surprise::share(depth);
-        Outlook { predictions, depth, surprise, recent: self.surprise.recent(surprise), status }
-    }
-
     /// Forgets everything but the horizons and the limits.
     pub fn reset(&mut self) {
         let (horizons, limits) =
-            (self.horizons.each_ref().map(|horizon| horizon.length), self.limits);
+            (self.state.horizons.each_ref().map(|horizon| horizon.length), self.limits);
         *self = Self::EMPTY;
         self.set_horizons(&horizons);
         self.limits = limits;
-    }
-
-    /// Computes weights anew: the autoregression's of one horizon, and with every other sample TD's of one. The newest value has
-    /// this share of the mean.
-    fn refresh(&mut self, share: f32) {
-        let turns = if self.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
-        self.turn = (self.turn + 1) % turns as u32;
-        let turn = self.turn as usize;
-        let h = turn % Self::TURNS;
-        if let (Some(read), Some(belief)) = (self.reads.get_mut(h), self.horizons.get(h)) {
-            *read = self.autoregression.of_discount(belief.gamma());
-        }
-        if turn.is_multiple_of(2) && turn / 2 <= H {
-            let belief = self.horizons.get_mut(turn / 2).unwrap_or(&mut self.next);
-            if let Some(read) = self.td.value_function(belief.gamma(), share) {
-                belief.td = read;
-            }
-        }
-    }
-
-    /// Moves the anchor to a new level; the signal begins again from there.
-    fn shift(&mut self, by: f32) {
-        self.anchor += S::from_f64(f64::from(by));
-        self.signal.begin_at(by);
-        self.surprise.shift(by);
-        self.horizons.iter_mut().chain([&mut self.next]).for_each(|horizon| horizon.shift(by));
     }
 }
 
@@ -495,7 +234,6 @@ const fn check(horizons: &[f32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses limits unless the lower one is below the other.
 fn checked_limits<S: Real>(low: S, high: S) -> Result<[S; 2], Error> {
     if low < high {
         return Ok([low, high]);
@@ -509,7 +247,6 @@ fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// Returns the smaller number.
 #[inline(always)]
 fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
@@ -531,7 +268,6 @@ fn symmetric<const N: usize>(rows: &[f32]) -> [[f32; N]; N] {
     matrix
 }
 
-/// Returns a number in `f32`.
 fn narrow<S: Real>(x: S) -> f32 {
     x.to_f64() as f32
 }

@@ -1,13 +1,8 @@
 //! A predictor as bytes: what survives a deep sleep.
 
-use super::autoregression::Autoregression;
-use super::features::{Features, M};
-use super::gate::Gate;
-use super::horizon::{Band, Belief};
-use super::surprise::Surprise;
-use super::td::Td;
 use super::{Predictor, State, check, checked_limits};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
+use crate::entrywise::Entrywise as _;
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
 
@@ -17,50 +12,11 @@ const VERSION: u8 = 3;
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-/// Visits the numbers of the state in their stored order: all except the horizons' lengths and the numbers of the samples'
-/// type. They are borrowed to be read, or copied to be written: one part at a time, since a chip's stack is small.
-macro_rules! each_number {
-    ($borrow:ident!($self:ident $(, $mut:ident)?), $visit:ident) => {
-        $borrow!($self.gate).numbers($visit);
-        $borrow!($self.signal).numbers($visit);
-        $borrow!($self.td).numbers($visit);
-        $borrow!($self.autoregression).numbers($visit);
-        $borrow!($self.reads).numbers($visit);
-        $borrow!($self.surprise).numbers($visit);
-        for belief in &$($mut)? $self.horizons {
-            $borrow!(*belief).numbers($visit);
-        }
-        for band in &$($mut)? $self.bands {
-            $borrow!(*band).numbers($visit);
-        }
-        $borrow!($self.next).numbers($visit);
-        $visit($borrow!($self.second));
-        $visit($borrow!($self.seen));
-        $visit($borrow!($self.taken));
-        $visit($borrow!($self.missing));
-    };
-}
-macro_rules! borrowed {
-    ($part:expr) => {
-        (&mut $part)
-    };
-}
-macro_rules! copied {
-    ($part:expr) => {
-        (&mut { $part })
-    };
-}
-
 impl<const H: usize, S: Real> Predictor<H, S> {
     /// How many bytes the stored predictor takes.
-    pub const SIZE: usize = {
-        let belief = size_of::<Belief>() - size_of::<f32>();
-        let once = size_of::<Gate>() + size_of::<Td>() + size_of::<Autoregression>();
-        let parts = once + size_of::<Features>() + size_of::<Surprise>();
-        let of_horizons = H * (size_of::<Band>() + 4 * M) + (H + 1) * belief;
-        let own = 4 * (H + 5) + 3 * S::BYTES;
-        HEADER + parts + of_horizons + own + CHECKSUM
-    };
+    // (The horizons' lengths are no part of the state.)
+    pub const SIZE: usize =
+        HEADER + (4 * H + 3 * S::BYTES + 4) + (size_of::<State<H>>() - 4 * (H + 1)) + CHECKSUM;
 
     fn kind() -> [u8; KIND] {
         let [h0, h1] = (H as u16).to_le_bytes();
@@ -104,22 +60,19 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
             writer.bytes(&(Self::SIZE as u32).to_le_bytes());
-            self.horizons.iter().for_each(|horizon| writer.number(horizon.length));
+            self.state.horizons.iter().for_each(|horizon| writer.number(horizon.length));
             let [low, high] = self.limits;
             [low, high, self.anchor].into_iter().for_each(|x| writer.number(x));
             writer.bytes(&self.turn.to_le_bytes());
-            let visit = &mut |x: &mut f32| writer.number(*x);
-            each_number!(copied!(self), visit);
+            self.state.show(&mut |x| writer.number(x));
             debug_assert_eq!(writer.rest.len(), CHECKSUM);
         })
     }
 
     /// Reads a stored predictor from the start of bytes. Any damage to at most 32 neighbouring bits, and any truncation, is
     /// sure to be noticed.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`] for an invalid horizon, limit or number of the state.
+    /// Returns [`Error::Stored`] for anything that does not begin with an intact predictor of this type;
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`] for an invalid horizon, limit or number of the state.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut predictor = Self::EMPTY;
         predictor.read(bytes)?;
@@ -155,8 +108,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         *self = Self::EMPTY;
         self.set_horizons(&horizons);
         (self.limits, self.anchor, self.turn) = (limits, anchor, turn);
-        let visit = &mut |x: &mut f32| *x = stored.number();
-        each_number!(borrowed!(self, mut), visit);
+        self.state.numbers(&mut |x| *x = stored.number());
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! How surprising the last samples were, as a depth: -ln of a tail probability.
 
-use super::{State as _, larger, smaller, state};
+use super::{larger, smaller};
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::scalar::{Real, Scalar};
 
 /// The weights of the newest error in the mean of the recent ones, and in their two mean squares.
@@ -115,7 +116,6 @@ struct Thresholds([f32; 3]);
 impl Thresholds {
     const NEW: Self = Thresholds([2.0 * TAIL_DEPTH, 3.0 * TAIL_DEPTH, 4.0 * TAIL_DEPTH]);
 
-    /// Takes a depth, from which the thresholds learn.
     #[inline]
     fn observe(&mut self, depth: f32) {
         const SHARES: [f32; 3] = [TAIL * TAIL, TAIL * TAIL * TAIL, TAIL * TAIL * TAIL * TAIL];
@@ -311,7 +311,6 @@ impl Surprise {
         recent
     }
 
-    /// Moves the origin of the values.
     pub(super) fn shift(&mut self, by: f32) {
         self.level -= by;
     }
@@ -322,9 +321,9 @@ pub(super) fn share(depth: f32) -> f32 {
     smaller(1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * smaller(depth, 24.0)), CERTAIN)
 }
 
-state!(Tail { start, excess });
-state!(Thresholds { 0 });
-state!(Surprise {
+entrywise!([] f32, Tail { start, excess });
+entrywise!([] f32, Thresholds { 0 });
+entrywise!([] f32, Surprise {
     tails,
     deepest,
     run_tail,

@@ -1,7 +1,8 @@
 //! TD's read of the signal: regularised LSTD(lambda) of its features, for any discount.
 
 use super::features::{D, following};
-use super::{State as _, larger, state};
+use super::larger;
+use crate::entrywise::{Entrywise as _, entrywise};
 use crate::linalg::linear_system::solve;
 use crate::scalar::Scalar;
 use crate::value_function::clamp;
@@ -63,7 +64,6 @@ impl Td {
         halves
     }
 
-    /// Begins another episode.
     pub(super) fn begin(&mut self) {
         self.trace = [0.0; D];
     }
@@ -90,7 +90,6 @@ impl Td {
         Some(weights.data.0[0])
     }
 
-    /// Returns features, each within its reach.
     #[inline]
     pub(super) fn clipped(&self, phi: &[f32; D]) -> [f32; D] {
         let scale = REACH * REACH / larger(self.len, self.factor);
@@ -104,4 +103,4 @@ impl Td {
     }
 }
 
-state!(Td { now, trace, rewards, squares, factor, len });
+entrywise!([] f32, Td { now, trace, rewards, squares, factor, len });

@@ -89,9 +89,7 @@ pub fn boyan_transition<R: Real, const M: usize>(
 
 /// Draws Boyan's chain with random transition probabilities ([`boyan_transition`]), rewards and features (Algorithm 2).
 /// Features beyond `dim` are 0.
-///
-/// # Errors
-/// [`Error::OutOfRange`] for too few states, [`Error::CapacityExceeded`] beyond M, and unless 1 <= `dim` <= D.
+/// Returns [`Error::OutOfRange`] for too few states, [`Error::CapacityExceeded`] beyond M, and unless 1 <= `dim` <= D.
 pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,

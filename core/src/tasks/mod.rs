@@ -67,9 +67,7 @@ pub trait Task<R: Real, const D: usize> {
     fn features(&self, state: Self::State) -> SVector<R, D>;
 
     /// Writes the true values v(s) of states to `values`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
+    /// Returns [`Error::OutOfRange`] by default: the task has no value function in closed form.
     fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<()> {
         let _ = (gamma, states, values);
         let expected = "the TD error or sampled returns: this task's true values are not known";
@@ -165,11 +163,7 @@ fn random_features<R: Real, const D: usize, const M: usize>(
     dim: usize,
     rng: &mut Rng,
 ) -> [SVector<R, D>; M] {
-    let mut features = [zeros(); M];
-    for phi in features.iter_mut().take(states) {
-        *phi = uniform_vector(dim, rng);
-    }
-    features
+    core::array::from_fn(|s| if s < states { uniform_vector(dim, rng) } else { zeros() })
 }
 
 /// Draws `len` numbers ~ U(-1, 1); zeros beyond.

@@ -38,18 +38,14 @@ pub struct Mrp<R: Real, const D: usize, const M: usize> {
     cumulative: [SVector<R, M>; M],
     pub(super) reward: SVector<R, M>,
     pub(super) features: [SVector<R, D>; M],
-    /// True for states that end an episode.
     terminal: [bool; M],
 }
 
 impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// Makes it of its parts: p_0 and r, (M); p, (M, M) with p\[(s, s')\]; phi, (D, M) with one column per
     /// state. Only the first `states` states count.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] beyond M states, [`Error::Empty`] for none,
-    /// [`Error::NonFinite`] for NaN or an infinity, [`Error::OutOfRange`] if p_0 or a row of p is
-    /// not a probability distribution (within 1e-4).
+    /// Returns [`Error::CapacityExceeded`] beyond M states, [`Error::Empty`] for none, [`Error::NonFinite`] for NaN or an
+    /// infinity, [`Error::OutOfRange`] if p_0 or a row of p is not a probability distribution (within 1e-4).
     pub fn new(
         states: usize,
         initial: &SVector<R, M>,
@@ -97,9 +93,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 
     /// Returns the same process with episodes: where `terminal` is true, one ends and the next begins by p_0. There
     /// p is p_0, and r, phi and the true value are 0, so that TD learns nothing across the end.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if p_0 of such a state is positive.
+    /// Returns [`Error::OutOfRange`] if p_0 of such a state is positive.
     pub fn with_terminal(mut self, terminal: &[bool; M]) -> Result<Self> {
         let restart = cumulative_sums(&self.initial, self.states);
         for s in (0..self.states).filter(|s| terminal[*s]) {
@@ -180,10 +174,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     }
 
     /// Returns the true value function v = (I - gamma p)^-1 r.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
-    /// solution.
+    /// Returns [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no solution.
     pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>> {
         check_gamma(gamma)?;
         let mut a = zeros::<R, M, M>();
@@ -199,9 +190,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 
     /// Returns the stationary distribution d_p = d_p p, from the linear system; for a process with episodes, the stationary
     /// distribution over states before the end of an episode.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if it is not unique.
+    /// Returns [`Error::Singular`] if it is not unique.
     pub fn stationary_distribution(&self) -> Result<SVector<R, M>> {
         let m = self.states;
         let mut a = zeros::<R, M, M>();
@@ -229,7 +218,6 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(d)
     }
 
-    /// Returns the state's index, clamped to the last state.
     fn own(&self, state: usize) -> usize {
         debug_assert!(state < self.states, "state {state} of {}", self.states);
         state.min(self.states - 1)

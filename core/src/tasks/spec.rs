@@ -2,7 +2,6 @@
 
 use super::FiniteTaskKind;
 use crate::error::{Error, Result};
-use core::fmt;
 use core::str::FromStr;
 
 /// The kind of a named distribution, with its parameters.
@@ -90,24 +89,11 @@ impl TaskSpec {
     }
 }
 
-impl fmt::Display for TaskSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for TaskSpec {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
         let found = TaskSpec::ALL.iter().find(|spec| spec.name() == name).copied();
         found.ok_or(Error::OutOfRange { parameter: "task", expected: "a name of TaskSpec::NAMES" })
-    }
-}
-
-#[cfg(feature = "serde")]
-impl serde::Serialize for TaskSpec {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }

@@ -142,11 +142,9 @@ macro_rules! in_place_of_a_model {
             }
 
             /// Returns the value function of one of the context's cumulants (0 to C - 1).
-            ///
-            /// # Errors
-            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace decay;
-            /// [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of the
-            /// scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
+            /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace
+            /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of
+            /// the scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
             pub fn value_function_for<const D: usize, W: Memory<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,

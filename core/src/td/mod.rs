@@ -41,15 +41,13 @@
 //! for which no alpha converges.
 
 mod batch;
-mod learner;
 mod online;
 mod recursive_lstd;
 #[cfg(feature = "research")]
 pub mod updates;
 
 pub use batch::{BatchTd, BatchTdSettings, Lstd, LstdSettings};
-pub use learner::{Learner, OnlineAlgorithm};
-pub use online::{OnlineTd, OnlineTdSettings};
+pub use online::{Learner, OnlineAlgorithm, OnlineTd, OnlineTdSettings};
 pub use recursive_lstd::{RecursiveLstd, RecursiveLstdSettings};
 
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Recursive LSTD(lambda).
 
 use super::batch::SYSTEM;
-use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
+use super::online::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
 use crate::error::{Error, Result};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
@@ -89,7 +89,6 @@ fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }
 
-/// Returns a diagonal matrix with one number on it.
 fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
     core::array::from_fn(|i| core::array::from_fn(|j| if i == j { x } else { R::ZERO }))
 }

@@ -44,7 +44,6 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         batch_gradient(self, windows, targets)
     }
 
-    /// Returns the system of the context that begins at transition `start`.
     #[inline(always)]
     fn system(&self, windows: &Windows<S>, start: usize) -> System<S, D> {
         let mut system = System::zeros(windows);
@@ -56,7 +55,6 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         system
     }
 
-    /// Returns the value of a query, and its derivative by alpha.
     #[inline(always)]
     fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
         let [w, w_dot] = system.weights(self.alpha, self.layers);

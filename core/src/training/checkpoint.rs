@@ -61,11 +61,8 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
 
     /// Takes up the state that [`MultiTaskTd::save`] gave: `record(lane)` is the record of each lane.
     /// The settings, the network's shape and the distribution must be those of the saved run.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming the checkpoint, if a record has another shape, version or number
-    /// type, if its task stream's state is all zeros, or if the lanes have done different numbers of tasks. Nothing
-    /// has changed then.
+    /// Returns [`Error::OutOfRange`], naming the checkpoint, if a record has another shape, version or number type, if its
+    /// task stream's state is all zeros, or if the lanes have done different numbers of tasks. Nothing has changed then.
     pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<()> {
         let header = self.header();
         let refused = |expected| Err(Error::OutOfRange { parameter: "checkpoint", expected });

@@ -51,9 +51,11 @@ mod windows;
 
 pub use adam::Adam;
 pub use batch_td::BatchTdReference;
-pub use linear::{LinearNetwork, LinearParameters, LinearShape, Storage};
+pub use linear::{LinearNetwork, LinearShape};
 pub use multi_task_td::MultiTaskTd;
-pub use network::{Network, Parameters, Targets, batch_gradient_by_window, td_errors, td_update};
+pub use network::{
+    Network, Parameters, Storage, Targets, batch_gradient_by_window, td_errors, td_update,
+};
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, TrainerSettings};
 pub use softmax::{SoftmaxNetwork, value_and_query_gradient};

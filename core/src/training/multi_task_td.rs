@@ -16,23 +16,7 @@ use heapless::Vec;
 /// trajectory, n + W + 2 feature vectors.
 ///
 /// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
-/// no control flow depends on a lane's numbers.
-///
-/// ```
-/// use ictd_core::tasks::{FiniteTaskKind, FiniteTaskDistribution};
-/// use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings};
-///
-/// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
-/// // 6 transitions, so trajectories of 6 + 4 + 2 states.
-/// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
-/// let reference = BatchTdReference::new(3, 0.0)?;
-/// let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
-/// let settings = TrainerSettings { context_len: 6, batch_size: 4, ..TrainerSettings::default() };
-/// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
-/// trainer.train_task()?;
-/// assert!(trainer.loss.is_finite() && trainer.tasks_done == 1);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
+/// no control flow depends on a lane's numbers. [The crate](crate) has an example.
 #[derive(Clone, Debug)]
 pub struct MultiTaskTd<S, N, E, const D: usize, const T: usize>
 where
@@ -42,7 +26,6 @@ where
 {
     settings: TrainerSettings,
     pub(super) network: N,
-    /// None for plain TD.
     pub(super) adam: Option<Adam<N::Parameters>>,
     /// The batch-TD reference, and its step size alpha.
     pub reference: BatchTdReference<S, D>,
@@ -116,9 +99,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     }
 
     /// Draws the next task and trains on its batches.
-    ///
-    /// # Errors
-    /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
+    /// It fails if a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
     pub fn train_task(&mut self) -> Result<()> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
@@ -166,31 +147,23 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
         self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
-        match (optimizer, &mut self.adam) {
-            (_, Some(adam)) => {
-                gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-                self.loss = match targets {
-                    Targets::Residual(_) => {
-                        residual_gradient::<S, T, N>(network, &windows, gradient)
-                    }
-                    targets => network.batch_gradient(&windows, targets, gradient),
-                };
-                adam.step(network.parameters_mut(), gradient);
+        if let Some(adam) = &mut self.adam {
+            gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+            self.loss = match targets {
+                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
+                targets => network.batch_gradient(&windows, targets, gradient),
+            };
+            adam.step(network.parameters_mut(), gradient);
+        } else if let Optimizer::Td { learning_rate } = optimizer {
+            let step_size = S::from_f64(learning_rate);
+            let mut sum = S::ZERO;
+            for t in 0..windows.count() {
+                let delta = td_update(network, &windows, t, targets, step_size, gradient);
+                sum += delta * delta;
+                let numbers = network.parameters_mut().numbers_mut().zip(gradient.numbers());
+                numbers.for_each(|(theta, g)| *theta += *g);
             }
-            (Optimizer::Td { learning_rate }, None) => {
-                let step_size = S::from_f64(learning_rate);
-                let mut sum = S::ZERO;
-                for t in 0..windows.count() {
-                    let delta = td_update(network, &windows, t, targets, step_size, gradient);
-                    sum += delta * delta;
-                    for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers())
-                    {
-                        *theta += *g;
-                    }
-                }
-                self.loss = sum / S::from_count(windows.count() as u64);
-            }
-            (Optimizer::Adam(_), None) => {}
+            self.loss = sum / S::from_count(windows.count() as u64);
         }
         Ok(())
     }
@@ -214,9 +187,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// Returns a fresh trajectory of a lane's last task, with one window of the training context length. Its random
     /// numbers depend on the lane's seed and [`MultiTaskTd::tasks_done`] alone: how often one evaluates changes neither
     /// the training nor any other evaluation.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first task, and for a lane that does not exist.
+    /// Returns [`Error::Empty`] before the first task, and for a lane that does not exist.
     pub fn evaluation_trajectory(&self, lane: usize) -> Result<TrajectoryBuffer<S::Element, D, T>> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.

@@ -83,12 +83,17 @@ pub trait Parameters<S: Scalar>: Clone + Debug {
     }
 }
 
-impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
+/// Storage for numbers: an array or, where there is a heap, a `Vec`.
+pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
+
+impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
+
+impl<S: Scalar, B: Storage<S>> Parameters<S> for B {
     fn slices(&self) -> impl Iterator<Item = &[S]> {
-        core::iter::once(self.as_slice())
+        core::iter::once(self.as_ref())
     }
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
-        core::iter::once(self.as_mut_slice())
+        core::iter::once(self.as_mut())
     }
 }
 
@@ -159,13 +164,11 @@ pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
 pub(super) struct BatchLoss<'a, S: Scalar> {
     windows: &'a Windows<'a, S>,
     targets: Targets<'a, S>,
-    /// 1/W.
     inverse_count: S,
     v_next: S,
     squares: S,
 }
 
-/// A window to value.
 pub(super) struct Valued<'a, S: Scalar> {
     pub(super) window: Window<'a, S>,
     /// The time t of v_t; `None` for a window that is only used to bootstrap.
@@ -190,7 +193,6 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         (0..count + if self.targets.bootstrap() { more } else { 0 }).rev()
     }
 
-    /// Returns window i of [`Self::passes`].
     #[inline(always)]
     pub(super) fn pass(&self, i: usize) -> Valued<'a, S> {
         let windows = self.windows;

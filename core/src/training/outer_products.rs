@@ -59,7 +59,6 @@ pub(super) fn gained_and_lost<'a, S: Scalar>(
     [[trace_x, x], [y, trace_y]]
 }
 
-/// Computes e <- decay e + z.
 #[inline(always)]
 fn add_to_trace<S: Scalar>(e: &mut [S], decay: S, z: &[S]) {
     for (e, z) in e.iter_mut().zip(z) {

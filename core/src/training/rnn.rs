@@ -194,7 +194,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 }
 
 kernel! {
-    /// Computes the hidden states after one more token.
     fn step as Step<'a, S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>(
         rnn: &'a Rnn<S, X, H, L, N>,
         before: &'a [[S; H]; L],

@@ -52,7 +52,6 @@ impl Default for AdamSettings {
 }
 
 impl AdamSettings {
-    /// Checks the constants' ranges.
     pub(super) fn check(&self) -> Result<()> {
         let fraction = |x: f64| (0.0..1.0).contains(&x);
         let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;
@@ -157,9 +156,7 @@ impl TrainerSettings {
     }
 
     /// Checks the settings' ranges, and that a trajectory has at most `capacity` feature vectors.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
+    /// Returns [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting that does not fit.
     pub fn check(&self, capacity: usize) -> Result<()> {
         let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
         let [low, high] = self.gamma_range.unwrap_or_default();

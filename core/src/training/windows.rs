@@ -42,11 +42,8 @@ impl<'a, S: Scalar> Deref for Window<'a, S> {
 impl<'a, S: Scalar> Windows<'a, S> {
     /// Returns the windows of one episode: phi_0 to phi_{n+W+1}, `dim` numbers each, one behind the other, and R_1 to
     /// R_{n+W+1} for contexts of n = `context_len` transitions. W >= 1 follows from the length.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if n or `dim` is 0 or there is no complete window, [`Error::OutOfRange`] unless
-    /// there is one reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming
-    /// `features`, `rewards` or `gamma`.
+    /// Returns [`Error::Empty`] if n or `dim` is 0 or there is no complete window, [`Error::OutOfRange`] unless there is one
+    /// reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming `features`, `rewards` or `gamma`.
     pub fn new(
         dim: usize,
         features: &'a [S],
@@ -79,10 +76,8 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// Returns the same trajectory, seen as one window for each of the lengths: the context of window t is its first
     /// n_t transitions, the query the state one further, phi_{n_t + 1}, and the TD error bootstraps from the
     /// context that is one transition longer.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
-    /// shorter than n_t + 3 states.
+    /// Returns [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is shorter
+    /// than n_t + 3 states.
     pub fn growing(&self, lengths: &'a [usize]) -> Result<Self> {
         ensure(
             !lengths.is_empty() && !lengths.contains(&0),
@@ -207,19 +202,13 @@ impl<'a, S: Scalar> Windows<'a, S> {
         token
     }
 
-    /// Returns the transition from window t's query, for t = 0 to W - 1.
-    #[inline(always)]
-    fn query_transition(&self, t: usize) -> usize {
-        debug_assert!(t < self.count(), "window {t} of {}", self.count());
-        let [start, n] = self.span(t);
-        (start + n + 1).min(self.rewards.len() - 1)
-    }
-
     /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
-        let j = self.query_transition(t);
-        self.rewards[j] + self.gamma * v_next
+        debug_assert!(t < self.count(), "window {t} of {}", self.count());
+        let [start, n] = self.span(t);
+        // The transition from the query.
+        self.rewards[(start + n + 1).min(self.rewards.len() - 1)] + self.gamma * v_next
     }
 }
 
@@ -284,9 +273,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     }
 
     /// Returns the windows of the first n + W + 2 feature vectors.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if that is more than T; as [`Windows::new`].
+    /// Returns [`Error::CapacityExceeded`] if that is more than T, and the errors of [`Windows::new`].
     #[inline(always)]
     pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);

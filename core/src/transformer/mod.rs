@@ -11,9 +11,6 @@
 //! feature's.)
 
 mod readout;
-mod td_form;
-
-use td_form::{iterate, iterate_preconditioned};
 
 use crate::error::{Error, Result, ensure};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
@@ -24,6 +21,7 @@ use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+use readout::{iterate, iterate_preconditioned};
 
 /// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
 /// (sequential).
@@ -34,7 +32,7 @@ pub struct Transformer<L, const C: usize> {
     stored: usize,
     depth: usize,
     /// Dense unless all layers share their parameters.
-    form: LayerForm,
+    pub(crate) form: LayerForm,
 }
 
 impl<L> Transformer<L, 1> {
@@ -55,9 +53,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 
     /// Returns a transformer of layers with their own parameters, in order.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
+    /// Returns [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
     pub fn sequential(layers: &[L]) -> Result<Self> {
         ensure(!layers.is_empty(), Error::Empty { parameter: "layers" })?;
         ensure(layers.len() <= C, Error::capacity("layers", C))?;
@@ -95,17 +91,9 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         &mut self.layers[..stored]
     }
 
-    pub(crate) fn form(&self) -> LayerForm {
-        self.form
-    }
-
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
-        (0..self.depth).map(|l| self.layer(l))
-    }
-
-    /// Returns layer l of the pass: sequential layers each come once, the one autoregressive layer L times.
-    pub(crate) fn layer(&self, l: usize) -> &L {
-        self.layers().get(l).unwrap_or(&self.layers[0])
+        // Sequential layers each come once, the one autoregressive layer L times.
+        (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }
 }
 
@@ -118,7 +106,8 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     ) {
         let mut statistic = *statistic;
         for layer in self.pass() {
-            let b = layer.column_map(&statistic);
+            let mut b = zeros();
+            layer.column_map_to(&statistic.g, statistic.inverse_len, &mut b);
             observe_layer(&statistic.g, &b);
             statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
         }

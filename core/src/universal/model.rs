@@ -4,7 +4,7 @@ use super::{ContextSummary, GatedSolution, UniversalParameters};
 use crate::bytes::{Reader, write};
 use crate::context::{Context, Forgetting, Growing, Memory, TdSums};
 use crate::error::{Error, StoredError};
-use crate::mask::{Mask, TwoTraces};
+use crate::mask::{Entrywise as _, Mask, TwoTraces};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
 use crate::transition::check_gamma;

@@ -109,7 +109,8 @@ fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
     let c = Matrix::from_fn(|i, j| if inside(i, j) { rng.normal() } else { 0.0 });
     let squares: f64 = c.iter().fold(0.0, |sum, x| sum + x * x);
     // All draws are 0 with probability 0; the matrix then stays 0.
-    linalg::scale(if squares > 0.0 { settings.c_norm / squares.sqrt() } else { 0.0 }, &c)
+    let scale = if squares > 0.0 { settings.c_norm / squares.sqrt() } else { 0.0 };
+    c.map(|x| scale * x)
 }
 
 struct RandomPrompt<'a> {

@@ -6,7 +6,7 @@ use ictd_core::invariant_set::{
 use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::scalar::Real;
 use ictd_core::training::{
-    LinearNetwork, LinearParameters, LinearShape, Network, Parameters, Targets, Windows,
+    LinearNetwork, LinearShape, Network, Parameters, Targets, Windows,
 };
 use nalgebra::SMatrix;
 use tests::{Case, Outputs, golden};
@@ -48,7 +48,7 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case, _: usize)
         theta
     };
 
-    let layer = |numbers: &LinearParameters<Vec<R>>| {
+    let layer = |numbers: &Vec<R>| {
         Layer::<R, K>::from_numbers(Parameters::<R>::numbers(numbers))
     };
 

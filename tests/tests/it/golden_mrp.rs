@@ -92,7 +92,7 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
         let phi = &mrp.feature_map()[s];
         let mut difference = *phi;
         linalg::add_scaled(&mut difference, -gamma, &phi_next);
-        linalg::add_outer(&mut a, &linalg::scale(d[s], phi), &difference);
+        linalg::add_outer(&mut a, &phi.map(|x| d[s] * x), &difference);
         linalg::add_scaled(&mut b, d[s] * mrp.reward()[s], phi);
     }
     let w = linalg::linear_system::solve(a, b, D, "LSTD").unwrap();

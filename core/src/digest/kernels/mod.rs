@@ -1,7 +1,5 @@
 //! The kernels, in the order of the table of digests.
 
-mod classical;
-mod forward;
 mod primitives;
 mod streaming;
 mod training;
@@ -19,20 +17,20 @@ use nalgebra::SMatrix;
 /// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
     let kernel = |name, run, about| DigestCase { name, about, seeds: 16, run };
-    let linear = kernel("linear_forward", forward::linear, "dense linear layers, both forms");
+    let linear = kernel("linear_forward", streaming::linear, "dense linear layers, both forms");
     [
         kernel("random_streams", primitives::random_streams, "streams, floats, integers, choices"),
         kernel("elementary", primitives::elementary, "elementary functions; subnormal numbers"),
         kernel("stored_model", primitives::stored_model, "the bytes of stored models, f32 and f64"),
         kernel("tasks", primitives::tasks, "values and paths of the tasks, f32 and f64"),
         DigestCase { seeds: 32, ..linear },
-        kernel("softmax_forward", forward::softmax, "dense softmax transformers"),
+        kernel("softmax_forward", streaming::softmax, "dense softmax transformers"),
         kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
         kernel("value_functions", streaming::device, "a device's context and model"),
         kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
         kernel("universal", universal::universal, "the model that ships"),
-        kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
+        kernel("classical", universal::classical, "online TD, LSTD; features of a signal"),
         kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
@@ -89,7 +87,6 @@ impl<S: Scalar<Element = f32>> LaneRngs<S> {
         Transition { phi: self.matrix(), reward: self.number(), phi_next: self.matrix() }
     }
 
-    /// LaneRngs a number in [-1, 1) per lane.
     fn number(&mut self) -> S {
         let mut x = S::ZERO;
         for (i, rng) in self.streams.as_mut().iter_mut().enumerate() {

@@ -60,16 +60,20 @@ where
     Ok(())
 }
 
-type Linear<S> = LinearNetwork<S, [S; 2 * 2 * K * K], [S; 1536]>;
-
-fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S>> {
-    LinearNetwork::new(shape, [S::ZERO; 2 * 2 * K * K], [S::ZERO; 1536])
+fn network<S: Scalar<Element = f32>, const LEN: usize>(
+    shape: LinearShape<f32>,
+) -> Result<LinearNetwork<S, [S; LEN], [S; 1536]>> {
+    LinearNetwork::new(shape, [S::ZERO; LEN], [S::ZERO; 1536])
 }
+
+/// The parameters of one stored layer, and of two.
+const ONE: usize = 2 * K * K;
+const TWO: usize = 2 * ONE;
 
 /// Trains linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
-    let own = network::<S>(LinearShape::new(D, 2, 2))?;
+    train(run, settings(), BOYAN, network::<S, ONE>(LinearShape::new(D, 1, 3))?)?;
+    let own = network::<S, TWO>(LinearShape::new(D, 2, 2))?;
     let optimizer = Optimizer::Td { learning_rate: 0.05 };
     let settings = TrainerSettings { loss: Loss::TrueValue, optimizer, ..settings() };
     train(run, settings, BOYAN, own)
@@ -78,12 +82,13 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
 /// Trains linear attention under TD(lambda)'s mask, and on growing contexts, with a discount for each task, towards sampled
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    let with_trace = network::<S>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
+    let with_trace =
+        network::<S, ONE>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
     let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };
     let settings = TrainerSettings { context_len_range, gamma_range, loss, ..settings() };
-    train(run, settings, BOYAN, network::<S>(LinearShape::new(D, 2, 2))?)
+    train(run, settings, BOYAN, network::<S, TWO>(LinearShape::new(D, 2, 2))?)
 }
 
 pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
@@ -101,7 +106,7 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()
 
 /// Trains linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    let network = network::<S>(LinearShape::new(D, 1, 2))?;
+    let network = network::<S, ONE>(LinearShape::new(D, 1, 2))?;
     let tilings =
         CartPoleDistribution::<162> { tilings: 2, tiles: 2, authors_variant: false, dim: D };
     train(run, settings(), tilings, network.clone())?;

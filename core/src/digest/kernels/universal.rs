@@ -1,13 +1,18 @@
-//! Models that cost as much as their structure: layers that iterate TD, and the universal model.
+//! Models that cost as much as their structure, layers that iterate TD and the universal model; classical algorithms and the
+//! features of a signal; the predictor.
 
 use super::DigestRun;
 use crate::constructions;
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
-use crate::error::Error;
-use crate::linalg::scale;
+use crate::error::Result;
 use crate::mask::{MeanCentred, Td0, TdLambda, TwoTraces};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
+use crate::signal::{FeatureScaler, SignalFeatures};
+use crate::td::{
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineTd, OnlineTdSettings,
+    RecursiveLstd, RecursiveLstdSettings,
+};
 use crate::transformer::Transformer;
 use crate::universal::UniversalModel;
 
@@ -15,10 +20,10 @@ const D: usize = 3;
 const K: usize = 2 * D + 1;
 
 /// Applies the constructions with C = alpha I, with any C, and of two heads to a context's statistic.
-pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let (mut draws, gamma) = (run.draws(), S::splat(0.9));
     let alpha = constructions::scaled_identity::<S, D>(S::splat(0.125));
-    let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
+    let c = draws.matrix::<D, D>().map(|x| S::splat(0.125) * x);
     let mut traces = Context::<D, _, _, S>::with_memory(TdLambda::new(S::splat(0.75))?, Growing);
     let mut centred = Context::<D, _, _, S>::with_memory(MeanCentred, Growing);
     let mut plain = Context::<D, _, _, S>::with_memory(Td0, Growing);
@@ -48,14 +53,14 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 }
 
 /// Computes the shipped model's values on each window from the first transition on.
-pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
         fn stream<W: Memory<f32>>(
             model: &UniversalModel,
             window: W,
             mut number: impl FnMut() -> f32,
             mut show: impl FnMut(f32),
-        ) -> Result<(), Error> {
+        ) -> Result<()> {
             let mut context = Context::<D, TwoTraces, W>::with_memory(*model.mask(), window);
             for t in 0..60 {
                 let phi = [number(), 256.0 * number(), 1.0];
@@ -83,7 +88,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 
 /// Predicts two random walks, one with a level, for three horizons: with a glitch, a gap, and a level that moves; from the
 /// middle on with stored and restored predictors.
-pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
         let mut predictors = [Predictor::new([1.0, 10.0, 300.0])?; 2];
         let (mut x, mut y) = (0.0_f32, 0.0_f32);
@@ -106,6 +111,64 @@ pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
                     *predictor = Predictor::from_bytes(predictor.write(&mut bytes)?)?;
                 }
             }
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
+    let number = S::splat;
+    let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
+    let batch =
+        BatchTd::new(BatchTdSettings { gamma, lambda, alpha: number(0.25), iterations: 10 })?;
+    let mut context = batch.context::<D>();
+    let td = [
+        OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
+        OnlineTd::true_online(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
+    ];
+    let mut learners = td.map(Learner::<D, _, S>::new);
+    let (mut signal, mut scale) =
+        (SignalFeatures::<5, S>::new(), FeatureScaler::<5, S>::new(number(0.97))?);
+    for t in 0..200 {
+        let transition = draws.transition::<D>();
+        context.observe_transition(&transition)?;
+        for learner in &mut learners {
+            learner.observe_transition(&transition)?;
+            if t % 40 == 39 {
+                learner.end_episode();
+            }
+            run.numbers(&learner.value_function()?.weights);
+        }
+        run.numbers(&batch.value_function(&context)?.weights);
+        let (features, deviation) = signal.observe(draws.number())?;
+        run.numbers(&scale.scaled(&features));
+        run.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
+    }
+    run.each(|rng, digest| {
+        let recursive = RecursiveLstd::new(RecursiveLstdSettings {
+            gamma: 0.9,
+            lambda: 0.75,
+            retention: 0.97,
+            ridge: 0.5,
+        })?;
+        let mut learner = recursive.context::<D>();
+        let lstd = Lstd::new(LstdSettings { gamma: 0.9, lambda: 0.75, ridge: 0.5 })?;
+        let window = Forgetting::new(0.97)?;
+        let mut context = Context::<D, _, Forgetting>::with_memory(*lstd.mask(), window);
+        for t in 0..200 {
+            let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+            let phi = [number(), number(), number()];
+            if t % 40 == 39 {
+                let reward = number();
+                learner.observe_terminal(&phi, reward)?;
+                context.observe_terminal(&phi, reward)?;
+            } else {
+                let (reward, next) = (number(), [number(), number(), number()]);
+                learner.observe(&phi, reward, &next)?;
+                context.observe(&phi, reward, &next)?;
+            }
+            let values = [learner.value_function()?, lstd.value_function(&context)?];
+            values.iter().flat_map(|v| &v.weights).for_each(|w| digest.number(*w));
         }
         Ok(())
     })

@@ -3,66 +3,26 @@
 mod batch;
 mod pass;
 mod shape;
-mod workspace;
 
 use super::network::deviation;
-use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
+use super::{Network, Storage, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use batch::batch_gradient;
-use core::fmt::Debug;
 use pass::WindowPass;
 pub use shape::LinearShape;
-use workspace::Workspace;
+use shape::Workspace;
 
-/// Storage for a network's numbers: an array or, where there is a heap, a `Vec`.
-pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
-
-impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
-
-/// A linear transformer in training. B stores its parameters. W is its workspace, which may be borrowed
-/// so that a chip copies little.
+/// A linear transformer in training. B stores its parameters: P_0, Q_0, P_1, ..., (K, K) each with K of
+/// [`LinearShape::token_len`], column by column. W is its workspace, which may be borrowed so that a chip copies little.
 #[derive(Clone, Debug)]
 pub struct LinearNetwork<S: Scalar, B, W = B> {
     shape: LinearShape<S::Element>,
-    parameters: LinearParameters<B>,
+    parameters: B,
     work: W,
-}
-
-/// The parameters of a network: P_0, Q_0, P_1, ..., (K, K) each with K of [`LinearShape::token_len`], column by column.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinearParameters<B> {
-    numbers: B,
-    len: usize,
-}
-
-impl<B> LinearParameters<B> {
-    fn all<S>(&self) -> &[S]
-    where
-        B: AsRef<[S]>,
-    {
-        &self.numbers.as_ref()[..self.len]
-    }
-
-    fn all_mut<S>(&mut self) -> &mut [S]
-    where
-        B: AsMut<[S]>,
-    {
-        &mut self.numbers.as_mut()[..self.len]
-    }
-}
-
-impl<S: Scalar, B: Storage<S>> Parameters<S> for LinearParameters<B> {
-    fn slices(&self) -> impl Iterator<Item = &[S]> {
-        core::iter::once(self.all())
-    }
-
-    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
-        core::iter::once(self.all_mut())
-    }
 }
 
 impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
@@ -74,19 +34,18 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
 }
 
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
-    /// Makes a network whose parameters are the first [`LinearShape::parameter_len`] of `numbers`, and that computes in
-    /// `work`, at least [`LinearShape::work_len`] numbers.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` if either slice is too short.
-    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self> {
+    /// Makes a network of [`LinearShape::parameter_len`] parameters, which computes in `work`, at least
+    /// [`LinearShape::work_len`] numbers.
+    /// Returns [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` for another number of
+    /// parameters or if `work` is too short.
+    pub fn new(shape: LinearShape<S::Element>, parameters: B, work: W) -> Result<Self> {
         shape.check()?;
-        let len = shape.parameter_len();
+        let fits = parameters.as_ref().len() == shape.parameter_len();
         ensure(
-            numbers.as_ref().len() >= len && work.as_ref().len() >= shape.work_len(),
+            fits && work.as_ref().len() >= shape.work_len(),
             out_of_range("room", "as many numbers as the shape asks for"),
         )?;
-        Ok(LinearNetwork { shape, parameters: LinearParameters { numbers, len }, work })
+        Ok(LinearNetwork { shape, parameters, work })
     }
 
     /// Returns the network's shape.
@@ -97,16 +56,14 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     /// Writes matrix m of P_0, Q_0, P_1, ..., (K, K), column by column.
     pub fn write_matrix(&self, m: usize, to: &mut [S]) {
         let matrix = self.shape.matrix_len();
-        if let Some(numbers) = self.parameters.all().chunks_exact(matrix).nth(m) {
+        if let Some(numbers) = self.parameters.as_ref().chunks_exact(matrix).nth(m) {
             to[..matrix].copy_from_slice(numbers);
         }
     }
 
     /// Returns the transformer that one lane has learned, padded with zeros to (K - 1) / 2 features. C is the capacity
     /// for stored layers.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more layers or features than fit.
+    /// Returns [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] if layers or features do not fit.
     pub fn transformer<const K: usize, const C: usize>(
         &self,
         lane: usize,
@@ -138,14 +95,22 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
     }
 }
 
-impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
-    type Parameters = LinearParameters<B>;
+impl<S: Scalar, B: Storage<S>, W: AsMut<[S]>> LinearNetwork<S, B, W> {
+    fn pass(&mut self, window: &Window<S>) -> Option<WindowPass<'_, S>> {
+        let LinearNetwork { shape, parameters, work } = self;
+        (window.dim() == shape.dim)
+            .then(|| WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window))
+    }
+}
 
-    fn parameters(&self) -> &LinearParameters<B> {
+impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
+    type Parameters = B;
+
+    fn parameters(&self) -> &B {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut LinearParameters<B> {
+    fn parameters_mut(&mut self) -> &mut B {
         &mut self.parameters
     }
 
@@ -156,43 +121,30 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
     /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         let deviation = deviation::<S::Element>(self.shape.gain, self.shape.token_len());
-        for x in self.parameters.all_mut() {
+        for x in self.parameters.as_mut() {
             x.set_lane(lane, deviation * rng.normal::<S::Element>());
         }
     }
 
     /// Returns the value, or NaN for a window with a different number of features.
     fn value(&mut self, window: &Window<S>) -> S {
-        let LinearNetwork { shape, parameters, work } = self;
-        if window.dim() != shape.dim {
-            return S::from_f64(f64::NAN);
-        }
-        WindowPass::new(shape, parameters.all(), work.as_mut(), window).value()
+        self.pass(window).map_or(S::from_f64(f64::NAN), WindowPass::value)
     }
 
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
-        gradient: &mut LinearParameters<B>,
+        gradient: &mut B,
     ) -> S {
-        let LinearNetwork { shape, parameters, work } = self;
-        if window.dim() != shape.dim {
-            return S::from_f64(f64::NAN);
-        }
-        let mut pass = WindowPass::new(shape, parameters.all(), work.as_mut(), window);
+        let Some(mut pass) = self.pass(window) else { return S::from_f64(f64::NAN) };
         let value = pass.forward();
-        pass.backward(adjoint(value), gradient.all_mut());
+        pass.backward(adjoint(value), gradient.as_mut());
         value
     }
 
     /// Computes sliding windows together (module `batch`), and growing ones one by one.
-    fn batch_gradient(
-        &mut self,
-        windows: &Windows<S>,
-        targets: Targets<S>,
-        gradient: &mut LinearParameters<B>,
-    ) -> S {
+    fn batch_gradient(&mut self, windows: &Windows<S>, targets: Targets<S>, gradient: &mut B) -> S {
         let LinearNetwork { shape, parameters, work } = &mut *self;
         if windows.dim() != shape.dim {
             return S::from_f64(f64::NAN);
@@ -200,7 +152,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if !windows.slide() {
             return batch_gradient_by_window(self, windows, targets, gradient);
         }
-        let work = Workspace::load(shape, parameters.all(), work.as_mut());
-        batch_gradient(shape, work, windows, targets, gradient.all_mut())
+        let work = Workspace::load(shape, parameters.as_ref(), work.as_mut());
+        batch_gradient(shape, work, windows, targets, gradient.as_mut())
     }
 }

@@ -13,8 +13,7 @@
 //! G-bar  <- B_l^T G-bar B_l + (1/n) P_l^T B-bar_l Q_l^T      z-bar <- B_l^T z-bar
 //! ```
 
-use super::shape::LinearShape;
-use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic};
+use super::shape::{LinearShape, Workspace, last_row, layer, layer_mut, split, statistic};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,

@@ -1,6 +1,12 @@
+//! The shape of a network; the memory of a pass or a batch, slices of one buffer that the network owns; and the statistic that
+//! both begin with.
+
 use crate::error::Result;
+use crate::linalg::any_size::add_outers;
 use crate::mask::TdLambda;
-use crate::scalar::{Real, Scalar, check_lanes};
+use crate::scalar::{Real, Scalar, check_lanes, kernel};
+use crate::training::Windows;
+use crate::training::outer_products::next_token;
 use crate::training::settings::refuse_unless;
 
 /// The shape of a [`LinearNetwork`](super::LinearNetwork), as values, so that one type serves every shape.
@@ -33,7 +39,6 @@ impl<R: Real> LinearShape<R> {
         LinearShape { dim, stored, depth, trace_decay: R::ZERO, gain: 0.1 / stored as f64 }
     }
 
-    /// Returns an error that names the first field out of range.
     pub(super) fn check(&self) -> Result<()> {
         let LinearShape { dim, stored, depth, trace_decay, gain } = *self;
         TdLambda::new(trace_decay)?;
@@ -58,7 +63,6 @@ impl<R: Real> LinearShape<R> {
         (self.trace_decay != R::ZERO).then(|| S::splat(self.trace_decay))
     }
 
-    /// Returns K^2, the length of P or Q.
     #[inline(always)]
     pub(super) fn matrix_len(&self) -> usize {
         self.token_len() * self.token_len()
@@ -67,5 +71,108 @@ impl<R: Real> LinearShape<R> {
     /// Returns the number of parameters.
     pub fn parameter_len(&self) -> usize {
         self.stored * 2 * self.matrix_len()
+    }
+
+    /// Returns the length of a network's workspace.
+    pub fn work_len(&self) -> usize {
+        let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
+        let matrices = stored * 4 + depth * step_matrices(self) + MATRICES;
+        matrices * k * k + (depth + VECTORS) * k
+    }
+}
+
+/// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
+#[inline(always)]
+pub(super) fn step_matrices<R: Real>(shape: &LinearShape<R>) -> usize {
+    if shape.trace_decay == R::ZERO { 3 } else { 4 }
+}
+
+/// Matrices in addition to those of layers: C, H and three for intermediate results.
+const MATRICES: usize = 5;
+
+/// Vectors in addition to the column of each layer in the pass.
+const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
+
+kernel! {
+    /// Writes G of the context that begins at transition `start`. `vectors` is room for two.
+    pub(super) fn statistic as StatisticOfWindow<'a, S: Scalar>(
+        shape: &'a LinearShape<S::Element>,
+        windows: &'a Windows<'a, S>,
+        start: usize,
+        g: &'a mut [S],
+        vectors: &'a mut [S],
+    ) {
+        let (k, trace) = (shape.token_len(), shape.trace());
+        let [z, e] = split(vectors, k);
+        g.fill(S::ZERO);
+        for i in start..start + windows.context_len() {
+            let [z, right] = next_token(windows, start, i, trace, [&mut *z, &mut *e]);
+            add_outers(k, g, [(z, right)]);
+        }
+    }
+}
+
+pub(super) struct Workspace<'a, S> {
+    /// P and Q of each stored layer.
+    pub(super) layers: &'a mut [S],
+    /// The adjoints of P and Q, summed over windows.
+    pub(super) sums: &'a mut [S],
+    /// [`step_matrices`] for each layer in the pass.
+    pub(super) steps: &'a mut [S],
+    /// A vector for each layer in the pass.
+    pub(super) columns: &'a mut [S],
+    /// [`MATRICES`].
+    pub(super) matrices: &'a mut [S],
+    /// [`VECTORS`].
+    pub(super) vectors: &'a mut [S],
+}
+
+impl<'a, S: Scalar> Workspace<'a, S> {
+    /// Divides the buffer and copies P and Q of each stored layer into it.
+    pub(super) fn load(
+        shape: &LinearShape<S::Element>,
+        parameters: &[S],
+        room: &'a mut [S],
+    ) -> Self {
+        let (k, stored, depth) = (shape.token_len(), shape.stored, shape.depth);
+        let matrix = k * k;
+        let (layers, room) = room.split_at_mut(stored * 2 * matrix);
+        let (sums, room) = room.split_at_mut(stored * 2 * matrix);
+        let (steps, room) = room.split_at_mut(depth * step_matrices(shape) * matrix);
+        let (columns, room) = room.split_at_mut(depth * k);
+        let (matrices, room) = room.split_at_mut(MATRICES * matrix);
+        layers.copy_from_slice(parameters);
+        Workspace { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
+    }
+}
+
+/// Returns P and Q of layer l in the pass, `len` numbers each.
+#[inline(always)]
+pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
+    let at = 2 * l * len % layers.len();
+    [0, 1].map(|m| &layers[at + m * len..][..len])
+}
+
+#[inline(always)]
+pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
+    let at = 2 * l * len % layers.len();
+    split(&mut layers[at..][..2 * len], len)
+}
+
+/// Returns the first N pieces of a length.
+#[inline(always)]
+pub(super) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
+    let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));
+    for piece in &mut pieces {
+        (*piece, rest) = rest.split_at_mut(len);
+    }
+    pieces
+}
+
+/// Writes M^T e_K, the last row.
+#[inline(always)]
+pub(super) fn last_row<S: Scalar>(k: usize, m: &[S], to: &mut [S]) {
+    for (to, column) in to.iter_mut().zip(m.chunks_exact(k)) {
+        *to = column[k - 1];
     }
 }

@@ -31,7 +31,6 @@ use heapless::Vec;
 /// One token's row of the scores, and its adjoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ScoreRow<S: Scalar, const K: usize, const N: usize> {
-    /// z_r.
     z: [S; K],
     /// v_r = (1/n) P z_r.
     value: [S; K],
@@ -64,76 +63,34 @@ pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
 }
 
 impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
-    /// Returns the layer before any window.
     #[inline(always)]
     pub(super) fn new() -> Self {
         FirstLayer { rows: Vec::new(), last: 0 }
     }
-
-    /// Writes the second layer's input for window t: any at first (of at most N context columns), then the one
-    /// before.
-    #[inline(always)]
-    pub(super) fn forward(
-        &mut self,
-        windows: &Windows<S>,
-        layer: &Layer<S, K>,
-        t: usize,
-        next: &mut PromptColumns<S, K, N>,
-    ) {
-        let n = windows.context_len();
-        if self.rows.is_empty() {
-            let _ = self.rows.resize(n, ScoreRow::ZERO);
-            self.last = t;
-            for r in t + 1..t + n {
-                enter(self, windows, layer, r);
-            }
-        }
-        enter(self, windows, layer, t);
-        forward(self, windows, t, next);
-    }
-
-    /// Takes the adjoints x-bar of the second layer's input for window t; `sum` += the parameters'
-    /// adjoints from the tokens that no earlier window contains.
-    #[inline(always)]
-    pub(super) fn backward(
-        &mut self,
-        windows: &Windows<S>,
-        t: usize,
-        x_bar: &PromptColumns<S, K, N>,
-        sum: &mut Layer<S, K>,
-    ) {
-        backward(self, windows, t, x_bar);
-        let n = windows.context_len();
-        let first = if t == 0 { 0 } else { t + n - 1 };
-        for r in first..t + n {
-            leave(self, windows, r, sum);
-        }
-    }
 }
 
-kernel! {
-    /// Makes the row of token r.
-    fn enter as Enter<'a, S: Scalar, const K: usize, const N: usize>(
-        of: &'a mut FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S>,
-        layer: &'a Layer<S, K>,
-        r: usize,
-    ) {
-        let n = windows.context_len();
-        let row = &mut of.rows[r % n];
-        row.z = windows.token(r).data.0[0];
-        let z = vector(row.z);
-        let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
-        row.value = mul_vector(&layer.p, &z).data.0[0];
-        scale(&mut row.value, S::ONE / S::from_count(n as u64));
-        (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
+/// Makes the row of token r.
+#[inline(always)]
+fn enter<S: Scalar, const K: usize, const N: usize>(
+    of: &mut FirstLayer<S, K, N>,
+    windows: &Windows<S>,
+    layer: &Layer<S, K>,
+    r: usize,
+) {
+    let n = windows.context_len();
+    let row = &mut of.rows[r % n];
+    row.z = windows.token(r).data.0[0];
+    let z = vector(row.z);
+    let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
+    row.value = mul_vector(&layer.p, &z).data.0[0];
+    scale(&mut row.value, S::ONE / S::from_count(n as u64));
+    (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
 
-        // Window r - j, its tokens and its query, for j from `first` to `last`.
-        let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
-        exponentiate_scores(row, windows, &key, r, [first, last]);
-        row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
-        normalise(row, n, [first, last]);
-    }
+    // Window r - j, its tokens and its query, for j from `first` to `last`.
+    let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
+    exponentiate_scores(row, windows, &key, r, [first, last]);
+    row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
+    normalise(row, n, [first, last]);
 }
 
 /// Writes the exponentials of token r's scores <key, token> and <key, query> in windows r - `last` to r - `first`, less
@@ -194,14 +151,23 @@ fn normalise<S: Scalar, const K: usize, const N: usize>(
 }
 
 kernel! {
-    /// Computes the layer's output for window t.
-    fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
-        of: &'a FirstLayer<S, K, N>,
+    /// Writes the second layer's input for window t: any at first (of at most N context columns), then the one before.
+    pub(super) fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
+        of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
+        layer: &'a Layer<S, K>,
         t: usize,
         next: &'a mut PromptColumns<S, K, N>,
     ) {
         let n = windows.context_len();
+        let is_first = of.rows.is_empty();
+        if is_first {
+            let _ = of.rows.resize(n, ScoreRow::ZERO);
+            of.last = t;
+        }
+        for r in t..if is_first { t + n } else { t + 1 } {
+            enter(of, windows, layer, r);
+        }
         next.query = windows.window(t).query_token().data.0[0];
         let mut r = t;
         tiles!(r < t + n, T in [TILE, 1], {
@@ -227,12 +193,14 @@ kernel! {
 }
 
 kernel! {
-    /// Adds to the adjoints of the rows, from those of the layer's output for window t.
-    fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
+    /// Takes the adjoints x-bar of the second layer's input for window t; `sum` += the parameters'
+    /// adjoints from the tokens that no earlier window contains.
+    pub(super) fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
         of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
         x_bar: &'a PromptColumns<S, K, N>,
+        sum: &'a mut Layer<S, K>,
     ) {
         let n = windows.context_len();
         let query = windows.window(t).query_token::<K>().data.0[0];
@@ -275,31 +243,33 @@ kernel! {
                 }
             }
         });
-    }
-}
-
-kernel! {
-    /// Adds what the row of token r has gathered.
-    fn leave as Leave<'a, S: Scalar, const K: usize, const N: usize>(
-        of: &'a mut FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S>,
-        r: usize,
-        sum: &'a mut Layer<S, K>,
-    ) {
-        let n = windows.context_len();
-        let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
-        let row = &mut of.rows[r % n];
-        let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
-        for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
-            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
+        let first = if t == 0 { 0 } else { t + n - 1 };
+        for r in first..t + n {
+            leave(of, windows, r, sum);
         }
-        scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
-        add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
-        add_outers(&mut sum.q.data.0, &[row.z], &[row.k_bar]);
     }
 }
 
-/// Returns <key, the query of window t>.
+/// Adds what the row of token r has gathered.
+#[inline(always)]
+fn leave<S: Scalar, const K: usize, const N: usize>(
+    of: &mut FirstLayer<S, K, N>,
+    windows: &Windows<S>,
+    r: usize,
+    sum: &mut Layer<S, K>,
+) {
+    let n = windows.context_len();
+    let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
+    let row = &mut of.rows[r % n];
+    let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
+    for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
+        add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
+    }
+    scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
+    add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
+    add_outers(&mut sum.q.data.0, &[row.z], &[row.k_bar]);
+}
+
 #[inline(always)]
 fn dot_query<S: Scalar, const K: usize>(key: &[S; K], windows: &Windows<S>, t: usize) -> S {
     let query = windows.window(t).query();

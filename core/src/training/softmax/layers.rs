@@ -16,7 +16,6 @@ use heapless::Vec;
 /// The record of one layer's forward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
-    /// Z_l.
     pub(super) z: PromptColumns<S, K, N>,
     /// k_r = Q^T z_r.
     pub(super) keys: [[S; K]; N],

@@ -16,7 +16,6 @@ pub(super) struct PromptColumns<S: Scalar, const K: usize, const N: usize> {
 entrywise!([S: Scalar, const K: usize, const N: usize] S, PromptColumns<S, K, N> { context, query });
 
 impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
-    /// Copies the first n columns, and the query's.
     #[inline(always)]
     pub(super) fn copy_from(&mut self, other: &Self, n: usize) {
         self.context[..n].copy_from_slice(&other.context[..n]);
@@ -28,7 +27,6 @@ impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
 /// a column is loaded once for all of them. Sums keep their order.
 pub(super) const TILE: usize = 3;
 
-/// Room for a tile's context columns.
 pub(super) type TileBuffer<S, const N: usize> = [[S; TILE]; N];
 
 /// Returns the first n columns of a workspace, or of a part of a tape that starts there, for T rows.

@@ -27,22 +27,20 @@
 //! | H | G-bar; if G is symmetric G-bar + G-bar^T, as no more of G-bar is needed | (K, K) |
 //! | X-bar | the adjoint of X: the loss's derivative with respect to it | as X |
 
-mod last_two;
 mod layer_pass;
-mod slide;
 
-use super::shape::LinearShape;
-use super::workspace::{Workspace, last_row, layer, layer_mut, split, statistic, step_matrices};
+use super::shape::{
+    LinearShape, Workspace, last_row, layer, layer_mut, split, statistic, step_matrices,
+};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
+use crate::training::outer_products::gained_and_lost;
 use crate::training::{Targets, Windows};
-use last_two::{Adjoints, last_two};
-use layer_pass::LayerPasses;
-use slide::FormedFirstLayer;
+use layer_pass::{LayerPass, LayerPasses, last_two};
 
 kernel! {
     /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
@@ -70,8 +68,8 @@ kernel! {
 
         let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
         c.fill(S::ZERO);
-        let (of_slide, rest) = vectors.split_at_mut(slide::VECTORS * k);
-        let (of_pass, rest) = rest.split_at_mut(last_two::VECTORS * k);
+        let (of_slide, rest) = vectors.split_at_mut(VECTORS * k);
+        let (of_pass, rest) = rest.split_at_mut(layer_pass::VECTORS * k);
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
         transpose_mul_vectors(k, p_a, [(p_p, Addend::Zero, p)]);
@@ -85,12 +83,8 @@ kernel! {
             let of = loss.pass(i);
             let mut step = steps.at(0);
             if let Some(t) = of.t {
-                let of_first = first_slides.then(|| FormedFirstLayer {
-                    parameters: first,
-                    adjoints: layer_mut(matrix, sums, 0),
-                    c,
-                });
-                slide::slide(shape, windows, t, &mut step, of_first, of_slide);
+                let of_first = first_slides.then(|| (first, layer_mut(matrix, sums, 0), &*c));
+                slide(shape, windows, t, &mut step, of_first, of_slide);
             }
             of.window.write_query(step.z);
             for l in 0..formed {
@@ -115,15 +109,10 @@ kernel! {
                 add(p_bar, w);
                 continue;
             }
-            let adjoints = Adjoints {
-                sums,
-                layers: last,
-                p: p_bar,
-                p_p: p_p_bar,
-                h: first_slides.then_some(&mut *h),
-                z: z_bar,
-            };
-            if !last_two(k, of_pass, &ab, [p, p_p], &step, (&mut loss, &of), adjoints) {
+            let bars = [&mut *p_bar, &mut *p_p_bar, &mut *z_bar];
+            let h_bar = first_slides.then_some(&mut *h);
+            let (loss, sums_of) = ((&mut loss, &of), (&mut *sums, last));
+            if !last_two(k, of_pass, &ab, [p, p_p], &step, loss, sums_of, bars, h_bar) {
                 continue;
             }
             for l in (1..formed).rev() {
@@ -157,7 +146,6 @@ kernel! {
     }
 }
 
-/// Multiplies P of each layer by s.
 #[inline(always)]
 fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
     for layer in layers.chunks_exact_mut(2 * matrix) {
@@ -165,4 +153,52 @@ fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
             *x = s * *x;
         }
     }
+}
+
+/// Vectors that [`slide`] takes.
+const VECTORS: usize = 14;
+
+/// Goes from window t + 1 to window t: one token is gained, one is lost, and the first layer's G and A
+/// change by rank two.
+///
+/// ```text
+/// G_t = G_{t+1} + x x'^T - y y'^T        A_t = P G_t Q = A_{t+1} + (P x) (Q^T x')^T - (P y) (Q^T y')^T
+/// ```
+///
+/// ([`gained_and_lost`]; the update rounds, and a batch is short.) What G and A pass back, P-bar = sum_t A-bar_t Q^T
+/// G_t^T and Q-bar = sum_t G_t^T P^T A-bar_t, follows by Abel summation with C_s = sum_{t >= s} A-bar_t, in just that
+/// order of time; the first term comes after window 0:
+///
+/// ```text
+/// P-bar = C_0 Q^T G_0^T - sum_s C_{s+1} Q^T (G_s - G_{s+1})^T     (Q-bar likewise)
+/// ```
+///
+/// Of a first layer that is formed it takes P and Q, the sums of P-bar and Q-bar, and C_{t+1}.
+#[inline(always)]
+fn slide<S: Scalar>(
+    shape: &LinearShape<S::Element>,
+    windows: &Windows<S>,
+    t: usize,
+    step: &mut LayerPass<S>,
+    of_first: Option<([&[S]; 2], [&mut [S]; 2], &[S])>,
+    vectors: &mut [S],
+) {
+    let k = shape.token_len();
+    let [x, y, trace_x, trace_y, rest @ ..] = split::<VECTORS, S>(vectors, k);
+    let [minus_x, minus_y, p_x, minus_p_y, q_x, q_y, c_q_x, c_q_y, c_p_x, c_p_y] = rest;
+    let room = [x, y, trace_x, trace_y];
+    let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, shape.trace(), room, minus_x);
+    scaled(minus_y, -S::ONE, y);
+    add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
+    let Some(([p, q], [p_sum, q_sum], c)) = of_first else { return };
+    mul_vectors(k, p, [(p_x, Addend::Zero, x), (minus_p_y, Addend::Zero, minus_y)]);
+    transpose_mul_vectors(k, q, [(q_x, Addend::Zero, right_x), (q_y, Addend::Zero, right_y)]);
+    add_outers(k, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
+    scaled(minus_x, -S::ONE, q_x);
+    mul_vectors(k, c, [(c_q_x, Addend::Zero, minus_x), (c_q_y, Addend::Zero, q_y)]);
+    transpose_mul_vectors(k, c, [(c_p_x, Addend::Zero, p_x), (c_p_y, Addend::Zero, minus_p_y)]);
+    add_outers(k, p_sum, [(&*c_q_x, x), (&*c_q_y, y)]);
+    scaled(minus_x, -S::ONE, right_x);
+    scaled(minus_y, -S::ONE, right_y);
+    add_outers(k, q_sum, [(&*minus_x, &*c_p_x), (&*minus_y, &*c_p_y)]);
 }
