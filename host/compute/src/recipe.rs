@@ -116,16 +116,13 @@ impl Recipe {
         SETTINGS.iter().filter_map(|setting| Some((setting.name, (setting.get)(self)?)))
     }
 
-    /// Sets the value, as typed, of a setting by its name or alias, and returns the name.
+    /// Sets the value, as typed, of a setting.
     /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
-    pub fn set(&mut self, name: &str, text: &str) -> Result<&'static str, InvalidSetting> {
-        let Some(setting) = setting(name) else {
-            return invalid("recipe", format!("{name} is not a setting"));
-        };
-        let name = setting.name;
-        let set = (setting.set)(self, text).map(|()| name);
-        set.or_else(|expected| invalid(name, format!("{text}: {expected}")))
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
+        let setting = setting(name).or_else(|reason| invalid("recipe", reason))?;
+        (setting.set)(self, text)
+            .or_else(|expected| invalid(setting.name, format!("{text}: {expected}")))
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
@@ -136,9 +133,9 @@ impl Recipe {
     ) -> Result<Self, InvalidSetting> {
         let mut given = Vec::new();
         for (name, text) in settings {
-            let name = self.set(name, text)?;
+            self.set(name, text)?;
             if given.contains(&name) {
-                return invalid(name, "there twice; expected each setting once".into());
+                return invalid("recipe", format!("{name} is there twice; expected it once"));
             }
             given.push(name);
         }
@@ -149,19 +146,10 @@ impl Recipe {
     /// and that none would be ignored.
     /// Returns [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
-        let mut parsed = self.clone();
-        let text = |name: &str| {
-            let value = setting(name).and_then(|setting| (setting.get)(self));
-            value.map(|x| x.to_string()).unwrap_or_default()
-        };
-        for setting in SETTINGS {
-            if let Some(value) = (setting.get)(self) {
-                parsed.set(setting.name, &value.to_string())?;
-            }
+        let (mut parsed, defaults) = (self.clone(), Recipe::default());
+        for (name, value) in self.given() {
+            parsed.set(name, &value.to_string())?;
         }
-        let defaults = Recipe::default();
-        let is_default =
-            |name: &str| setting(name).is_none_or(|s| (s.get)(self) == (s.get)(&defaults));
         let rnn = self.network == NetworkKind::Rnn;
         let softmax = self.attention == AttentionKind::Softmax;
         let small = rnn || softmax;
@@ -185,9 +173,14 @@ impl Recipe {
             ),
             (self.optimizer == OptimizerKind::Td, &["weight-decay"], "--optimizer adam"),
         ];
+        let changed: Vec<_> = self
+            .given()
+            .filter(|given| defaults.given().all(|default| default != *given))
+            .collect();
         for (applies, names, needs) in conflicts {
-            if let Some(name) = names.iter().filter(|_| applies).find(|name| !is_default(name)) {
-                return invalid(name, format!("{}: it needs {needs}", text(name)));
+            let changed = changed.iter().find(|(name, _)| applies && names.contains(name));
+            if let Some((name, value)) = changed {
+                return invalid(name, format!("{value}: it needs {needs}"));
             }
         }
         if let Some(own) = self.task.own() {
