@@ -57,7 +57,6 @@ impl Checkpoint {
     }
 }
 
-/// The error for anything that is not a complete checkpoint of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; expected a checkpoint")]
 pub struct Damaged(String);

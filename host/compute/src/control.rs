@@ -17,7 +17,6 @@ pub struct ControlTask {
     pub name: &'static str,
     /// The numbers of steps after which a policy is evaluated.
     pub checkpoints: &'static [usize],
-    /// Runs [`shares`] in it.
     pub shares: fn(&Critic, u64) -> Result<Vec<f64>, Error>,
 }
 

@@ -19,7 +19,6 @@ use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::panic::resume_unwind;
 
-/// The largest number of features.
 pub const MAX_FEATURES: usize = 64;
 
 /// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
@@ -35,21 +34,45 @@ pub enum Method {
     /// The universal model: TD's fixed points, mixed by gates, for any number of features.
     Universal(#[serde(with = "as_bytes")] Box<Universal>),
     /// A trained transformer with linear attention, which streams, or softmax attention, which keeps its transitions.
-    Trained { parameters: Box<Parameters>, attention: AttentionKind },
+    Trained {
+        parameters: Box<Parameters>,
+        attention: AttentionKind,
+    },
     /// The paper's construction of TD(lambda) with C = alpha I; for trace decay 0, Theorem 1's of TD(0).
-    Constructed { alpha: f64, trace_decay: f64 },
+    Constructed {
+        alpha: f64,
+        trace_decay: f64,
+    },
     /// The algorithm that the construction executes, computed from the transitions: one iteration per layer.
-    Iterated { alpha: f64, trace_decay: f64 },
+    Iterated {
+        alpha: f64,
+        trace_decay: f64,
+    },
     /// The fixed point of that algorithm, computed from the transitions.
-    FixedPoint { trace_decay: f64 },
+    FixedPoint {
+        trace_decay: f64,
+    },
     /// Online TD(lambda): true online, or with accumulating traces.
-    OnlineTd { lambda: f64, alpha: f64, true_online: bool },
+    OnlineTd {
+        lambda: f64,
+        alpha: f64,
+        true_online: bool,
+    },
     /// Recursive LSTD(lambda), which multiplies the weight of the past by `retention` at each transition.
-    RecursiveLstd { lambda: f64, retention: f64, ridge: f64 },
+    RecursiveLstd {
+        lambda: f64,
+        retention: f64,
+        ridge: f64,
+    },
     /// Batch TD(lambda), one iteration per layer.
-    BatchTd { lambda: f64, alpha: f64 },
-    /// LSTD(lambda).
-    Lstd { lambda: f64, ridge: f64 },
+    BatchTd {
+        lambda: f64,
+        alpha: f64,
+    },
+    Lstd {
+        lambda: f64,
+        ridge: f64,
+    },
 }
 
 /// A method with the settings that all methods share.
@@ -94,19 +117,17 @@ pub trait Stream: Send + Sync {
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
     fn weights(&self) -> Result<Option<Vec<f64>>>;
 
-    /// Appends the values of states, given row by row.
+    /// Returns the values of states, given row by row.
     /// Returns the core's error in the cases that [`Stream::weights`] lists.
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()>;
+    fn values(&self, states: &[f64]) -> Result<Vec<f64>>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;
 
-    /// Restores a saved state.
-    /// Returns the core's error for bytes that are not such a state.
+    /// Returns the core's error for bytes that are not of [`Stream::save`].
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-/// Calls a function with room for the features.
 macro_rules! with_room {
     ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
         match $d {
@@ -119,14 +140,12 @@ macro_rules! with_room {
 }
 
 impl Method {
-    /// Returns the method as bytes.
     /// Returns [`Error::Mismatch`] for a model that cannot be stored.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
     }
 
-    /// Reads a method from the bytes of [`Method::to_bytes`].
-    /// Returns [`Error::Mismatch`] for anything else.
+    /// Returns [`Error::Mismatch`] for bytes that are not of [`Method::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes).map_err(|_| Error::Mismatch { parameter: "method" })
     }

@@ -39,7 +39,6 @@ pub trait SeedGroup {
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
-/// Returns the digest of parameters' bits.
 pub fn digest(parameters: &[f32]) -> Digest {
     let mut digest = Digest::EMPTY;
     for x in parameters {

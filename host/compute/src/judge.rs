@@ -365,11 +365,9 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
         if let Some(end) = end {
             let target = |(context, function): (&Context<D, K>, &Function<D>)| {
-                let mut target = Target::empty();
-                for (phi, v) in context.queries.iter().zip(&function.values) {
-                    target.add(phi, *v, 1.0 / context.queries.len() as f64);
-                }
-                target
+                let weight = 1.0 / context.queries.len() as f64;
+                let queries = context.queries.iter().zip(&function.values);
+                Target::over(queries.map(|(phi, v)| (*phi, *v, weight)))
             };
             let targets: Vec<_> = self.contexts.iter().zip(end).map(target).collect();
             for (share, of) in shares.iter_mut().zip(&self.iterations) {

@@ -18,7 +18,6 @@ pub struct Log {
     pub transitions: Transitions,
     /// The task of each transition, (n).
     pub task: Vec<f64>,
-    /// The discount, if the log defines one.
     pub gamma: Option<f64>,
     /// The number of steps from each transition to the end of its chain of episodes, (n). Every terminal state between two
     /// episodes adds a step, to the next start.
@@ -65,7 +64,6 @@ impl Log {
         self.starts.iter().filter_map(longest).min_by_key(|(longest, _)| *longest)
     }
 
-    /// Returns the digest of the transitions, their tasks and the discount.
     pub(crate) fn digest(&self) -> Digest {
         let (t, mut digest) = (&self.transitions, Digest::EMPTY);
         digest.word(t.d as u64);

@@ -31,10 +31,8 @@ pub struct TaskArrays {
     pub gamma: Option<f64>,
 }
 
-/// The content of tasks given as data.
 #[derive(Clone, Debug)]
 pub enum OwnData {
-    /// Markov reward processes.
     Mrps(Arc<TaskArrays>),
     /// Logged transitions, whose true values are not known.
     Log(Arc<Log>),
@@ -48,7 +46,6 @@ impl OwnData {
         }
     }
 
-    /// Returns the discount of all tasks, if the data define one.
     pub fn gamma(&self) -> Option<f64> {
         match self {
             OwnData::Mrps(arrays) => arrays.gamma,
@@ -73,7 +70,6 @@ impl PartialEq for OwnTasks {
     }
 }
 
-/// The error for an array that does not define tasks.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{array}: {reason}; expected {expected}")]
 pub struct Misfit {
@@ -133,7 +129,6 @@ impl TaskArrays {
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
 
-    /// Checks the arrays beyond their shapes.
     fn check(&self) -> Result<(), Misfit> {
         let Self { states: m, dim: d, .. } = *self;
         for (array, size, what) in [("p", m, "states"), ("phi", d, "features")] {
@@ -207,7 +202,6 @@ impl OwnTasks {
         file.map_or(digest.is_some(), is_file).then_some(own)
     }
 
-    /// Returns the name, as recipes store it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -225,14 +219,12 @@ impl OwnTasks {
         }
     }
 
-    /// Returns the content.
-    /// Returns [`InvalidSetting`] before it is read.
+    /// Returns [`InvalidSetting`] before the content is read.
     pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
         let unread = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
         self.data.as_ref().map_or_else(|| invalid("task", unread()), Ok)
     }
 
-    /// Returns the Markov reward processes.
     /// Returns [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
         let unknown = "the true values of logged transitions are not known; expected tasks with p";

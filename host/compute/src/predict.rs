@@ -32,7 +32,6 @@ pub struct SignalForecast {
     /// The signal's column in the rows.
     place: usize,
     learners: CandidateSet,
-    /// Rows that wait for their returns.
     pub returns: Returns,
     /// The first value, which is subtracted from all values, so that no result depends on the level.
     level: Option<f64>,
@@ -43,18 +42,14 @@ pub struct SignalForecast {
     cells: String,
     /// The final lines of the table of predictions; the caller removes them.
     pub lines: Vec<u8>,
-    /// The stream's scores.
     pub judged: ForecastScore,
     /// The last rows, for a figure.
     pub shown: VecDeque<FigureRow>,
 }
 
-/// A row that a figure may show.
 #[derive(Clone, Debug)]
 pub struct FigureRow {
-    /// The row's number.
     pub row: u64,
-    /// The signal's value.
     pub value: f64,
     /// G_t, the discounted sum of the next values.
     pub realised_return: f32,
@@ -154,14 +149,14 @@ impl SignalForecast {
                 predictions.extend(sums.iter().map(at_level));
                 predictions.push(*surprise);
             }
-            let Settled { row, value, .. } = settled;
-            put_line(lines, cells, row, realised, predictions);
+            put_line(lines, cells, settled.row, realised, predictions);
             let Some(realised_return) = realised else { return };
-            let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
-            let mut of_oldest = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
-            of_oldest.clone_from(predictions);
-            let value = value + level;
-            shown.push_back(FigureRow { row, value, realised_return, predictions: of_oldest });
+            if shown.len() == ROWS_IN_FIGURE {
+                shown.pop_front();
+            }
+            let (row, value, predictions) =
+                (settled.row, settled.value + level, predictions.clone());
+            shown.push_back(FigureRow { row, value, realised_return, predictions });
         });
     }
 }

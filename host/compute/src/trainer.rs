@@ -30,7 +30,6 @@ pub trait Observer: Sync {
     /// Is called when this many seeds have trained on one more task.
     fn advanced(&self, _seeds: usize) {}
 
-    /// Is called with each new point of a seed's log.
     fn logged(&self, _seed: u64, _point: &LogPoint) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -49,23 +48,16 @@ impl Observer for () {
     type Error = std::convert::Infallible;
 }
 
-/// Why a run stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Stopped<E> {
-    /// [`Trainer::cancelled`] was set.
     #[error("cancelled")]
     Cancelled,
     #[error("training seeds {seeds:?}: {source}")]
-    Core {
-        seeds: Vec<u64>,
-        /// The reason, which names the parameter.
-        source: ictd_core::Error,
-    },
+    Core { seeds: Vec<u64>, source: ictd_core::Error },
     #[error("{0}")]
     Observer(E),
 }
 
-/// A training run of a recipe with some seeds.
 #[derive(Clone, Debug)]
 pub struct Trainer<'a> {
     recipe: Recipe,
@@ -79,7 +71,6 @@ pub struct Trainer<'a> {
     pub cancelled: Option<&'a AtomicBool>,
 }
 
-/// A seed, with its checkpoint if its training has begun.
 type Started<'a> = (u64, Option<&'a Checkpoint>);
 
 impl Trainer<'_> {
@@ -161,7 +152,6 @@ impl Trainer<'_> {
         (ended, groups)
     }
 
-    /// Trains the seeds of one group from their checkpoints to the end.
     fn train_group<O: Observer>(
         &self,
         seeds: Vec<Started<'_>>,

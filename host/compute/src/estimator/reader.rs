@@ -171,18 +171,13 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
 
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()> {
+    fn values(&self, states: &[f64]) -> Result<Vec<f64>> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
-        match (self.read)(&self.observer)? {
-            Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Other(v) => {
-                for phi in states {
-                    out.push(v(&phi)?);
-                }
-            }
-        }
-        Ok(())
+        Ok(match (self.read)(&self.observer)? {
+            Linear(v) => states.map(|phi| v.at(&phi)).collect(),
+            Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
+            Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
+        })
     }
 
     fn save(&self) -> Vec<u8> {

@@ -98,11 +98,8 @@ pub fn values_of(
     queries: &[f64],
     gamma: f64,
 ) -> Result<EstimatedValues> {
-    let at = |states: &[f64]| {
-        let mut values = Vec::with_capacity(states.len() / data.d);
-        stream.values(states, &mut values).map(|()| values)
-    };
-    let (rows, queries, next) = (at(&data.phi)?, at(queries)?, at(&data.phi_next)?);
+    let (rows, queries) = (stream.values(&data.phi)?, stream.values(queries)?);
+    let next = stream.values(&data.phi_next)?;
     let mut sum = 0.0;
     for (i, ((from, next), reward)) in data.from.iter().zip(&next).zip(&data.reward).enumerate() {
         let delta = reward + gamma * next - rows[*from];

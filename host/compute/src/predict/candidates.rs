@@ -8,15 +8,12 @@ use std::collections::VecDeque;
 
 /// The step sizes of online TD, divided by the number of features, which [`FeatureScaler`] normalises.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
-/// The lambdas of online TD.
 const TD_LAMBDAS: [f64; 3] = [0.0, 0.5, 0.9];
 /// The ridges of LSTD, in transitions.
 const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
 /// The retentions of LSTD per row.
 const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
-/// The lambda of LSTD.
 const LSTD_LAMBDA: f64 = 0.9;
-/// The largest number of features of a signal.
 const FEATURES: usize = 32;
 /// The retention of the features' root mean squares per row.
 const SCALE_RETENTION: f64 = 0.999;
@@ -46,7 +43,6 @@ enum Forecaster {
         stream: Box<dyn Stream>,
         is_scaled: bool,
     },
-    /// A forecast from the signal's own past.
     SeriesForecaster(SeriesForecaster),
     Predictor,
 }
@@ -114,7 +110,6 @@ pub(super) struct CandidateSet {
     now: [Vec<f64>; 2],
     before: [Vec<f64>; 2],
     predictor: Predictor<1, f64>,
-    values: Vec<f64>,
 }
 
 impl CandidateSet {
@@ -129,7 +124,6 @@ impl CandidateSet {
             now: Default::default(),
             before: Default::default(),
             predictor: Predictor::new_f64([(1.0 / (1.0 - gamma)) as f32])?,
-            values: Vec::new(),
         })
     }
 
@@ -160,10 +154,9 @@ impl CandidateSet {
                     if follows {
                         stream.observe(&self.before[at], deviation, Some(&self.now[at]))?;
                     }
-                    self.values.clear();
                     // Before the first transition every value is 0.
-                    let x = match stream.values(&self.now[at], &mut self.values) {
-                        Ok(()) => self.values.first().copied().unwrap_or(f64::NAN),
+                    let x = match stream.values(&self.now[at]) {
+                        Ok(values) => values.first().copied().unwrap_or(f64::NAN),
                         Err(_) if stream.is_empty() => 0.0,
                         Err(_) => f64::NAN,
                     };

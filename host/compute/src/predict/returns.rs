@@ -14,7 +14,6 @@ pub struct Returns {
     pub horizon: usize,
     /// The number of steps after which it is final.
     lookahead: usize,
-    /// The number of predictions per row.
     width: usize,
     rows: Vec<PendingRow>,
     /// (rows, width).
@@ -29,7 +28,6 @@ struct PendingRow {
 }
 
 pub struct Settled<'a> {
-    /// The row's number.
     pub row: u64,
     /// The signal's value in this row.
     pub value: f64,

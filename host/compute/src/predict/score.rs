@@ -33,18 +33,15 @@ pub struct ForecastScore {
     pub in_band: u64,
     /// Rows that surprised the predictor by more than [`ALARM`].
     pub alarms: u64,
-    /// The least and the largest value.
     pub range: Option<(f64, f64)>,
     /// The longest stretch of rows without a gap, and the current one.
     pub longest: u64,
     stretch: u64,
-    /// The mean of the returns.
     mean: f64,
     /// sum (G_t - mean)^2.
     squares: f64,
     /// sum (prediction - G_t)^2 of each candidate.
     squared_errors: Vec<f64>,
-    /// The number of rows in a block.
     block: u64,
     blocks: Vec<Block>,
 }
