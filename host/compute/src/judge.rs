@@ -306,13 +306,14 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Result<f64> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
-        let mut largest = 0.0;
+        let mut largest = 0.0_f64;
         for context in &self.contexts[..LINEAR] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
+            let left = left_by_linear(&queries, &values)?;
             // NaN propagates.
-            largest = nan_or_larger(largest, left_by_linear(&queries, &values)?);
+            largest = if largest.is_nan() || left <= largest { largest } else { left };
         }
         Ok(largest)
     }
@@ -471,8 +472,4 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (mut count, mut sum) = (0.0, 0.0);
     values.for_each(|x| (count, sum) = (count + 1.0, sum + x));
     sum / count
-}
-
-fn nan_or_larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b <= a { a } else { b }
 }

@@ -1,13 +1,13 @@
 //! Trains groups of seeds on threads, reports to an observer, stops on a flag, and resumes from checkpoints.
 
 use crate::checkpoint::Checkpoint;
-use crate::group::{SeedGroup, digest};
+use crate::group::SeedGroup;
 use crate::level::SimdLevel;
 use crate::log::{LogPoint, SeedRun};
 use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
+use ictd_core::digest::Digest;
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -104,24 +104,20 @@ impl Trainer<'_> {
         let count = groups.len();
         let groups = Mutex::new(groups.into_iter().enumerate());
         let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || -> Vec<_> {
-            let train = |(number, group)| (number, self.train_group(group, observer));
-            std::iter::from_fn(next).map(train).collect()
+        let results = Mutex::new(BTreeMap::new());
+        let work = || {
+            while let Some((number, group)) = next() {
+                let trained = self.train_group(group, observer);
+                results.lock().unwrap_or_else(PoisonError::into_inner).insert(number, trained);
+            }
         };
-        let mut results = thread::scope(|scope| {
+        thread::scope(|scope| {
             let thread = || thread::Builder::new().stack_size(STACK);
-            // The current thread works, too, so that training finishes even if the system starts no threads.
-            let threads: Vec<_> = (0..self.threads.min(count))
-                .map_while(|_| thread().spawn_scoped(scope, work).ok())
-                .collect();
-            let results = threads.into_iter().map(|thread| thread.join());
-            let results: Vec<_> = results
-                .flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect();
-            results.into_iter().chain(work()).collect::<Vec<_>>()
+            (0..self.threads.min(count)).all(|_| thread().spawn_scoped(scope, work).is_ok());
         });
-        results.sort_by_key(|(number, _)| *number);
-        for (_, group) in results {
+        // What is left if the system starts no threads.
+        work();
+        for group in results.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
             runs.extend(group?);
         }
         runs.sort_by_key(|run| run.seed);
@@ -169,10 +165,11 @@ impl Trainer<'_> {
             logs = found.into_iter().map(|f| f.run.points.clone()).collect();
         }
         let state = |group: &dyn SeedGroup, lane: usize, points: &[LogPoint]| {
-            let parameters = group.parameters(lane);
+            let (parameters, mut digest) = (group.parameters(lane), Digest::EMPTY);
+            parameters.iter().for_each(|x| digest.number(*x));
             SeedRun {
                 seed: numbers[lane],
-                digest: digest(&parameters).to_string(),
+                digest: digest.to_string(),
                 token_size: 2 * recipe.dim + 1,
                 parameters,
                 points: points.to_vec(),

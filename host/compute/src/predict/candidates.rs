@@ -107,8 +107,8 @@ pub(super) struct CandidateSet {
     scale: FeatureScaler<FEATURES, f64>,
     level: SlowAverage<f64>,
     /// The features of the latest state and of the one before, each as they are and normalised.
-    now: [Vec<f64>; 2],
-    before: [Vec<f64>; 2],
+    now: [[f64; FEATURES]; 2],
+    before: [[f64; FEATURES]; 2],
     predictor: Predictor<1, f64>,
 }
 
@@ -135,14 +135,9 @@ impl CandidateSet {
         follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), Error> {
-        std::mem::swap(&mut self.now, &mut self.before);
         let (mut features, d) = ([0.0; FEATURES], self.d);
         features[..d].copy_from_slice(&self.signal.observe(value)?.0[..d]);
-        let scaled = self.scale.scaled(&features);
-        for (now, features) in self.now.iter_mut().zip([&features[..d], &scaled[..d]]) {
-            now.clear();
-            now.extend_from_slice(features);
-        }
+        self.before = std::mem::replace(&mut self.now, [features, self.scale.scaled(&features)]);
         let deviation = self.level.observe(value)?;
         let outlook = self.predictor.observe(value);
         let ([band], surprise) = (outlook.predictions, outlook.surprise);
@@ -152,10 +147,11 @@ impl CandidateSet {
                 Forecaster::Stream { stream, is_scaled } => {
                     let at = usize::from(*is_scaled);
                     if follows {
-                        stream.observe(&self.before[at], deviation, Some(&self.now[at]))?;
+                        let [before, now] = [&self.before, &self.now].map(|of| &of[at][..d]);
+                        stream.observe(before, deviation, Some(now))?;
                     }
                     // Before the first transition every value is 0.
-                    let x = match stream.values(&self.now[at]) {
+                    let x = match stream.values(&self.now[at][..d]) {
                         Ok(values) => values.first().copied().unwrap_or(f64::NAN),
                         Err(_) if stream.is_empty() => 0.0,
                         Err(_) => f64::NAN,
