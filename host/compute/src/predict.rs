@@ -141,6 +141,7 @@ impl SignalForecast {
         let sum = level / (1.0 - *gamma);
         // Add the level back; the last number is the surprise.
         let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
+        let mut buffer = ryu::Buffer::new();
         returns.settle(is_end, |settled| {
             judged.take(&settled);
             let realised = settled.realised_return.as_ref().map(at_level);
@@ -149,7 +150,14 @@ impl SignalForecast {
                 predictions.extend(sums.iter().map(at_level));
                 predictions.push(*surprise);
             }
-            put_line(lines, cells, settled.row, realised, predictions);
+            // Writing to memory cannot fail. A number that is not finite is an empty cell.
+            let _ = write!(lines, "{},{cells}", settled.row);
+            for x in [realised.unwrap_or(f32::NAN)].iter().chain(&*predictions) {
+                let text = if x.is_finite() { buffer.format_finite(*x) } else { "" };
+                lines.push(b',');
+                lines.extend_from_slice(text.as_bytes());
+            }
+            lines.push(b'\n');
             let Some(realised_return) = realised else { return };
             if shown.len() == ROWS_IN_FIGURE {
                 shown.pop_front();
@@ -159,24 +167,4 @@ impl SignalForecast {
             shown.push_back(FigureRow { row, value, realised_return, predictions });
         });
     }
-}
-
-/// Appends a line of the table of predictions; a number that is not finite is an empty cell.
-fn put_line(
-    lines: &mut Vec<u8>,
-    cells: &str,
-    row: u64,
-    realised_return: Option<f32>,
-    predictions: &[f32],
-) {
-    // Writing to memory cannot fail.
-    let _ = write!(lines, "{row},{cells}");
-    let realised_return = realised_return.unwrap_or(f32::NAN);
-    let mut buffer = ryu::Buffer::new();
-    for &x in std::iter::once(&realised_return).chain(predictions) {
-        let text = if x.is_finite() { buffer.format_finite(x) } else { "" };
-        lines.push(b',');
-        lines.extend_from_slice(text.as_bytes());
-    }
-    lines.push(b'\n');
 }
