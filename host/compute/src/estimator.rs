@@ -86,17 +86,11 @@ pub struct Estimator {
 
 /// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
-    /// Observes a transition; without `phi_next` it ends the episode.
-    /// Returns the core's error for a number that is too large or not finite.
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<()> {
-        self.observe_weighted(phi, reward, phi_next, 1.0)
-    }
-
-    /// Observes a transition of a behaviour policy, with the importance ratio rho = pi(A|S) / b(A|S)
-    /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
+    /// Observes a transition of a behaviour policy b, with the importance ratio rho = pi(A|S) / b(A|S), 1 for b = pi
+    /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)); without `phi_next` it ends the episode.
     /// Returns the core's error for a number that is too large or not finite; [`Error::OutOfRange`] for a `rho` that is
     /// negative or not finite, and for any but 1 if the method takes no weights ([`Estimator::takes_weights`]).
-    fn observe_weighted(
+    fn observe(
         &mut self,
         phi: &[f64],
         reward: f64,
@@ -107,11 +101,7 @@ pub trait Stream: Send + Sync {
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
 
-    fn len(&self) -> u64;
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn observed(&self) -> u64;
 
     /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
@@ -210,7 +200,7 @@ impl Estimator {
         let mut stream = self.stream(d, None)?;
         for (k, reward) in rewards.iter().enumerate() {
             let [phi, next] = [k, k + 1].map(|k| &features[k * d..][..d]);
-            stream.observe(phi, *reward, Some(next))?;
+            stream.observe(phi, *reward, Some(next), 1.0)?;
         }
         Ok(stream)
     }

@@ -133,7 +133,7 @@ pub(crate) fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
 }
 
 impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
-    fn observe_weighted(
+    fn observe(
         &mut self,
         phi: &[f64],
         reward: f64,
@@ -158,7 +158,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.end_episode();
     }
 
-    fn len(&self) -> u64 {
+    fn observed(&self) -> u64 {
         self.observer.len()
     }
 

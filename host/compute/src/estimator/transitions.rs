@@ -73,7 +73,7 @@ impl Transitions {
     }
 
     /// Feeds all transitions to a stream.
-    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
+    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe`]).
     pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<()> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (i, (((from, next), reward), mark)) in
@@ -81,7 +81,7 @@ impl Transitions {
         {
             let phi = &self.phi[from * self.d..][..self.d];
             let next = Some(next).filter(|_| *mark != EpisodeEnd::Terminal);
-            stream.observe_weighted(phi, *reward, next, self.weight(i))?;
+            stream.observe(phi, *reward, next, self.weight(i))?;
             if *mark == EpisodeEnd::End {
                 stream.end_episode();
             }

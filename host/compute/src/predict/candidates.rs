@@ -148,12 +148,12 @@ impl CandidateSet {
                     let at = usize::from(*is_scaled);
                     if follows {
                         let [before, now] = [&self.before, &self.now].map(|of| &of[at][..d]);
-                        stream.observe(before, deviation, Some(now))?;
+                        stream.observe(before, deviation, Some(now), 1.0)?;
                     }
                     // Before the first transition every value is 0.
                     let x = match stream.values(&self.now[at][..d]) {
                         Ok(values) => values.first().copied().unwrap_or(f64::NAN),
-                        Err(_) if stream.is_empty() => 0.0,
+                        Err(_) if stream.observed() == 0 => 0.0,
                         Err(_) => f64::NAN,
                     };
                     self.level.discounted_sum(self.gamma, x) as f32
