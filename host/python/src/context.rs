@@ -106,14 +106,6 @@ impl Context {
         Ok(copy)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.copy(py)
-    }
-
-    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> PyResult<Self> {
-        self.copy(py)
-    }
-
     fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
         let state = PyBytes::new(py, &self.locked(py).save());
         (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
