@@ -42,7 +42,6 @@ const RANDOM_QUERIES: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The name of the metric.
     pub metric: String,
     /// The place on a figure's horizontal axis, such as a number of tasks; 0 without one.
     pub at: f64,
@@ -77,7 +76,6 @@ fn of_draws(metric: &str, values: &[f64]) -> Vec<Measurement> {
     numbers
 }
 
-/// Returns the name of the metric for the share that an algorithm explains.
 pub fn explained_by(candidate: &str) -> String {
     format!("explained by {candidate}")
 }
@@ -202,7 +200,6 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
     }
 
-    /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
     fn context(recipe: &Recipe, rng: &mut Rng) -> Result<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
         let queries = match recipe.attention {

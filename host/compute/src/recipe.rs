@@ -13,13 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {reason}")]
 pub struct InvalidSetting {
     /// The setting's name, which `ictd train` accepts after `--`.
     pub setting: &'static str,
-    /// The reason, and the expected value.
     pub reason: String,
 }
 
@@ -37,11 +35,9 @@ pub enum NetworkKind {
 pub enum Fixed {
     /// The start and the transitions (p_0, p).
     Dynamics,
-    /// The features phi.
     Features,
 }
 
-/// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptimizerKind {
     Adam,
@@ -52,7 +48,6 @@ pub enum OptimizerKind {
 pub enum TaskMixture {
     /// Named distributions, used in turn; as text their names, separated by commas.
     Named(Vec<TaskSpec>),
-    /// Tasks given as data.
     Own(OwnTasks),
 }
 

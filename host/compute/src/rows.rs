@@ -66,7 +66,6 @@ pub struct Layout {
     pub time: Vec<(usize, TimeForm)>,
     /// A number that denotes a gap.
     pub missing: Option<f64>,
-    /// The column that says which series a row belongs to.
     pub series: Option<usize>,
     /// The column that marks a transition to a terminal state.
     pub terminal: Option<usize>,
@@ -120,7 +119,6 @@ pub struct RowReader {
     comment: Option<String>,
 }
 
-/// A row as stored in the file.
 #[derive(Default)]
 struct Record {
     cells: ByteRecord,

@@ -47,7 +47,6 @@ impl fmt::Display for SettingValue {
     }
 }
 
-/// The type of a recipe's field.
 trait Field {
     const ACCEPTED: WordList = &[];
     const FORM: Option<&'static str> = None;
@@ -96,7 +95,6 @@ impl Field for TaskMixture {
 
 /// Parses names of task distributions, or the name of tasks given as data.
 fn mixture(text: &str) -> Result<TaskMixture, String> {
-    /// The largest number of task distributions in a mixture.
     const MOST: usize = 1000;
     if let Some(own) = OwnTasks::named(text) {
         return Ok(TaskMixture::Own(own));
@@ -107,11 +105,9 @@ fn mixture(text: &str) -> Result<TaskMixture, String> {
     specs.map(TaskMixture::Named).ok_or_else(expected)
 }
 
-/// A value that is one of a few words.
 pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// The words, in the order of help texts.
     const WORDS: WordList;
-    /// Each value with its word.
     const VALUES: &'static [(Self, &'static str)];
 
     fn from_word(word: &str) -> Option<Self> {

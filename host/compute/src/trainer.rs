@@ -7,10 +7,9 @@ use crate::log::{LogPoint, SeedRun};
 use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
 use ictd_core::digest::Digest;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Stack size of a thread in bytes, enough for a trainer of the largest network; the memory is reserved, not used.
@@ -101,23 +100,17 @@ impl Trainer<'_> {
     /// still finish, unless the run was cancelled.
     pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
         let (mut runs, groups) = self.groups();
-        let count = groups.len();
-        let groups = Mutex::new(groups.into_iter().enumerate());
-        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let results = Mutex::new(BTreeMap::new());
-        let work = || {
-            while let Some((number, group)) = next() {
-                let trained = self.train_group(group, observer);
-                results.lock().unwrap_or_else(PoisonError::into_inner).insert(number, trained);
+        let train = |group| self.train_group(group, observer);
+        let threads = self.threads.clamp(1, groups.len().max(1));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
+        let trained: Vec<_> = match pool {
+            Ok(pool) => {
+                pool.install(|| groups.into_par_iter().with_max_len(1).map(train).collect())
             }
+            // The system starts no threads.
+            Err(_) => groups.into_iter().map(train).collect(),
         };
-        thread::scope(|scope| {
-            let thread = || thread::Builder::new().stack_size(STACK);
-            (0..self.threads.min(count)).all(|_| thread().spawn_scoped(scope, work).is_ok());
-        });
-        // What is left if the system starts no threads.
-        work();
-        for group in results.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
+        for group in trained {
             runs.extend(group?);
         }
         runs.sort_by_key(|run| run.seed);

@@ -71,7 +71,6 @@ pub struct RandomMdp {
     next: [[SVector<f64, STATES>; ACTIONS]; STATES],
     reward: [[f64; ACTIONS]; STATES],
     state: usize,
-    /// The mean values of the random and the best policy.
     bounds: [f64; 2],
 }
 

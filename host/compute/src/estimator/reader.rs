@@ -15,7 +15,6 @@ use nalgebra::SVector;
 
 pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LAYERS>;
 
-/// A value as a function of a query's features.
 pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
 pub(super) enum AnyValueFunction<const D: usize> {
@@ -104,10 +103,8 @@ where
     }
 }
 
-/// Reads the current value function of an observer.
 type Read<const D: usize, O> = Box<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
 
-/// A stream of d features.
 struct EstimatorStream<const D: usize, O> {
     d: usize,
     takes_weights: bool,

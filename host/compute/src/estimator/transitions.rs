@@ -3,7 +3,6 @@
 use super::Stream;
 use ictd_core::Result;
 
-/// How an episode continues after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpisodeEnd {
     /// The next row continues it.
@@ -15,7 +14,6 @@ pub enum EpisodeEnd {
 }
 
 impl EpisodeEnd {
-    /// Returns what two marks say.
     pub fn from_marks(terminal: bool, end: bool) -> Self {
         match (terminal, end) {
             (true, _) => EpisodeEnd::Terminal,

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A log of all transitions.
 #[derive(Deserialize, Serialize)]
 struct TransitionLog<const D: usize> {
     /// The transitions with their importance weights, (n).
@@ -137,7 +136,6 @@ fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D
     Ok(Linear(ValueFunction { weights }))
 }
 
-/// Returns the stream of a method that needs no context.
 pub(super) fn on_transitions<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,

@@ -33,11 +33,8 @@ impl Block {
 
 #[derive(Clone, Debug, Default)]
 pub struct ForecastScore {
-    /// Rows that were predicted.
     pub rows: u64,
-    /// Rows that were skipped.
     pub gaps: u64,
-    /// Rows whose predictions were scored.
     pub judged: u64,
     /// Scored rows with a finite band of the predictor, and those whose return lies in it.
     pub banded: u64,
