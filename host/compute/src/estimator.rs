@@ -10,10 +10,11 @@ mod without_context;
 
 pub(crate) use reader::padded;
 pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
+use without_context::stream;
 
 use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;
-use ictd_core::context::{Forgetting, Growing};
+use ictd_core::context::Forgetting;
 use ictd_core::mask::Mask as _;
 use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -118,17 +119,6 @@ pub trait Stream: Send + Sync {
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-macro_rules! with_room {
-    ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
-        match $d {
-            1..=8 => $f::<8, 17 $(, $window)?>($($argument),*),
-            9..=32 => $f::<32, 65 $(, $window)?>($($argument),*),
-            33..=MAX_FEATURES => $f::<MAX_FEATURES, 129 $(, $window)?>($($argument),*),
-            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
-        }
-    };
-}
-
 impl Method {
     /// Returns [`Error::Mismatch`] for a model that cannot be stored.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -206,16 +196,15 @@ impl Estimator {
     }
 
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
-        use reader::on_context;
-        use without_context::on_transitions;
-        if !self.has_a_context() {
-            return with_room!(d, on_transitions(self, d));
-        }
-        match retention.map(Forgetting::new).transpose()? {
-            None => with_room!(d, on_context[_](self, d, Growing)),
+        let forgetting = retention.filter(|_| self.has_a_context()).map(Forgetting::new);
+        let forgetting = forgetting.transpose()?;
+        match d {
             // Signals have four features, and millions of rows.
-            Some(window) if (1..=4).contains(&d) => on_context::<4, 9, _>(self, d, window),
-            Some(window) => with_room!(d, on_context[_](self, d, window)),
+            1..=4 if forgetting.is_some() => stream::<4, 9>(self, d, forgetting),
+            1..=8 => stream::<8, 17>(self, d, forgetting),
+            9..=32 => stream::<32, 65>(self, d, forgetting),
+            33..=MAX_FEATURES => stream::<MAX_FEATURES, 129>(self, d, forgetting),
+            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
         }
     }
 }

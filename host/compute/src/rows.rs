@@ -9,6 +9,7 @@ use crate::estimator::EpisodeEnd;
 use crate::times::TimeForm;
 use csv::ByteRecord;
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Display;
 use std::io::{self, Cursor, Read};
 
 /// The number of bytes at the front of a file that are searched for its header line.
@@ -33,14 +34,13 @@ const PACKED: [(&[u8], &str); 3] = [
 pub enum Problem {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("{place}: {reason}; expected {expected}")]
-    Unusable { place: String, reason: String, expected: String },
+    #[error("{0}")]
+    Unusable(String),
 }
 
 impl Problem {
-    fn new(place: impl ToString, reason: impl ToString, expected: impl ToString) -> Self {
-        let (place, reason) = (place.to_string(), reason.to_string());
-        Problem::Unusable { place, reason, expected: expected.to_string() }
+    fn new(place: impl Display, reason: impl Display, expected: impl Display) -> Self {
+        Problem::Unusable(format!("{place}: {reason}; expected {expected}"))
     }
 }
 
