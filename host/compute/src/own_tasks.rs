@@ -8,6 +8,7 @@ use ictd_core::digest::Digest;
 use ictd_core::scalar::Real;
 use ictd_core::tasks::Mrp;
 use nalgebra::{SMatrix, SVector};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The arrays of T tasks of m states and d features each, row by row.
@@ -70,37 +71,19 @@ impl PartialEq for OwnTasks {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{array}: {reason}; expected {expected}")]
-pub struct Misfit {
-    pub array: &'static str,
-    pub reason: String,
-    pub expected: String,
-}
-
-pub(crate) fn misfit<T>(
-    array: &'static str,
-    reason: impl ToString,
-    expected: impl ToString,
-) -> Result<T, Misfit> {
-    Err(Misfit { array, reason: reason.to_string(), expected: expected.to_string() })
+fn misfit<T>(array: &str, reason: impl Display, expected: impl Display) -> Result<T, String> {
+    Err(format!("array `{array}`: {reason}; expected {expected}"))
 }
 
 /// Refuses a discount outside [0, 1), and numbers that are not finite in single precision, in which the trainer computes.
-pub(crate) fn check_numbers(
-    gamma: Option<f64>,
-    arrays: &[(&'static str, &[f64])],
-) -> Result<(), Misfit> {
+pub(crate) fn check_numbers(gamma: Option<f64>, arrays: &[(&str, &[f64])]) -> Result<(), String> {
     if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
         return misfit("gamma", gamma, "a number in [0, 1)");
     }
     for (array, numbers) in arrays {
         if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
-            return misfit(
-                array,
-                format!("{:?} at {at}", numbers[at]),
-                "finite numbers, in single precision",
-            );
+            let reason = format!("{:?} at {at}", numbers[at]);
+            return misfit(array, reason, "finite numbers, in single precision");
         }
     }
     Ok(())
@@ -129,7 +112,7 @@ impl TaskArrays {
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
 
-    fn check(&self) -> Result<(), Misfit> {
+    fn check(&self) -> Result<(), String> {
         let Self { states: m, dim: d, .. } = *self;
         for (array, size, what) in [("p", m, "states"), ("phi", d, "features")] {
             if !(1..=OWN).contains(&size) {
@@ -169,8 +152,8 @@ impl From<Log> for OwnTasks {
 
 impl OwnTasks {
     /// Returns the tasks of arrays whose shapes fit each other.
-    /// Returns [`Misfit`] for an array that does not define tasks.
-    pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
+    /// Returns the reason if an array does not define tasks.
+    pub fn new(mut arrays: TaskArrays) -> Result<Self, String> {
         let (m, d) = (arrays.states, arrays.dim);
         // Overwrite terminal states: they lead to the next start, with reward and features 0.
         for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
