@@ -87,9 +87,7 @@ impl From<compute::rows::Problem> for Problem {
     fn from(problem: compute::rows::Problem) -> Self {
         match problem {
             compute::rows::Problem::Io(error) => Problem::Io(error),
-            compute::rows::Problem::Unusable { place, reason, expected } => {
-                Problem::unusable(place, reason, expected)
-            }
+            compute::rows::Problem::Unusable(text) => Problem::Unusable(text),
         }
     }
 }

@@ -52,7 +52,6 @@ pub(crate) fn settings() -> impl Iterator<Item = Arg> {
         let named = || setting.name.to_uppercase().replace('-', "_");
         let argument = Arg::new(setting.name)
             .long(setting.name)
-            .aliases(setting.aliases)
             .help(setting.help)
             .value_name(setting.form.map_or_else(named, str::to_owned))
             .value_parser(SettingText(setting.words));

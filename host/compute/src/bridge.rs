@@ -29,9 +29,6 @@ pub struct JudgedContext {
     pub values: Vec<f64>,
 }
 
-/// A value function's values of the states, (m), after each context.
-pub type Answers = [Vec<f64>];
-
 /// The ridge of the LSTD(0) that value errors are compared with.
 pub const LSTD_RIDGE: f64 = 0.3;
 
@@ -81,10 +78,9 @@ fn context<const M: usize>(
         |phi: &SVector<f32, OWN>| phi.iter().take(d).map(|x| f64::from(*x)).collect::<Vec<_>>();
     let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
     for _ in 0..recipe.context_length {
-        let (reward, next) = task.step(state, rng);
-        rewards.push(reward.into());
-        features.extend(wide(&task.features(next)));
-        state = next;
+        let transition = task.transition(&mut state, rng);
+        rewards.push(transition.reward.into());
+        features.extend(wide(&transition.phi_next));
     }
     let first = |of: SVector<f32, M>| of.iter().take(m).map(|x| f64::from(*x)).collect();
     Ok(JudgedContext {
@@ -96,14 +92,14 @@ fn context<const M: usize>(
     })
 }
 
-/// Evaluates a value function by its answers after the first `len` transitions of each context. `gradients` are its derivatives
-/// with respect to phi at each state, (m, d); without them SS is NaN. Returns the core's errors.
+/// Evaluates a value function by its answers, the values of the states, (m), after the first `len` transitions of each context.
+/// `gradients` are its derivatives with respect to phi at each state, (m, d); without them SS is NaN. Returns the core's errors.
 pub fn judge(
     recipe: &Recipe,
     contexts: &[JudgedContext],
     len: usize,
-    answers: &Answers,
-    gradients: Option<&Answers>,
+    answers: &[Vec<f64>],
+    gradients: Option<&[Vec<f64>]>,
 ) -> Result<Verdict> {
     match recipe.dim {
         0..=8 => judge_with::<8>(recipe, contexts, len, answers, gradients),
@@ -120,9 +116,7 @@ pub fn judge_estimator(
     let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
     for context in contexts {
         let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
-        let mut values = Vec::new();
-        stream.values(&context.states, &mut values)?;
-        answers.push(values);
+        answers.push(stream.values(&context.states)?);
         gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
     }
     judge(recipe, contexts, len, &answers, Some(&gradients))
@@ -132,8 +126,8 @@ fn judge_with<const D: usize>(
     recipe: &Recipe,
     contexts: &[JudgedContext],
     len: usize,
-    answers: &Answers,
-    gradients: Option<&Answers>,
+    answers: &[Vec<f64>],
+    gradients: Option<&[Vec<f64>]>,
 ) -> Result<Verdict> {
     let Recipe { dim: d, gamma, layers, context_length, .. } = *recipe;
     let len = len.min(context_length);
@@ -143,18 +137,12 @@ fn judge_with<const D: usize>(
         (0..len).map(at).collect()
     };
     let read: Vec<_> = contexts.iter().map(transitions).collect();
-    let targets = |of: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<Target<D>> {
-        let target = |(c, values): (&JudgedContext, &Vec<f64>)| {
-            let mut target = Target::empty();
-            for ((phi, v), weight) in c.states.chunks_exact(d).zip(values).zip(&c.weights) {
-                target.add(&padded(phi), *v, *weight);
-            }
-            target
-        };
-        contexts.iter().zip(of).map(target).collect()
+    let target = |(c, values): (&JudgedContext, &Vec<f64>)| {
+        let states = c.states.chunks_exact(d).zip(values).zip(&c.weights);
+        Target::<D>::over(states.map(|((phi, v), weight)| (padded(phi), *v, *weight)))
     };
-    let (asked, truth) =
-        (targets(&mut answers.iter()), targets(&mut contexts.iter().map(|c| &c.values)));
+    let asked: Vec<_> = contexts.iter().zip(answers).map(target).collect();
+    let truth: Vec<_> = contexts.iter().map(|c| target((c, &c.values))).collect();
     let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
     let iterations = |algorithm| -> Result<Vec<_>, _> {
         read.iter().map(|t| AlgorithmStep::new(algorithm, t, gamma)).collect()
@@ -192,8 +180,7 @@ fn judge_with<const D: usize>(
             ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });
         }
         let error = |values: &[f64]| states.squared_difference(&vector(values), &vector(&c.values));
-        let mut of_lstd = Vec::new();
-        lstd.after(d, &c.features, &c.rewards[..len])?.values(&c.states, &mut of_lstd)?;
+        let of_lstd = lstd.after(d, &c.features, &c.rewards[..len])?.values(&c.states)?;
         let errors = [
             error(&answers[at]),
             error(&[]),

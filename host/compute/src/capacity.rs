@@ -1,30 +1,22 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-/// Features.
 pub const DIM: usize = 32;
 /// Features of literal transformers, and of tasks whose values are known.
 pub const FEW: usize = 8;
 /// Layers of linear attention.
 pub const LAYERS: usize = 16;
-/// Layers of softmax attention.
 pub const SOFTMAX_LAYERS: usize = 4;
-/// The states of a finite task.
 pub const STATES: usize = 32;
 /// The states, and the features, of a task that is given as data.
 pub const OWN: usize = 64;
-/// CartPole's tiles.
 pub const TILES: usize = 324;
 /// A trajectory: n + windows + 2 feature vectors.
 pub const TRAJECTORY: usize = 1100;
 /// The context of linear attention.
 pub const CONTEXT: usize = 1024;
-/// Windows in a batch.
 pub const WINDOWS: usize = 512;
 /// The context of softmax attention and of an RNN, which keep all of it.
 pub const SHORT_CONTEXT: usize = 64;
-/// Layers of an RNN.
 pub const RNN_LAYERS: usize = 3;
-/// Hidden units in each layer of an RNN.
 pub const RNN_HIDDEN: usize = 4;
-/// The feature dimension of an RNN.
 pub const RNN_DIM: usize = 4;

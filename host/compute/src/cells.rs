@@ -23,8 +23,7 @@ const FEW: usize = 24;
 /// A value that denotes missing ones is this many times farther away than the others are from each other.
 const FAR: f64 = 3.0;
 
-/// Returns the finite number in a cell.
-/// Returns the cell as messages show it, with the likely cause.
+/// Returns the finite number in a cell; the error is the cell as messages show it, with the likely cause.
 pub fn number(cell: &[u8]) -> Result<f64, String> {
     plain(cell).ok_or_else(|| {
         let text = std::str::from_utf8(cell).unwrap_or_default().trim();
@@ -96,7 +95,6 @@ fn cause(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the longest beginning of a text that is a number.
 fn number_in_front(text: &str) -> &str {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let found = ends.rev().find(|end| text[..*end].parse::<f64>().is_ok_and(f64::is_finite));
@@ -108,11 +106,9 @@ fn number_in_front(text: &str) -> &str {
 pub enum Holds {
     /// Numbers, or gaps between them.
     Numbers,
-    /// Times.
     Times(TimeForm),
     /// Numbers that count the rows, or rise with them, with the reason.
     Counts(String),
-    /// Numbers that are a part of a date.
     PartOfDate,
     /// Neither, for the reason given.
     Words(String),
@@ -214,7 +210,6 @@ pub(crate) fn shown(cell: &[u8]) -> String {
     excerpt(String::from_utf8_lossy(cell).trim())
 }
 
-/// Returns the beginning of a text, for messages.
 pub fn excerpt(text: &str) -> String {
     let mut out: String = text.chars().take(SHOWN).collect();
     if text.chars().nth(SHOWN).is_some() {

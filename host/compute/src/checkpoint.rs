@@ -31,9 +31,9 @@ impl Checkpoint {
         [&MAGIC[..], head.as_flattened(), &body].concat()
     }
 
-    /// Parses a file's content. Returns [`Damaged`] for anything but a complete checkpoint of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
-        let refuse = |reason: &str| Damaged(reason.to_owned());
+    /// Parses a file's content. Returns the reason for anything but a complete checkpoint of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let refuse = |reason: &str| format!("{reason}; expected a checkpoint");
         let Some((head, body)) = bytes.split_at_checked(16) else {
             return Err(refuse("too short"));
         };
@@ -56,8 +56,3 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 }
-
-/// The error for anything that is not a complete checkpoint of this version.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; expected a checkpoint")]
-pub struct Damaged(String);

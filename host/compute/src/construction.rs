@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub enum Construction {
     /// Batch TD(0) (Theorem 1).
     Td0,
-    /// The residual gradient.
     ResidualGradient,
     /// TD(lambda), under the mask with the trace decay `--trace-decay`.
     TdLambda,

@@ -17,7 +17,6 @@ pub struct ControlTask {
     pub name: &'static str,
     /// The numbers of steps after which a policy is evaluated.
     pub checkpoints: &'static [usize],
-    /// Runs [`shares`] in it.
     pub shares: fn(&Critic, u64) -> Result<Vec<f64>, Error>,
 }
 
@@ -135,7 +134,7 @@ pub fn shares<E: Environment>(critic: &Critic, seed: u64) -> Result<Vec<f64>, Er
         put(&mut phi, &x, action);
         let target = if critic.name == Q_LEARNING { greedy } else { taken };
         put(&mut phi_next, &next, target);
-        stream.observe(&phi, reward, Some(phi_next.as_slice()).filter(|_| !is_terminal))?;
+        stream.observe(&phi, reward, Some(&phi_next[..]).filter(|_| !is_terminal), 1.0)?;
         steps += 1;
         begins = is_terminal || steps == E::LONGEST;
         if begins {

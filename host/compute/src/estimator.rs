@@ -10,16 +10,16 @@ mod without_context;
 
 pub(crate) use reader::padded;
 pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
+use without_context::stream;
 
 use crate::parameters::{Parameters, Universal, as_bytes};
 use crate::recipe::AttentionKind;
-use ictd_core::context::{Forgetting, Growing};
+use ictd_core::context::Forgetting;
 use ictd_core::mask::Mask as _;
 use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::panic::resume_unwind;
 
-/// The largest number of features.
 pub const MAX_FEATURES: usize = 64;
 
 /// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
@@ -35,21 +35,45 @@ pub enum Method {
     /// The universal model: TD's fixed points, mixed by gates, for any number of features.
     Universal(#[serde(with = "as_bytes")] Box<Universal>),
     /// A trained transformer with linear attention, which streams, or softmax attention, which keeps its transitions.
-    Trained { parameters: Box<Parameters>, attention: AttentionKind },
+    Trained {
+        parameters: Box<Parameters>,
+        attention: AttentionKind,
+    },
     /// The paper's construction of TD(lambda) with C = alpha I; for trace decay 0, Theorem 1's of TD(0).
-    Constructed { alpha: f64, trace_decay: f64 },
+    Constructed {
+        alpha: f64,
+        trace_decay: f64,
+    },
     /// The algorithm that the construction executes, computed from the transitions: one iteration per layer.
-    Iterated { alpha: f64, trace_decay: f64 },
+    Iterated {
+        alpha: f64,
+        trace_decay: f64,
+    },
     /// The fixed point of that algorithm, computed from the transitions.
-    FixedPoint { trace_decay: f64 },
+    FixedPoint {
+        trace_decay: f64,
+    },
     /// Online TD(lambda): true online, or with accumulating traces.
-    OnlineTd { lambda: f64, alpha: f64, true_online: bool },
+    OnlineTd {
+        lambda: f64,
+        alpha: f64,
+        true_online: bool,
+    },
     /// Recursive LSTD(lambda), which multiplies the weight of the past by `retention` at each transition.
-    RecursiveLstd { lambda: f64, retention: f64, ridge: f64 },
+    RecursiveLstd {
+        lambda: f64,
+        retention: f64,
+        ridge: f64,
+    },
     /// Batch TD(lambda), one iteration per layer.
-    BatchTd { lambda: f64, alpha: f64 },
-    /// LSTD(lambda).
-    Lstd { lambda: f64, ridge: f64 },
+    BatchTd {
+        lambda: f64,
+        alpha: f64,
+    },
+    Lstd {
+        lambda: f64,
+        ridge: f64,
+    },
 }
 
 /// A method with the settings that all methods share.
@@ -63,17 +87,11 @@ pub struct Estimator {
 
 /// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
-    /// Observes a transition; without `phi_next` it ends the episode.
-    /// Returns the core's error for a number that is too large or not finite.
-    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<()> {
-        self.observe_weighted(phi, reward, phi_next, 1.0)
-    }
-
-    /// Observes a transition of a behaviour policy, with the importance ratio rho = pi(A|S) / b(A|S)
-    /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)).
+    /// Observes a transition of a behaviour policy b, with the importance ratio rho = pi(A|S) / b(A|S), 1 for b = pi
+    /// ([`Context::observe_weighted`](ictd_core::Context::observe_weighted)); without `phi_next` it ends the episode.
     /// Returns the core's error for a number that is too large or not finite; [`Error::OutOfRange`] for a `rho` that is
     /// negative or not finite, and for any but 1 if the method takes no weights ([`Estimator::takes_weights`]).
-    fn observe_weighted(
+    fn observe(
         &mut self,
         phi: &[f64],
         reward: f64,
@@ -84,49 +102,30 @@ pub trait Stream: Send + Sync {
     /// Ends the episode: the next transition does not follow the last one.
     fn end_episode(&mut self);
 
-    fn len(&self) -> u64;
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn observed(&self) -> u64;
 
     /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
     fn weights(&self) -> Result<Option<Vec<f64>>>;
 
-    /// Appends the values of states, given row by row.
+    /// Returns the values of states, given row by row.
     /// Returns the core's error in the cases that [`Stream::weights`] lists.
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()>;
+    fn values(&self, states: &[f64]) -> Result<Vec<f64>>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;
 
-    /// Restores a saved state.
-    /// Returns the core's error for bytes that are not such a state.
+    /// Returns the core's error for bytes that are not of [`Stream::save`].
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-/// Calls a function with room for the features.
-macro_rules! with_room {
-    ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
-        match $d {
-            1..=8 => $f::<8, 17 $(, $window)?>($($argument),*),
-            9..=32 => $f::<32, 65 $(, $window)?>($($argument),*),
-            33..=MAX_FEATURES => $f::<MAX_FEATURES, 129 $(, $window)?>($($argument),*),
-            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
-        }
-    };
-}
-
 impl Method {
-    /// Returns the method as bytes.
     /// Returns [`Error::Mismatch`] for a model that cannot be stored.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|_| Error::Mismatch { parameter: "method" })
     }
 
-    /// Reads a method from the bytes of [`Method::to_bytes`].
-    /// Returns [`Error::Mismatch`] for anything else.
+    /// Returns [`Error::Mismatch`] for bytes that are not of [`Method::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes).map_err(|_| Error::Mismatch { parameter: "method" })
     }
@@ -191,22 +190,21 @@ impl Estimator {
         let mut stream = self.stream(d, None)?;
         for (k, reward) in rewards.iter().enumerate() {
             let [phi, next] = [k, k + 1].map(|k| &features[k * d..][..d]);
-            stream.observe(phi, *reward, Some(next))?;
+            stream.observe(phi, *reward, Some(next), 1.0)?;
         }
         Ok(stream)
     }
 
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
-        use reader::on_context;
-        use without_context::on_transitions;
-        if !self.has_a_context() {
-            return with_room!(d, on_transitions(self, d));
-        }
-        match retention.map(Forgetting::new).transpose()? {
-            None => with_room!(d, on_context[_](self, d, Growing)),
+        let forgetting = retention.filter(|_| self.has_a_context()).map(Forgetting::new);
+        let forgetting = forgetting.transpose()?;
+        match d {
             // Signals have four features, and millions of rows.
-            Some(window) if (1..=4).contains(&d) => on_context::<4, 9, _>(self, d, window),
-            Some(window) => with_room!(d, on_context[_](self, d, window)),
+            1..=4 if forgetting.is_some() => stream::<4, 9>(self, d, forgetting),
+            1..=8 => stream::<8, 17>(self, d, forgetting),
+            9..=32 => stream::<32, 65>(self, d, forgetting),
+            33..=MAX_FEATURES => stream::<MAX_FEATURES, 129>(self, d, forgetting),
+            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
         }
     }
 }

@@ -64,16 +64,15 @@ pub struct Target<const D: usize> {
 }
 
 impl<const D: usize> Target<D> {
-    /// Returns the moments over no states.
-    pub fn empty() -> Self {
-        Target { energy: 0.0, cross: zeros(), moment: zeros() }
-    }
-
-    /// Adds a state of weight d(s), with its features and value.
-    pub fn add(&mut self, phi: &SVector<f64, D>, value: f64, weight: f64) {
-        self.energy += weight * value * value;
-        self.cross += phi * (weight * value);
-        add_outer(&mut self.moment, &(phi * weight), phi);
+    /// Returns the moments over states, each with its features, value and weight d(s).
+    pub fn over(states: impl IntoIterator<Item = (SVector<f64, D>, f64, f64)>) -> Self {
+        let mut target = Target { energy: 0.0, cross: zeros(), moment: zeros() };
+        for (phi, value, weight) in states {
+            target.energy += weight * value * value;
+            target.cross += phi * (weight * value);
+            add_outer(&mut target.moment, &(phi * weight), &phi);
+        }
+        target
     }
 
     /// Returns sum_s d(s) (v(s) - <w, phi(s)>)^2.

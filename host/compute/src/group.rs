@@ -4,7 +4,6 @@ use crate::capacity::{LAYERS, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
-use ictd_core::digest::Digest;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
@@ -39,24 +38,13 @@ pub trait SeedGroup {
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
-/// Returns the digest of parameters' bits.
-pub fn digest(parameters: &[f32]) -> Digest {
-    let mut digest = Digest::EMPTY;
-    for x in parameters {
-        digest.number(*x);
-    }
-    digest
-}
-
-type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>;
-
 /// [`SeedGroup`] for a scalar S, a network N and room for D features, whose tokens have K = 2D + 1 numbers.
 pub struct LaneGroup<S, N, const D: usize, const K: usize>
 where
     S: Scalar<Element = f32>,
     N: Network<S>,
 {
-    trainer: Trainer<S, N, D>,
+    trainer: MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>,
 }
 
 /// A lane, the learning rate of batch TD to compare it with, a context, and the states of its task.
@@ -120,9 +108,18 @@ where
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::from_mrp(task)?);
         let at = Place { lane, alpha, context, states };
+        let comparison = network.comparison(&at)?;
         let mut of_lane = network.clone();
         of_lane.parameters_mut().numbers_mut().for_each(|x| *x = S::splat(x.lane(lane)));
-        Ok((network.comparison(&at)?, msve(&mut of_lane, &at, task)?))
+        let Place { context, states, .. } = at;
+        let (v, dim) = (task.true_value(context.gamma())?, context.dim());
+        let features = (0..=context.context_len()).flat_map(|j| context.phi(j)).copied();
+        let queries = states.features().iter().flat_map(|phi| phi.iter().take(dim).copied());
+        let (features, queries): (Vec<f32>, Vec<f32>) = (features.collect(), queries.collect());
+        let gamma = context.gamma();
+        let v_hat = values(&mut of_lane, dim, &features, context.rewards(), gamma, &queries)?;
+        let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
+        Ok((comparison, states.squared_difference(&v_hat, &v).into()))
     }
 }
 
@@ -176,23 +173,6 @@ fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
     let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
     Matrices { p: row_major(p), q: row_major(q), element }
-}
-
-/// Returns the mean squared value error of a network, whose lanes have equal parameters, on the states of a task.
-fn msve<S: Scalar<Element = f32>, const D: usize, const M: usize>(
-    network: &mut impl Network<S>,
-    Place { context, states, .. }: &Place<D, M>,
-    task: &Mrp<f32, D, M>,
-) -> Result<f64> {
-    let v = task.true_value(context.gamma())?;
-    let dim = context.dim();
-    let features: Vec<f32> =
-        (0..=context.context_len()).flat_map(|j| context.phi(j)).copied().collect();
-    let queries: Vec<f32> =
-        states.features().iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
-    let v_hat = values(network, dim, &features, context.rewards(), context.gamma(), &queries)?;
-    let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
-    Ok(states.squared_difference(&v_hat, &v).into())
 }
 
 /// Returns the values of queries, (m, dim), in the context of the transitions between the rows of `features`, (n + 1, dim). All

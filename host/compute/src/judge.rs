@@ -42,7 +42,6 @@ const RANDOM_QUERIES: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The name of the metric.
     pub metric: String,
     /// The place on a figure's horizontal axis, such as a number of tasks; 0 without one.
     pub at: f64,
@@ -77,7 +76,6 @@ fn of_draws(metric: &str, values: &[f64]) -> Vec<Measurement> {
     numbers
 }
 
-/// Returns the name of the metric for the share that an algorithm explains.
 pub fn explained_by(candidate: &str) -> String {
     format!("explained by {candidate}")
 }
@@ -202,7 +200,6 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
     }
 
-    /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
     fn context(recipe: &Recipe, rng: &mut Rng) -> Result<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
         let queries = match recipe.attention {
@@ -306,13 +303,14 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Result<f64> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
-        let mut largest = 0.0;
+        let mut largest = 0.0_f64;
         for context in &self.contexts[..LINEAR] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
+            let left = left_by_linear(&queries, &values)?;
             // NaN propagates.
-            largest = nan_or_larger(largest, left_by_linear(&queries, &values)?);
+            largest = if largest.is_nan() || left <= largest { largest } else { left };
         }
         Ok(largest)
     }
@@ -365,11 +363,9 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
         if let Some(end) = end {
             let target = |(context, function): (&Context<D, K>, &Function<D>)| {
-                let mut target = Target::empty();
-                for (phi, v) in context.queries.iter().zip(&function.values) {
-                    target.add(phi, *v, 1.0 / context.queries.len() as f64);
-                }
-                target
+                let weight = 1.0 / context.queries.len() as f64;
+                let queries = context.queries.iter().zip(&function.values);
+                Target::over(queries.map(|(phi, v)| (*phi, *v, weight)))
             };
             let targets: Vec<_> = self.contexts.iter().zip(end).map(target).collect();
             for (share, of) in shares.iter_mut().zip(&self.iterations) {
@@ -473,8 +469,4 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (mut count, mut sum) = (0.0, 0.0);
     values.for_each(|x| (count, sum) = (count + 1.0, sum + x));
     sum / count
-}
-
-fn nan_or_larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b <= a { a } else { b }
 }

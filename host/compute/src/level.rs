@@ -14,7 +14,6 @@ use ictd_core::scalar::{Lanes8, Scalar};
 pub enum SimdLevel {
     /// The instructions of every processor of the target architecture: SSE2 on x86-64, NEON on AArch64.
     Baseline,
-    /// x86-64 with AVX2.
     Avx2,
     /// x86-64 with AVX-512 (F, VL, DQ, BW).
     Avx512,
@@ -38,7 +37,6 @@ impl SimdLevel {
         if self == SimdLevel::Avx512 { 16 } else { Lanes8::LANES }
     }
 
-    /// Returns true if this machine has the level's instructions.
     pub fn is_available(self) -> bool {
         match self {
             SimdLevel::Baseline => true,
@@ -69,7 +67,6 @@ impl SimdLevel {
 pub trait WithScalar {
     type Output;
 
-    /// Runs the work with the scalar type S.
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output;
 }
 
@@ -85,7 +82,6 @@ pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output
     }
 }
 
-/// Aligned like a register of sixteen `f32`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]

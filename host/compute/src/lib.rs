@@ -5,22 +5,10 @@
 //! seed's result.
 //!
 //! ```
-//! use compute::{Observer, LogPoint, Recipe, Trainer};
-//!
-//! /// Prints the loss during training.
-//! struct Losses;
-//!
-//! impl Observer for Losses {
-//!     type Error = std::convert::Infallible;
-//!
-//!     fn logged(&self, seed: u64, point: &LogPoint) -> Result<(), Self::Error> {
-//!         println!("seed {seed} after {} tasks: {}", point.tasks, point.loss);
-//!         Ok(())
-//!     }
-//! }
+//! use compute::{Recipe, Trainer};
 //!
 //! let recipe = Recipe { dim: 2, tasks: 20, ..Recipe::default() };
-//! let runs = Trainer::new(recipe, [3, 8])?.run(&Losses)?;
+//! let runs = Trainer::new(recipe, [3, 8])?.run(&())?; // or with an observer of the losses
 //! assert!(runs.iter().all(|run| run.diverged().is_none()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -37,7 +37,6 @@ pub struct Matrices {
 }
 
 impl Matrices {
-    /// Returns the core's layer for token size K.
     pub fn to_layer<const K: usize>(&self) -> Layer<f64, K> {
         let numbers = |m: &[f32]| SMatrix::from_row_iterator(m.iter().map(|x| f64::from(*x)));
         Layer { p: numbers(&self.p), q: numbers(&self.q) }
@@ -48,7 +47,6 @@ pub type Element = ElementwiseMetrics<f64>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedRun {
-    /// The seed of the run's random numbers.
     pub seed: u64,
     /// Digest of the final parameters' bits, 16 hexadecimal digits.
     pub digest: String,

@@ -3,7 +3,7 @@
 //! [`Mrp::with_terminal`](ictd_core::tasks::Mrp::with_terminal). No trajectory crosses the end of a truncated episode.
 
 use crate::estimator::{EpisodeEnd, Transitions};
-use crate::own_tasks::{Misfit, check_numbers};
+use crate::own_tasks::check_numbers;
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::rng::Rng;
@@ -18,7 +18,6 @@ pub struct Log {
     pub transitions: Transitions,
     /// The task of each transition, (n).
     pub task: Vec<f64>,
-    /// The discount, if the log defines one.
     pub gamma: Option<f64>,
     /// The number of steps from each transition to the end of its chain of episodes, (n). Every terminal state between two
     /// episodes adds a step, to the next start.
@@ -30,12 +29,12 @@ pub struct Log {
 impl Log {
     /// Returns a log. `task` names the task of each row of [`Transitions::phi`]; it is empty if there is only one. An episode is
     /// truncated where the task changes, and where the next row does not have the next features.
-    /// Returns [`Misfit`] for a number that is not finite in single precision, or a discount outside [0, 1).
+    /// Returns the reason for a number that is not finite in single precision, or a discount outside [0, 1).
     pub fn new(
         mut transitions: Transitions,
         task: &[f64],
         gamma: Option<f64>,
-    ) -> Result<Self, Misfit> {
+    ) -> Result<Self, String> {
         let Transitions { d, phi, from, reward, phi_next, marks, .. } = &mut transitions;
         check_numbers(gamma, &[("phi", phi), ("reward", reward), ("phi_next", phi_next)])?;
         // -0 becomes 0.
@@ -65,7 +64,6 @@ impl Log {
         self.starts.iter().filter_map(longest).min_by_key(|(longest, _)| *longest)
     }
 
-    /// Returns the digest of the transitions, their tasks and the discount.
     pub(crate) fn digest(&self) -> Digest {
         let (t, mut digest) = (&self.transitions, Digest::EMPTY);
         digest.word(t.d as u64);

@@ -3,7 +3,7 @@
 use crate::capacity::{DIM, FEW};
 use crate::estimator::{Estimator, Method};
 use crate::log::Matrices;
-use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
+use crate::parameters::{LayerParameters, MAX_STORED_LAYERS};
 use crate::recipe::AttentionKind;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
@@ -21,18 +21,6 @@ pub const CONTEXT: usize = 256;
 /// The step of central differences, whose error in `f64` is about 1e-9 here.
 const STEP: f64 = 1e-5;
 
-/// A trained transformer, and the tasks to try it on.
-pub struct Settings<'a> {
-    /// The transformer. Batch TD has as many iterations as it has layers.
-    pub estimator: &'a Estimator,
-    /// The learning rate of batch TD.
-    pub alpha: f64,
-    /// The length of a context, at most [`CONTEXT`].
-    pub context: usize,
-    /// The states of a task, at most [`STATES`].
-    pub states: usize,
-}
-
 /// Returns P and Q of a layer, with their element-wise metrics.
 pub fn matrices(layer: &LayerParameters) -> Matrices {
     let k = layer.p.len().isqrt();
@@ -42,36 +30,44 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
     Matrices { p: layer.p.clone(), q: layer.q.clone(), element }
 }
 
-/// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
+/// Compares a trained transformer with batch TD on a fresh Boyan's chain of at most [`STATES`] states and a fresh context of at
+/// most [`CONTEXT`] transitions: VD, IWS and SS. Batch TD has learning rate alpha, and as many iterations as there are layers.
 /// Returns the core's error for tasks that cannot be drawn, for iterates that overflow, and for another method.
-pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>> {
-    match &settings.estimator.method {
-        Method::Trained { parameters, attention } => match parameters.feature_dimension() {
-            ..=FEW => compare::<FEW, 17>(settings, parameters, *attention, seed),
-            _ => compare::<DIM, 65>(settings, parameters, *attention, seed),
-        },
-        _ => Err(Error::Mismatch { parameter: "method" }),
+pub fn against_batch_td(
+    estimator: &Estimator,
+    alpha: f64,
+    [context, states]: [usize; 2],
+    seed: u64,
+) -> Result<BatchTdComparison<f64>> {
+    match &estimator.method {
+        Method::Trained { parameters, .. } if parameters.feature_dimension() <= FEW => {
+            compare::<FEW, 17>(estimator, alpha, [context, states], seed)
+        }
+        _ => compare::<DIM, 65>(estimator, alpha, [context, states], seed),
     }
 }
 
 fn compare<const D: usize, const K: usize>(
-    settings: &Settings,
-    parameters: &Parameters,
-    attention: AttentionKind,
+    estimator: &Estimator,
+    alpha: f64,
+    [context, states]: [usize; 2],
     seed: u64,
 ) -> Result<BatchTdComparison<f64>> {
-    let Estimator { gamma, layers, .. } = *settings.estimator;
+    let Estimator { ref method, gamma, layers } = *estimator;
+    let Method::Trained { parameters, attention } = method else {
+        return Err(Error::Mismatch { parameter: "method" });
+    };
     let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(layers)?;
     let mut rng = Rng::new(seed);
     let d = parameters.feature_dimension();
-    let chain: Mrp<f64, D, STATES> = boyan_chain(settings.states, d, &mut rng)?;
-    let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng)?;
+    let chain: Mrp<f64, D, STATES> = boyan_chain(states, d, &mut rng)?;
+    let transitions = chain.trajectory::<CONTEXT>(context, &mut rng)?;
     let states = EvaluationStates::from_mrp(&chain)?.with_dim(d);
     let nothing = SVector::zeros();
     let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, gamma, &nothing)?;
     let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(parameters.trace_decay)?)?;
-    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, layers)?;
-    if attention == AttentionKind::Linear {
+    let v_td = batch_td::<f64, D, K>(&statistic, alpha, layers)?;
+    if *attention == AttentionKind::Linear {
         let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;
         return Ok(states.compare_linear(&v_tf, &v_td));
     }

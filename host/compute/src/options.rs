@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 
-/// Returns a parser of an integer in a range.
 pub fn integer(
     range: RangeInclusive<usize>,
 ) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
@@ -13,7 +12,6 @@ pub fn integer(
     }
 }
 
-/// Returns a parser of a finite number in a range.
 pub fn real(
     range: impl RangeBounds<f64> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
@@ -49,7 +47,6 @@ pub fn span<T: PartialOrd>(
     }
 }
 
-/// Parses a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     // TOML integers end at 2^63 - 1, and a run's config.toml has to hold its seed.
     match text.parse() {

@@ -8,6 +8,7 @@ use ictd_core::digest::Digest;
 use ictd_core::scalar::Real;
 use ictd_core::tasks::Mrp;
 use nalgebra::{SMatrix, SVector};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The arrays of T tasks of m states and d features each, row by row.
@@ -31,10 +32,8 @@ pub struct TaskArrays {
     pub gamma: Option<f64>,
 }
 
-/// The content of tasks given as data.
 #[derive(Clone, Debug)]
 pub enum OwnData {
-    /// Markov reward processes.
     Mrps(Arc<TaskArrays>),
     /// Logged transitions, whose true values are not known.
     Log(Arc<Log>),
@@ -48,7 +47,6 @@ impl OwnData {
         }
     }
 
-    /// Returns the discount of all tasks, if the data define one.
     pub fn gamma(&self) -> Option<f64> {
         match self {
             OwnData::Mrps(arrays) => arrays.gamma,
@@ -73,38 +71,19 @@ impl PartialEq for OwnTasks {
     }
 }
 
-/// The error for an array that does not define tasks.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{array}: {reason}; expected {expected}")]
-pub struct Misfit {
-    pub array: &'static str,
-    pub reason: String,
-    pub expected: String,
-}
-
-pub(crate) fn misfit<T>(
-    array: &'static str,
-    reason: impl ToString,
-    expected: impl ToString,
-) -> Result<T, Misfit> {
-    Err(Misfit { array, reason: reason.to_string(), expected: expected.to_string() })
+fn misfit<T>(array: &str, reason: impl Display, expected: impl Display) -> Result<T, String> {
+    Err(format!("array `{array}`: {reason}; expected {expected}"))
 }
 
 /// Refuses a discount outside [0, 1), and numbers that are not finite in single precision, in which the trainer computes.
-pub(crate) fn check_numbers(
-    gamma: Option<f64>,
-    arrays: &[(&'static str, &[f64])],
-) -> Result<(), Misfit> {
+pub(crate) fn check_numbers(gamma: Option<f64>, arrays: &[(&str, &[f64])]) -> Result<(), String> {
     if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
         return misfit("gamma", gamma, "a number in [0, 1)");
     }
     for (array, numbers) in arrays {
         if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
-            return misfit(
-                array,
-                format!("{:?} at {at}", numbers[at]),
-                "finite numbers, in single precision",
-            );
+            let reason = format!("{:?} at {at}", numbers[at]);
+            return misfit(array, reason, "finite numbers, in single precision");
         }
     }
     Ok(())
@@ -133,8 +112,7 @@ impl TaskArrays {
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
     }
 
-    /// Checks the arrays beyond their shapes.
-    fn check(&self) -> Result<(), Misfit> {
+    fn check(&self) -> Result<(), String> {
         let Self { states: m, dim: d, .. } = *self;
         for (array, size, what) in [("p", m, "states"), ("phi", d, "features")] {
             if !(1..=OWN).contains(&size) {
@@ -174,8 +152,8 @@ impl From<Log> for OwnTasks {
 
 impl OwnTasks {
     /// Returns the tasks of arrays whose shapes fit each other.
-    /// Returns [`Misfit`] for an array that does not define tasks.
-    pub fn new(mut arrays: TaskArrays) -> Result<Self, Misfit> {
+    /// Returns the reason if an array does not define tasks.
+    pub fn new(mut arrays: TaskArrays) -> Result<Self, String> {
         let (m, d) = (arrays.states, arrays.dim);
         // Overwrite terminal states: they lead to the next start, with reward and features 0.
         for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
@@ -207,7 +185,6 @@ impl OwnTasks {
         file.map_or(digest.is_some(), is_file).then_some(own)
     }
 
-    /// Returns the name, as recipes store it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -225,14 +202,12 @@ impl OwnTasks {
         }
     }
 
-    /// Returns the content.
-    /// Returns [`InvalidSetting`] before it is read.
+    /// Returns [`InvalidSetting`] before the content is read.
     pub fn read(&self) -> Result<&OwnData, InvalidSetting> {
         let unread = || format!("{}: its tasks are in a file; expected --task FILE.npz", self.name);
         self.data.as_ref().map_or_else(|| invalid("task", unread()), Ok)
     }
 
-    /// Returns the Markov reward processes.
     /// Returns [`InvalidSetting`] for a log, and before the tasks are read.
     pub fn mrps(&self) -> Result<&TaskArrays, InvalidSetting> {
         let unknown = "the true values of logged transitions are not known; expected tasks with p";

@@ -24,20 +24,17 @@ pub struct LayerParameters {
     pub q: Vec<f32>,
 }
 
-/// The parameters of a transformer, and the settings that its file states.
+/// The parameters of a transformer, and the settings that its file states; others are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// K = 2d + 1.
     pub token_size: usize,
     /// One layer if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
-    /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
     /// The number of layers L, if the file states it (always if sequential).
     pub depth: Option<usize>,
-    /// The attention, if the file states it.
     pub attention: Option<AttentionKind>,
-    /// gamma, if the file states it.
     pub gamma: Option<f64>,
     /// The context length n in training, if the file states it.
     pub context_length: Option<usize>,

@@ -32,7 +32,6 @@ pub struct SignalForecast {
     /// The signal's column in the rows.
     place: usize,
     learners: CandidateSet,
-    /// Rows that wait for their returns.
     pub returns: Returns,
     /// The first value, which is subtracted from all values, so that no result depends on the level.
     level: Option<f64>,
@@ -43,18 +42,14 @@ pub struct SignalForecast {
     cells: String,
     /// The final lines of the table of predictions; the caller removes them.
     pub lines: Vec<u8>,
-    /// The stream's scores.
     pub judged: ForecastScore,
     /// The last rows, for a figure.
     pub shown: VecDeque<FigureRow>,
 }
 
-/// A row that a figure may show.
 #[derive(Clone, Debug)]
 pub struct FigureRow {
-    /// The row's number.
     pub row: u64,
-    /// The signal's value.
     pub value: f64,
     /// G_t, the discounted sum of the next values.
     pub realised_return: f32,
@@ -146,6 +141,7 @@ impl SignalForecast {
         let sum = level / (1.0 - *gamma);
         // Add the level back; the last number is the surprise.
         let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
+        let mut buffer = ryu::Buffer::new();
         returns.settle(is_end, |settled| {
             judged.take(&settled);
             let realised = settled.realised_return.as_ref().map(at_level);
@@ -154,34 +150,21 @@ impl SignalForecast {
                 predictions.extend(sums.iter().map(at_level));
                 predictions.push(*surprise);
             }
-            let Settled { row, value, .. } = settled;
-            put_line(lines, cells, row, realised, predictions);
+            // Writing to memory cannot fail. A number that is not finite is an empty cell.
+            let _ = write!(lines, "{},{cells}", settled.row);
+            for x in [realised.unwrap_or(f32::NAN)].iter().chain(&*predictions) {
+                let text = if x.is_finite() { buffer.format_finite(*x) } else { "" };
+                lines.push(b',');
+                lines.extend_from_slice(text.as_bytes());
+            }
+            lines.push(b'\n');
             let Some(realised_return) = realised else { return };
-            let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
-            let mut of_oldest = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
-            of_oldest.clone_from(predictions);
-            let value = value + level;
-            shown.push_back(FigureRow { row, value, realised_return, predictions: of_oldest });
+            if shown.len() == ROWS_IN_FIGURE {
+                shown.pop_front();
+            }
+            let (row, value, predictions) =
+                (settled.row, settled.value + level, predictions.clone());
+            shown.push_back(FigureRow { row, value, realised_return, predictions });
         });
     }
-}
-
-/// Appends a line of the table of predictions; a number that is not finite is an empty cell.
-fn put_line(
-    lines: &mut Vec<u8>,
-    cells: &str,
-    row: u64,
-    realised_return: Option<f32>,
-    predictions: &[f32],
-) {
-    // Writing to memory cannot fail.
-    let _ = write!(lines, "{row},{cells}");
-    let realised_return = realised_return.unwrap_or(f32::NAN);
-    let mut buffer = ryu::Buffer::new();
-    for &x in std::iter::once(&realised_return).chain(predictions) {
-        let text = if x.is_finite() { buffer.format_finite(x) } else { "" };
-        lines.push(b',');
-        lines.extend_from_slice(text.as_bytes());
-    }
-    lines.push(b'\n');
 }

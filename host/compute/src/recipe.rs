@@ -13,13 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {reason}")]
 pub struct InvalidSetting {
     /// The setting's name, which `ictd train` accepts after `--`.
     pub setting: &'static str,
-    /// The reason, and the expected value.
     pub reason: String,
 }
 
@@ -37,11 +35,9 @@ pub enum NetworkKind {
 pub enum Fixed {
     /// The start and the transitions (p_0, p).
     Dynamics,
-    /// The features phi.
     Features,
 }
 
-/// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptimizerKind {
     Adam,
@@ -52,7 +48,6 @@ pub enum OptimizerKind {
 pub enum TaskMixture {
     /// Named distributions, used in turn; as text their names, separated by commas.
     Named(Vec<TaskSpec>),
-    /// Tasks given as data.
     Own(OwnTasks),
 }
 
@@ -116,16 +111,13 @@ impl Recipe {
         SETTINGS.iter().filter_map(|setting| Some((setting.name, (setting.get)(self)?)))
     }
 
-    /// Sets the value, as typed, of a setting by its name or alias, and returns the name.
+    /// Sets the value, as typed, of a setting.
     /// Returns [`InvalidSetting`] for an unknown name, or a value that the setting does not accept; the recipe as a whole is not
     /// checked ([`Recipe::check`]).
-    pub fn set(&mut self, name: &str, text: &str) -> Result<&'static str, InvalidSetting> {
-        let Some(setting) = setting(name) else {
-            return invalid("recipe", format!("{name} is not a setting"));
-        };
-        let name = setting.name;
-        let set = (setting.set)(self, text).map(|()| name);
-        set.or_else(|expected| invalid(name, format!("{text}: {expected}")))
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
+        let setting = setting(name).or_else(|reason| invalid("recipe", reason))?;
+        (setting.set)(self, text)
+            .or_else(|expected| invalid(setting.name, format!("{text}: {expected}")))
     }
 
     /// Returns this recipe with other values, as typed, of some settings.
@@ -136,9 +128,9 @@ impl Recipe {
     ) -> Result<Self, InvalidSetting> {
         let mut given = Vec::new();
         for (name, text) in settings {
-            let name = self.set(name, text)?;
+            self.set(name, text)?;
             if given.contains(&name) {
-                return invalid(name, "there twice; expected each setting once".into());
+                return invalid("recipe", format!("{name} is there twice; expected it once"));
             }
             given.push(name);
         }
@@ -149,19 +141,10 @@ impl Recipe {
     /// and that none would be ignored.
     /// Returns [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
-        let mut parsed = self.clone();
-        let text = |name: &str| {
-            let value = setting(name).and_then(|setting| (setting.get)(self));
-            value.map(|x| x.to_string()).unwrap_or_default()
-        };
-        for setting in SETTINGS {
-            if let Some(value) = (setting.get)(self) {
-                parsed.set(setting.name, &value.to_string())?;
-            }
+        let (mut parsed, defaults) = (self.clone(), Recipe::default());
+        for (name, value) in self.given() {
+            parsed.set(name, &value.to_string())?;
         }
-        let defaults = Recipe::default();
-        let is_default =
-            |name: &str| setting(name).is_none_or(|s| (s.get)(self) == (s.get)(&defaults));
         let rnn = self.network == NetworkKind::Rnn;
         let softmax = self.attention == AttentionKind::Softmax;
         let small = rnn || softmax;
@@ -185,9 +168,14 @@ impl Recipe {
             ),
             (self.optimizer == OptimizerKind::Td, &["weight-decay"], "--optimizer adam"),
         ];
+        let changed: Vec<_> = self
+            .given()
+            .filter(|given| defaults.given().all(|default| default != *given))
+            .collect();
         for (applies, names, needs) in conflicts {
-            if let Some(name) = names.iter().filter(|_| applies).find(|name| !is_default(name)) {
-                return invalid(name, format!("{}: it needs {needs}", text(name)));
+            let changed = changed.iter().find(|(name, _)| applies && names.contains(name));
+            if let Some((name, value)) = changed {
+                return invalid(name, format!("{value}: it needs {needs}"));
             }
         }
         if let Some(own) = self.task.own() {

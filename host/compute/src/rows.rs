@@ -9,9 +9,8 @@ use crate::estimator::EpisodeEnd;
 use crate::times::TimeForm;
 use csv::ByteRecord;
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Display;
 use std::io::{self, Cursor, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of bytes at the front of a file that are searched for its header line.
 const FRONT: u64 = 1 << 16;
@@ -35,14 +34,13 @@ const PACKED: [(&[u8], &str); 3] = [
 pub enum Problem {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("{place}: {reason}; expected {expected}")]
-    Unusable { place: String, reason: String, expected: String },
+    #[error("{0}")]
+    Unusable(String),
 }
 
 impl Problem {
-    fn new(place: impl ToString, reason: impl ToString, expected: impl ToString) -> Self {
-        let (place, reason) = (place.to_string(), reason.to_string());
-        Problem::Unusable { place, reason, expected: expected.to_string() }
+    fn new(place: impl Display, reason: impl Display, expected: impl Display) -> Self {
+        Problem::Unusable(format!("{place}: {reason}; expected {expected}"))
     }
 }
 
@@ -68,7 +66,6 @@ pub struct Layout {
     pub time: Vec<(usize, TimeForm)>,
     /// A number that denotes a gap.
     pub missing: Option<f64>,
-    /// The column that says which series a row belongs to.
     pub series: Option<usize>,
     /// The column that marks a transition to a terminal state.
     pub terminal: Option<usize>,
@@ -111,9 +108,8 @@ impl Rows {
 /// A CSV file, open at its first row.
 pub struct RowReader {
     reader: csv::Reader<Limited>,
-    left: Arc<AtomicUsize>,
     names: Vec<String>,
-    /// The first rows, which were read to determine the content of the columns.
+    /// The first rows, which were read to determine the content of the columns; later a row with empty lines before it.
     ahead: VecDeque<Record>,
     row: u64,
     /// The series of the last row.
@@ -121,11 +117,8 @@ pub struct RowReader {
     /// The lines above the header, and the last comment among them.
     skipped: u64,
     comment: Option<String>,
-    /// A record that is to be read after the empty lines before it.
-    pending: Option<Record>,
 }
 
-/// A row as stored in the file.
 #[derive(Default)]
 struct Record {
     cells: ByteRecord,
@@ -164,19 +157,18 @@ impl Read for Lines {
 /// A source that limits the number of bytes for each row.
 struct Limited {
     source: Box<dyn Read + Send>,
-    left: Arc<AtomicUsize>,
+    left: usize,
 }
 
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.left.load(Ordering::Relaxed);
-        if left == 0 {
+        if self.left == 0 {
             let reason = format!("a row of more than {LONGEST_ROW} bytes (an open quote?)");
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
-        let most = buffer.len().min(left);
+        let most = buffer.len().min(self.left);
         let count = self.source.read(&mut buffer[..most])?;
-        self.left.store(left - count, Ordering::Relaxed);
+        self.left -= count;
         Ok(count)
     }
 }
@@ -201,13 +193,12 @@ impl RowReader {
             above.lines().rev().find(|line| line.starts_with('#')).map(|line| excerpt(line.trim()));
         front.drain(..begin);
         let separator = named.unwrap_or_else(|| separator(&front));
-        let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
         let source = Box::new(Cursor::new(front).chain(source).chain(END));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .flexible(true)
             .buffer_capacity(1 << 16)
-            .from_reader(Limited { source, left: left.clone() });
+            .from_reader(Limited { source, left: LONGEST_ROW });
         let header = reader.byte_headers().map_err(unreadable)?;
         closed(header)?;
         // Some editors begin a file with a byte-order mark.
@@ -219,23 +210,11 @@ impl RowReader {
         if header.as_slice().contains(&0) {
             return Err(Problem::new("header", "a NUL byte (UTF-16?)", "text in UTF-8"));
         }
-        if let Some(at) = names.iter().position(|name| name.len() > LONGEST_NAME) {
-            let (place, reason) = (format!("column {}", at + 1), names[at].len());
-            let expected = format!("one of at most {LONGEST_NAME}");
-            return Err(Problem::new(place, format!("a name of {reason} bytes"), expected));
+        for (at, name) in names.iter().enumerate() {
+            check_name(name, "a name", || format!("column {}", at + 1))?;
         }
-        let ahead = VecDeque::new();
-        let mut rows = RowReader {
-            reader,
-            left,
-            names,
-            ahead,
-            row: 0,
-            series: String::new(),
-            skipped,
-            comment,
-            pending: None,
-        };
+        let (ahead, series) = (VecDeque::new(), String::new());
+        let mut rows = RowReader { reader, names, ahead, row: 0, series, skipped, comment };
         let mut bytes = 0;
         while rows.ahead.len() < AHEAD && bytes < BYTES_AHEAD {
             let mut record = Record::default();
@@ -253,7 +232,7 @@ impl RowReader {
     }
 
     fn next(&mut self, record: &mut Record) -> Result<bool, Problem> {
-        self.left.store(LONGEST_ROW, Ordering::Relaxed);
+        self.reader.get_mut().left = LONGEST_ROW;
         let before = self.reader.position().line();
         let is_there = self.reader.read_byte_record(&mut record.cells).map_err(unreadable)?;
         if !is_there || record.cells.as_slice() == END.trim_ascii() {
@@ -291,7 +270,7 @@ impl RowReader {
         let (mut all, mut places, mut at) = (Vec::<(String, Rows)>::new(), HashMap::new(), 0);
         let mut record = Record::default();
         for _ in 0..most {
-            match self.pending.take().or_else(|| self.ahead.pop_front()) {
+            match self.ahead.pop_front() {
                 Some(found) => record = found,
                 None if self.next(&mut record)? => {}
                 None => break,
@@ -301,17 +280,8 @@ impl RowReader {
             // An empty line belongs to the series that is interrupted, the last one.
             let series = layout.series.filter(|_| !is_empty).and_then(|at| record.cells.get(at));
             if let Some(cell) = series {
-                let name = String::from_utf8_lossy(cell).trim().replace('\n', " ");
-                if name.len() > LONGEST_NAME {
-                    let (place, reason) = (format!("row {} (line {line})", self.row), name.len());
-                    let expected = format!("one of at most {LONGEST_NAME}");
-                    return Err(Problem::new(
-                        place,
-                        format!("a series' name of {reason} bytes"),
-                        expected,
-                    ));
-                }
-                self.series = name;
+                self.series = String::from_utf8_lossy(cell).trim().replace('\n', " ");
+                check_name(&self.series, "a series' name", || self.place(line))?;
             }
             if all.get(at).is_none_or(|(name, _)| *name != self.series) {
                 at = *places.entry(self.series.clone()).or_insert_with(|| {
@@ -324,8 +294,13 @@ impl RowReader {
             let mark = if is_empty {
                 // The record that follows the line is read after it.
                 record.empty_lines -= 1;
-                self.pending = Some(std::mem::take(&mut record));
-                self.read_empty_line(line, layout, rows)?
+                self.ahead.push_front(std::mem::take(&mut record));
+                if layout.numbers.iter().any(|(_, gaps)| *gaps != Gaps::Any) {
+                    return Err(Problem::new(self.place(line), "an empty line", layout.expected));
+                }
+                rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
+                rows.times.extend((!layout.time.is_empty()).then_some(f64::NAN));
+                EpisodeEnd::Continues
             } else {
                 self.read_row(&record.cells, line, layout, rows)?
             };
@@ -336,20 +311,8 @@ impl RowReader {
         Ok(all)
     }
 
-    /// Reads an empty line: a row of gaps.
-    fn read_empty_line(
-        &self,
-        line: u64,
-        layout: &Layout,
-        rows: &mut Rows,
-    ) -> Result<EpisodeEnd, Problem> {
-        if layout.numbers.iter().any(|(_, gaps)| *gaps != Gaps::Any) {
-            let place = format!("row {} (line {line})", self.row);
-            return Err(Problem::new(place, "an empty line", layout.expected));
-        }
-        rows.numbers.extend(layout.numbers.iter().map(|_| f64::NAN));
-        rows.times.extend((!layout.time.is_empty()).then_some(f64::NAN));
-        Ok(EpisodeEnd::Continues)
+    fn place(&self, line: u64) -> String {
+        format!("row {} (line {line})", self.row)
     }
 
     fn read_row(
@@ -359,35 +322,31 @@ impl RowReader {
         layout: &Layout,
         rows: &mut Rows,
     ) -> Result<EpisodeEnd, Problem> {
-        let place = || format!("row {} (line {line})", self.row);
         let refuse = |column: usize, reason: String, expected: &str| {
             let name = excerpt(&self.names[column]);
-            Problem::new(format!("{}, column `{name}`", place()), reason, expected)
+            Problem::new(format!("{}, column `{name}`", self.place(line)), reason, expected)
         };
         if record.len() != self.names.len() {
             let reason = format!("{} cells", record.len());
-            let line = match self.row {
+            let header = match self.row {
                 1 => format!(" (line {})", self.skipped + 1),
                 _ => String::new(),
             };
-            let expected = format!("{}, as in the header{line}", self.names.len());
-            return Err(Problem::new(place(), reason, expected));
+            let expected = format!("{}, as in the header{header}", self.names.len());
+            return Err(Problem::new(self.place(line), reason, expected));
         }
         for &(column, gaps) in &layout.numbers {
             let cell = &record[column];
             rows.numbers.push(match number(cell) {
                 Ok(x) if layout.missing != Some(x) => x,
                 Ok(_) if gaps == Gaps::Any => f64::NAN,
-                Ok(x) => {
-                    return Err(refuse(
-                        column,
-                        format!("`{x}`, which is missing"),
-                        layout.expected,
-                    ));
-                }
                 Err(_) if gaps == Gaps::Any && !cell.contains(&b'\n') => f64::NAN,
                 Err(_) if gaps == Gaps::Empty && cell.trim_ascii().is_empty() => f64::NAN,
-                Err(reason) => return Err(refuse(column, reason, layout.expected)),
+                found => {
+                    let reason =
+                        found.map_or_else(|reason| reason, |x| format!("`{x}`, which is missing"));
+                    return Err(refuse(column, reason, layout.expected));
+                }
             });
         }
         for &column in &layout.empty {
@@ -401,14 +360,21 @@ impl RowReader {
             let times = layout.time.iter().map(|(at, form)| form.read(&record[*at]));
             rows.times.push(times.sum::<Option<f64>>().unwrap_or(f64::NAN));
         }
-        let marked = |column: Option<usize>| match column {
-            Some(column) => {
+        let marked = |column: Option<usize>| {
+            column.map_or(Ok(false), |column| {
                 mark(&record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
-            }
-            None => Ok(false),
+            })
         };
         Ok(EpisodeEnd::from_marks(marked(layout.terminal)?, marked(layout.end)?))
     }
+}
+
+fn check_name(name: &str, what: &str, place: impl Fn() -> String) -> Result<(), Problem> {
+    if name.len() <= LONGEST_NAME {
+        return Ok(());
+    }
+    let reason = format!("{what} of {} bytes", name.len());
+    Err(Problem::new(place(), reason, format!("one of at most {LONGEST_NAME}")))
 }
 
 /// Rejects a row whose quote is still open at the end of the file.

@@ -2,6 +2,7 @@
 //! write settings through it.
 
 use crate::capacity;
+use crate::cells::excerpt;
 use crate::options::{NumberRange, integer, real, span};
 use crate::own_tasks::OwnTasks;
 use crate::recipe::{Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, RnnInput, TaskMixture};
@@ -14,8 +15,6 @@ use std::ops::Bound;
 pub struct SettingSpec {
     /// The name in files; the command line has it after `--`.
     pub name: &'static str,
-    /// Older names, which are still read.
-    pub aliases: &'static [&'static str],
     /// The accepted words; empty for numbers.
     pub words: WordList,
     /// The value's form in the help, if it is not the setting's name.
@@ -48,7 +47,6 @@ impl fmt::Display for SettingValue {
     }
 }
 
-/// The type of a recipe's field.
 trait Field {
     const ACCEPTED: WordList = &[];
     const FORM: Option<&'static str> = None;
@@ -97,7 +95,6 @@ impl Field for TaskMixture {
 
 /// Parses names of task distributions, or the name of tasks given as data.
 fn mixture(text: &str) -> Result<TaskMixture, String> {
-    /// The largest number of task distributions in a mixture.
     const MOST: usize = 1000;
     if let Some(own) = OwnTasks::named(text) {
         return Ok(TaskMixture::Own(own));
@@ -108,20 +105,18 @@ fn mixture(text: &str) -> Result<TaskMixture, String> {
     specs.map(TaskMixture::Named).ok_or_else(expected)
 }
 
-/// A value that is one of a few words.
 pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// The words, in the order of help texts.
     const WORDS: WordList;
-    /// Each value with its word, then the aliases of that.
-    const VALUES: &'static [(Self, WordList)];
+    const VALUES: &'static [(Self, &'static str)];
 
     fn from_word(word: &str) -> Option<Self> {
-        Self::VALUES.iter().find(|(_, words)| words.contains(&word)).map(|(value, _)| *value)
+        Self::VALUES.iter().find(|(_, own)| *own == word).map(|(value, _)| *value)
     }
 
     /// Returns the word; empty for a value without one.
     fn word(self) -> &'static str {
-        Self::VALUES.iter().find(|(value, _)| *value == self).map_or("", |(_, words)| words[0])
+        Self::VALUES.iter().find(|(value, _)| *value == self).map_or("", |(_, word)| *word)
     }
 
     /// Parses a word; the error states the expected words.
@@ -130,14 +125,14 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     }
 }
 
-/// Implements [`Word`](crate::settings::Word) for an enum: each variant's word, then its aliases.
+/// Implements [`Word`](crate::settings::Word) for an enum: each variant with its word.
 #[macro_export]
 macro_rules! words {
-    ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal $(| $alias:literal)*),* $(,)? }) => {
+    ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal),* $(,)? }) => {
         impl $crate::settings::Word for $type {
             const WORDS: $crate::settings::WordList = &[$($word),*];
-            const VALUES: &'static [(Self, $crate::settings::WordList)] =
-                &[$(($type::$variant $({ $($field)* })?, &[$word $(, $alias)*])),*];
+            const VALUES: &'static [(Self, &'static str)] =
+                &[$(($type::$variant $({ $($field)* })?, $word)),*];
         }
     };
 }
@@ -152,12 +147,12 @@ impl<T: Word> Field for T {
 
 words!(NetworkKind { Transformer = "transformer", Rnn = "rnn" });
 words!(AttentionKind { Linear = "linear", Softmax = "softmax" });
-words!(LayerSharing { Autoregressive = "autoregressive" | "auto", Sequential = "sequential" });
+words!(LayerSharing { Autoregressive = "autoregressive", Sequential = "sequential" });
 words!(RnnInput { Current = "current", Delayed = "delayed" });
 words!(Fixed { Dynamics = "dynamics", Features = "features" });
 words!(OptimizerKind { Adam = "adam", Td = "td" });
 words!(Loss {
-    TdError = "td-error" | "td",
+    TdError = "td-error",
     TrueValue = "true-value",
     MonteCarlo { horizon: HORIZON } = "monte-carlo",
     ResidualGradient = "residual-gradient",
@@ -165,10 +160,10 @@ words!(Loss {
 
 const POSITIVE: (Bound<f64>, Bound<f64>) = (Bound::Excluded(0.0), Bound::Included(1000.0));
 
-/// Defines [`Recipe`], its default and [`SETTINGS`]. A row has the field, the names, the type and the default; then the parser
+/// Defines [`Recipe`], its default and [`SETTINGS`]. A row has the field, the name, the type and the default; then the parser
 /// and the meaning.
 macro_rules! recipe {
-    ($($field:ident $name:literal $(| $alias:literal)*: $type:ty = $default:expr,
+    ($($field:ident $name:literal: $type:ty = $default:expr,
         $parse:expr, $help:literal;)*) => {
         /// The settings of a run, apart from its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] has the
         /// names and ranges of the fields; files hold a recipe by these names. Every default is the paper's main experiment.
@@ -186,7 +181,6 @@ macro_rules! recipe {
         /// Every setting, in the order of files and of the help.
         pub const SETTINGS: &[SettingSpec] = &[$(SettingSpec {
             name: $name,
-            aliases: &[$($alias),*],
             words: <$type as Field>::ACCEPTED,
             form: <$type as Field>::FORM,
             help: $help,
@@ -200,11 +194,11 @@ macro_rules! recipe {
 }
 
 recipe! {
-    network "network" | "model": NetworkKind = NetworkKind::Transformer,
+    network "network": NetworkKind = NetworkKind::Transformer,
         NetworkKind::parse_word, "A transformer, or a tanh RNN with 4 hidden units per layer";
     attention "attention": AttentionKind = AttentionKind::Linear,
         AttentionKind::parse_word, "The transformer's attention (softmax: App. \"Nonlinear Attention\")";
-    layer_sharing "layer-sharing" | "mode": LayerSharing = LayerSharing::Autoregressive,
+    layer_sharing "layer-sharing": LayerSharing = LayerSharing::Autoregressive,
         LayerSharing::parse_word,
         "Whether all layers share one pair (P, Q), or each of the L layers has its own";
     rnn_input "rnn-input": RnnInput = RnnInput::Current,
@@ -215,9 +209,9 @@ recipe! {
         integer(1..=capacity::LAYERS), "Number of layers L";
     dim "dim": usize = 4,
         integer(1..=capacity::DIM), "Feature dimension d";
-    context_length "context-length" | "context": usize = 30,
+    context_length "context-length": usize = 30,
         integer(1..=capacity::CONTEXT), "Context length n";
-    context_range "context-range" | "lengths": Option<NumberRange<usize>> = None,
+    context_range "context-range": Option<NumberRange<usize>> = None,
         span(integer(1..=capacity::CONTEXT)),
         "Range of context lengths, drawn log-uniformly: all windows of a batch then start at the beginning of its trajectory \
          and get longer. --context-length is then that of the metrics";
@@ -237,7 +231,7 @@ recipe! {
          (p_0, p), or the features phi";
     actions "actions": usize = 3,
         integer(1..=MAX_ACTIONS), "Number of actions of a random MDP (--task mdp)";
-    tasks "tasks" | "mrps": usize = 4000,
+    tasks "tasks": usize = 4000,
         integer(1..=100_000_000), "Number of tasks (Markov reward processes) to train on";
     batches "batches": usize = 5,
         integer(1..=100_000), "Batches per task, each a fresh trajectory";
@@ -250,7 +244,7 @@ recipe! {
         Loss::parse_word,
         "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \
          or the squared TD error with its gradient also through the bootstrap target";
-    learning_rate "learning-rate" | "lr": f64 = 0.001,
+    learning_rate "learning-rate": f64 = 0.001,
         real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
     weight_decay "weight-decay": f64 = 0.000001,
         real(0.0..=1000.0), "L2 weight decay, added to Adam's gradient";
@@ -258,7 +252,7 @@ recipe! {
         real(0.0..1.0), "Discount factor gamma";
     trace_decay "trace-decay": f64 = 0.0,
         real(0.0..=1.0), "Trace decay of the mask, the paper's lambda [0: TD(0)'s mask]";
-    gamma_range "gamma-range" | "gammas": Option<NumberRange<f64>> = None,
+    gamma_range "gamma-range": Option<NumberRange<f64>> = None,
         span(real(0.0..1.0)),
         "Range of discounts: each task draws its own uniformly, instead of --gamma";
     gain "gain": Option<f64> = None,
@@ -268,7 +262,10 @@ recipe! {
         integer(1..=100_000_000), "Number of tasks between two log points";
 }
 
-/// Returns the setting with this name or alias.
-pub fn setting(name: &str) -> Option<&'static SettingSpec> {
-    SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&name))
+/// Returns the setting with this name; the error lists all names.
+pub fn setting(name: &str) -> Result<&'static SettingSpec, String> {
+    SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+        let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+        format!("{} is not a setting: expected {}", excerpt(name), all.join(", "))
+    })
 }

@@ -1,16 +1,15 @@
 //! Trains groups of seeds on threads, reports to an observer, stops on a flag, and resumes from checkpoints.
 
 use crate::checkpoint::Checkpoint;
-use crate::group::{SeedGroup, digest};
+use crate::group::SeedGroup;
 use crate::level::SimdLevel;
 use crate::log::{LogPoint, SeedRun};
 use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
+use ictd_core::digest::Digest;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Stack size of a thread in bytes, enough for a trainer of the largest network; the memory is reserved, not used.
@@ -30,7 +29,6 @@ pub trait Observer: Sync {
     /// Is called when this many seeds have trained on one more task.
     fn advanced(&self, _seeds: usize) {}
 
-    /// Is called with each new point of a seed's log.
     fn logged(&self, _seed: u64, _point: &LogPoint) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -49,23 +47,16 @@ impl Observer for () {
     type Error = std::convert::Infallible;
 }
 
-/// Why a run stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Stopped<E> {
-    /// [`Trainer::cancelled`] was set.
     #[error("cancelled")]
     Cancelled,
     #[error("training seeds {seeds:?}: {source}")]
-    Core {
-        seeds: Vec<u64>,
-        /// The reason, which names the parameter.
-        source: ictd_core::Error,
-    },
+    Core { seeds: Vec<u64>, source: ictd_core::Error },
     #[error("{0}")]
     Observer(E),
 }
 
-/// A training run of a recipe with some seeds.
 #[derive(Clone, Debug)]
 pub struct Trainer<'a> {
     recipe: Recipe,
@@ -79,7 +70,6 @@ pub struct Trainer<'a> {
     pub cancelled: Option<&'a AtomicBool>,
 }
 
-/// A seed, with its checkpoint if its training has begun.
 type Started<'a> = (u64, Option<&'a Checkpoint>);
 
 impl Trainer<'_> {
@@ -110,27 +100,17 @@ impl Trainer<'_> {
     /// still finish, unless the run was cancelled.
     pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
         let (mut runs, groups) = self.groups();
-        let count = groups.len();
-        let groups = Mutex::new(groups.into_iter().enumerate());
-        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || -> Vec<_> {
-            let train = |(number, group)| (number, self.train_group(group, observer));
-            std::iter::from_fn(next).map(train).collect()
+        let train = |group| self.train_group(group, observer);
+        let threads = self.threads.clamp(1, groups.len().max(1));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
+        let trained: Vec<_> = match pool {
+            Ok(pool) => {
+                pool.install(|| groups.into_par_iter().with_max_len(1).map(train).collect())
+            }
+            // The system starts no threads.
+            Err(_) => groups.into_iter().map(train).collect(),
         };
-        let mut results = thread::scope(|scope| {
-            let thread = || thread::Builder::new().stack_size(STACK);
-            // The current thread works, too, so that training finishes even if the system starts no threads.
-            let threads: Vec<_> = (0..self.threads.min(count))
-                .map_while(|_| thread().spawn_scoped(scope, work).ok())
-                .collect();
-            let results = threads.into_iter().map(|thread| thread.join());
-            let results: Vec<_> = results
-                .flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect();
-            results.into_iter().chain(work()).collect::<Vec<_>>()
-        });
-        results.sort_by_key(|(number, _)| *number);
-        for (_, group) in results {
+        for group in trained {
             runs.extend(group?);
         }
         runs.sort_by_key(|run| run.seed);
@@ -161,7 +141,6 @@ impl Trainer<'_> {
         (ended, groups)
     }
 
-    /// Trains the seeds of one group from their checkpoints to the end.
     fn train_group<O: Observer>(
         &self,
         seeds: Vec<Started<'_>>,
@@ -179,10 +158,11 @@ impl Trainer<'_> {
             logs = found.into_iter().map(|f| f.run.points.clone()).collect();
         }
         let state = |group: &dyn SeedGroup, lane: usize, points: &[LogPoint]| {
-            let parameters = group.parameters(lane);
+            let (parameters, mut digest) = (group.parameters(lane), Digest::EMPTY);
+            parameters.iter().for_each(|x| digest.number(*x));
             SeedRun {
                 seed: numbers[lane],
-                digest: digest(&parameters).to_string(),
+                digest: digest.to_string(),
                 token_size: 2 * recipe.dim + 1,
                 parameters,
                 points: points.to_vec(),

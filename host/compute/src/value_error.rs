@@ -60,9 +60,7 @@ impl ValuePredictor<'_> {
     ) -> Result<Vec<f64>> {
         match self {
             ValuePredictor::Estimator(estimator) => {
-                let mut values = Vec::new();
-                estimator.after(sweep.dim, features, rewards)?.values(states, &mut values)?;
-                Ok(values)
+                estimator.after(sweep.dim, features, rewards)?.values(states)
             }
             ValuePredictor::Rnn(input, parameters) => {
                 let single = |x: &[f64]| x.iter().map(|x| *x as f32).collect::<Vec<_>>();

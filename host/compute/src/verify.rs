@@ -16,7 +16,6 @@ use ictd_core::{constructions, linalg};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 
-/// The largest number of layers.
 pub const LAYERS: usize = 128;
 
 const K: usize = 2 * FEW + 1;
@@ -28,7 +27,6 @@ type Matrix = SMatrix<f64, FEW, FEW>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
-    /// Independent draws.
     Independent,
     /// The next column's features: a trajectory, as in Theorem 1's Z_0.
     Trajectory,
@@ -47,7 +45,6 @@ pub struct VerifySettings {
     pub context: usize,
     /// The discount; average reward has none.
     pub gamma: f64,
-    /// The trace decay of TD(lambda).
     pub trace_decay: f64,
     /// The Frobenius norm of each preconditioner.
     pub c_norm: f64,

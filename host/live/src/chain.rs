@@ -8,13 +8,11 @@ use ictd_core::scalar::Scalar;
 use ictd_core::tasks::{self, Mrp};
 use nalgebra::{SMatrix, SVector};
 
-/// The largest number of states of a chain.
 pub const MAX_STATES: usize = 8;
 
 /// The number of actions of a random MDP, as in the host's Figure 1.
 const ACTIONS: usize = 3;
 
-/// How a chain is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A random MDP under a random policy: the tasks of Figure 1.
@@ -39,7 +37,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Draws a chain.
     pub fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
         let mut rng = Rng::new(seed.into());
         Self::of(match kind {
@@ -47,10 +44,7 @@ impl Chain {
             Kind::BoyanChain => tasks::boyan_chain_representable(states, D, GAMMA, &mut rng)?,
             Kind::Loop => tasks::loop_mrp(states, D, 0.7, GAMMA, &mut rng)?,
             Kind::Ring => {
-                let mut w = SVector::<f32, D>::zeros();
-                for i in 0..D {
-                    w[i] = rng.uniform_in(-1.0, 1.0);
-                }
+                let w = SVector::<f32, D>::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
                 let task: Mrp<f32, D, MAX_STATES> =
                     tasks::random_mdp(states, D, 1, GAMMA, &mut rng)?;
                 let ring = SMatrix::<f32, MAX_STATES, MAX_STATES>::from_fn(|s, next| {
@@ -71,15 +65,9 @@ impl Chain {
     ) -> Result<Self, Error> {
         let states = self.task.states();
         let weights = weights.get(..states).unwrap_or(weights);
-        let mut total = 0.0;
-        for w in weights {
-            total += w;
-        }
+        let total: f32 = weights.iter().sum();
         if state >= states {
             return Err(Error::OutOfRange { parameter: "state", expected: "a state of the chain" });
-        }
-        if !(total > 0.0 && weights.iter().all(|w| *w >= 0.0)) {
-            return Err(Error::OutOfRange { parameter: "p", expected: "weights, not all 0" });
         }
         let mut p = SMatrix::<f32, MAX_STATES, MAX_STATES>::from_fn(|s, next| {
             self.task.transition_from(s)[next]

@@ -23,10 +23,8 @@ use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Task;
 use ictd_core::{Context, Model};
 
-/// d, the number of features.
 pub const D: usize = 4;
 
-/// K, the size of a token.
 pub const K: usize = 2 * D + 1;
 
 pub const GAMMA: f32 = 0.9;
@@ -59,9 +57,7 @@ const UNKNOWN: Prediction = Prediction { values: [f32::NAN; MAX_STATES], msve: f
 /// Everything that the page shows.
 pub struct Live {
     pub chain: Chain,
-    /// The agent's state.
     pub state: usize,
-    /// The trajectory so far.
     pub context: Context<D>,
     /// The newest column of the prompt, (phi; gamma phi'; R).
     pub token: [f32; K],

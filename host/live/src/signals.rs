@@ -17,9 +17,7 @@ const LONGEST: usize = 2_000;
 /// The predictors' outputs after a sample.
 pub type Seen = [Outlook<{ HORIZONS.len() }>; SIGNALS];
 
-/// Two signals with their predictors.
 pub struct Signals {
-    /// The latest sample.
     pub values: [f32; SIGNALS],
     /// The outputs after the latest sample.
     pub seen: Option<Seen>,
@@ -52,7 +50,6 @@ impl Signals {
         self.observe(self.random.each_ref().map(|signal| signal.get(t).copied().unwrap_or(0.0)));
     }
 
-    /// Observes the next sample.
     pub fn observe(&mut self, values: [f32; SIGNALS]) {
         let mut values_left = values.into_iter();
         let seen =

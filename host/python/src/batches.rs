@@ -17,57 +17,41 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt as _;
 use std::sync::{Mutex, PoisonError};
 
-/// A trajectory that the trainer trains on: the windows of a batch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Batch {
-    /// phi_0, phi_1, ..., (n + W + 2, d).
-    features: Vec<f32>,
-    /// R_1, R_2, ..., (n + W + 1).
-    rewards: Vec<f32>,
-    /// The true value of each state, (n + W + 2); NaN where none is known.
-    values: Vec<f32>,
-}
+/// A trajectory that the trainer trains on, the windows of a batch: phi_0, phi_1, ..., (n + W + 2, d); R_1, R_2, ..., (n + W + 1);
+/// and the true value of each state, (n + W + 2), NaN where none is known.
+type Batch = [Vec<f32>; 3];
 
 /// The batches of a seed, in the trainer's order.
-#[derive(Clone, Debug)]
-pub(crate) struct BatchStream {
+struct BatchStream {
     tasks: RecipeTasks,
     seed: u64,
     rng: Rng,
     task: Option<AnyTask<OWN>>,
+    /// The number of the next batch.
     number: u64,
-}
-
-fn invalid<T>(setting: &'static str, reason: &str) -> Result<T, InvalidSetting> {
-    Err(InvalidSetting { setting, reason: reason.to_owned() })
 }
 
 impl BatchStream {
     /// Returns the stream of a seed, at its beginning. Returns [`InvalidSetting`] if [`Recipe::check`] rejects the recipe, if
     /// contexts differ in length or discount, or if returns are sampled.
-    pub(crate) fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
+    fn new(recipe: Recipe, seed: u64) -> Result<Self, InvalidSetting> {
         recipe.check()?;
-        let of_one = "expected contexts of one length, one discount, and no sampled returns here";
-        if recipe.context_range.is_some() {
-            return invalid("context-range", of_one);
-        }
-        if recipe.gamma_range.is_some() {
-            return invalid("gamma-range", of_one);
-        }
-        if matches!(recipe.loss, Loss::MonteCarlo { .. }) {
-            return invalid("loss", of_one);
+        let refused = [
+            ("context-range", recipe.context_range.is_some()),
+            ("gamma-range", recipe.gamma_range.is_some()),
+            ("loss", matches!(recipe.loss, Loss::MonteCarlo { .. })),
+        ];
+        if let Some((setting, _)) = refused.into_iter().find(|(_, is_refused)| *is_refused) {
+            let of_one =
+                "expected contexts of one length, one discount, and no sampled returns here";
+            return Err(InvalidSetting { setting, reason: of_one.to_owned() });
         }
         let (tasks, rng) = (RecipeTasks(recipe), Rng::stream(seed, RngStream::Tasks));
         Ok(BatchStream { tasks, seed, rng, task: None, number: 0 })
     }
 
-    /// Returns the number of the next batch.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Returns the next batch, or the core's error for a task that cannot be drawn.
-    pub(crate) fn next_batch(&mut self) -> Result<Batch, Error> {
+    fn next_batch(&mut self) -> Result<Batch, Error> {
         let Recipe { gamma, dim, batches, context_length, batch_size, .. } = self.tasks.0;
         let (gamma, each) = (gamma as f32, batches as u64);
         if self.number.is_multiple_of(each) {
@@ -77,19 +61,19 @@ impl BatchStream {
         self.number += 1;
         let task = self.task.as_ref().ok_or(Error::Empty { parameter: "task" })?;
         let mut states = vec![task.initial_state(&mut self.rng)];
-        let mut batch = Batch::default();
+        let (mut features, mut rewards) = (Vec::new(), Vec::new());
         for k in 0..context_length + batch_size + 1 {
             let (reward, next) = task.step(states[k], &mut self.rng);
-            batch.rewards.push(reward);
+            rewards.push(reward);
             states.push(next);
         }
         for state in &states {
-            batch.features.extend(task.features(*state).iter().take(dim));
+            features.extend(task.features(*state).iter().take(dim));
         }
-        batch.values = vec![f32::NAN; states.len()];
+        let mut values = vec![f32::NAN; states.len()];
         // The true values of CartPole and of a log are not known.
-        let _ = task.true_values(gamma, &states, &mut batch.values);
-        Ok(batch)
+        let _ = task.true_values(gamma, &states, &mut values);
+        Ok([features, rewards, values])
     }
 }
 
@@ -122,7 +106,7 @@ impl Batches {
     #[getter]
     fn number(&self, py: Python<'_>) -> u64 {
         let stream = self.stream.lock_py_attached(py);
-        stream.unwrap_or_else(PoisonError::into_inner).number()
+        stream.unwrap_or_else(PoisonError::into_inner).number
     }
 
     /// Returns features, rewards and true values of batch `number`, which must come after the last one returned.
@@ -131,12 +115,12 @@ impl Batches {
         let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let stream = &mut *stream;
         let mut batch = Batch::default();
-        while stream.number() <= number {
+        while stream.number <= number {
             let next = py.detach(|| stream.next_batch());
             batch = next.context("the next batch").map_err(python)?;
             py.check_signals()?;
         }
-        let Batch { features, rewards, values } = batch;
+        let [features, rewards, values] = batch;
         let (states, steps) = (values.len(), rewards.len());
         let phi = shaped(py, &[states, self.dim], features)?;
         Ok((phi, shaped(py, &[steps], rewards)?, shaped(py, &[states], values)?))

@@ -80,7 +80,7 @@ impl Context {
             [reward] => reward,
             _ => return Err(refused("reward", "expected one number")),
         };
-        let seen = self.locked(py).observe_weighted(&phi, reward, phi_next.as_deref(), rho);
+        let seen = self.locked(py).observe(&phi, reward, phi_next.as_deref(), rho);
         seen.context("observing").map_err(python)
     }
 
@@ -96,7 +96,7 @@ impl Context {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        self.locked(py).len() as usize
+        self.locked(py).observed() as usize
     }
 
     #[doc = crate::docstring!("Context.copy")]
@@ -104,14 +104,6 @@ impl Context {
         let copy = Self::new(py, self.d, Some(self.model.clone_ref(py)), self.retention)?;
         copy.__setstate__(py, &self.locked(py).save())?;
         Ok(copy)
-    }
-
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.copy(py)
-    }
-
-    fn __deepcopy__(&self, py: Python<'_>, _memo: Given) -> PyResult<Self> {
-        self.copy(py)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
@@ -124,7 +116,7 @@ impl Context {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let (model, len) = (self.model.get().__repr__(), self.locked(py).len());
+        let (model, len) = (self.model.get().__repr__(), self.locked(py).observed());
         let retention = self.retention.map_or(String::new(), |x| format!(", retention={x}"));
         format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
     }

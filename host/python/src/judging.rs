@@ -5,12 +5,11 @@ use crate::array::{numbers, refused, shaped, tuple};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
-use compute::bridge::{JudgedContext, contexts, judge};
+use compute::bridge::{JudgedContext, Verdict, contexts, judge};
 use ictd::error::WithContext as _;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyDict;
 
 /// The largest number of contexts.
 const MOST: usize = 1 << 12;
@@ -85,13 +84,14 @@ impl Contexts {
     }
 
     /// Evaluates values, (contexts, m), after the first `length` transitions of each context, and gradients, (contexts, m, d).
-    fn judge<'py>(
+    /// Returns VD, IWS, SS, the explained shares and the mean squared value errors.
+    fn judge(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         length: usize,
-        values: &Bound<'py, PyAny>,
-        gradients: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+        values: &Bound<'_, PyAny>,
+        gradients: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(f64, f64, f64, Vec<(&'static str, f64)>, [f64; 4])> {
         arithmetic::check()?;
         if !(1..=self.recipe.context_length).contains(&length) {
             let most = self.recipe.context_length;
@@ -105,13 +105,7 @@ impl Contexts {
             judge(&self.recipe, &self.all, length, &values, gradients.as_deref())
                 .context("the judge")
         });
-        let verdict = verdict.map_err(python)?;
-        let found = PyDict::new(py);
-        for (name, x) in [("vd", verdict.vd), ("iws", verdict.iws), ("ss", verdict.ss)] {
-            found.set_item(name, x)?;
-        }
-        found.set_item("explained", verdict.explained)?;
-        found.set_item("msve", verdict.msve)?;
-        Ok(found)
+        let Verdict { vd, iws, ss, explained, msve } = verdict.map_err(python)?;
+        Ok((vd, iws, ss, explained, msve))
     }
 }

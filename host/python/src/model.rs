@@ -142,9 +142,7 @@ pub(crate) fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
 }
 
 pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
-    let mut values = Vec::new();
-    stream.values(queries, &mut values).context("the value function")?;
-    Ok(values)
+    stream.values(queries).context("the value function")
 }
 
 #[pymethods]

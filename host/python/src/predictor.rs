@@ -90,9 +90,6 @@ pub(crate) struct Predictions {
     status: Py<PyArrayDyn<u8>>,
 }
 
-/// How Python pickles predictions: the constructor, and their arrays.
-type ReducedPredictions<'py> = (Bound<'py, PyAny>, Arrays);
-
 type Arrays = (
     Py<PyArrayDyn<f64>>,
     Py<PyArrayDyn<f64>>,
@@ -106,21 +103,20 @@ type Arrays = (
 
 #[pymethods]
 impl Predictions {
-    /// Rebuilds predictions from the arrays of [`Predictions::__reduce__`].
-    #[staticmethod]
-    #[pyo3(name = "_restore", signature = (*arrays))]
-    fn restore(arrays: Arrays) -> Self {
+    #[new]
+    #[pyo3(signature = (*arrays))]
+    fn new(arrays: Arrays) -> Self {
         let (value, low, high, known, depth, surprise, recent, status) = arrays;
         Predictions { value, low, high, known, depth, surprise, recent, status }
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedPredictions<'py>> {
+    /// Returns the arguments with which Python pickles predictions.
+    fn __getnewargs__(&self, py: Python<'_>) -> Arrays {
         let [value, low, high] = [&self.value, &self.low, &self.high].map(|x| x.clone_ref(py));
         let [depth, surprise, recent] =
             [&self.depth, &self.surprise, &self.recent].map(|x| x.clone_ref(py));
         let (known, status) = (self.known.clone_ref(py), self.status.clone_ref(py));
-        let restore = py.get_type::<Self>().getattr("_restore")?;
-        Ok((restore, (value, low, high, known, depth, surprise, recent, status)))
+        (value, low, high, known, depth, surprise, recent, status)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -15,6 +15,7 @@ use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution 
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
@@ -37,12 +38,6 @@ pub(crate) struct Task {
 type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 type Table<'py> = Bound<'py, PyArray2<f64>>;
 type Given<'py> = Option<Bound<'py, PyAny>>;
-
-/// How Python pickles a task: the constructor and its arguments.
-type Reduced<'py> = (
-    Bound<'py, PyAny>,
-    (Table<'py>, Numbers<'py>, Table<'py>, Numbers<'py>, Bound<'py, PyArray1<bool>>, f64),
-);
 
 impl Task {
     fn of_arrays(given: &BTreeMap<&str, Array>) -> PyResult<Self> {
@@ -118,26 +113,13 @@ impl Task {
         Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
     }
 
-    /// Rebuilds a task from the arguments of [`Task::__reduce__`].
-    #[staticmethod]
-    #[pyo3(name = "_restore")]
-    fn restore<'py>(
-        p: Bound<'py, PyAny>,
-        reward: Bound<'py, PyAny>,
-        phi: Bound<'py, PyAny>,
-        p0: Bound<'py, PyAny>,
-        terminal: Bound<'py, PyAny>,
-        gamma: f64,
-    ) -> PyResult<Self> {
-        let [p, reward, phi, p0, terminal] = [p, reward, phi, p0, terminal].map(Some);
-        Self::new("boyan", 0, 4, 10, gamma, 3, p, reward, phi, p0, terminal)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let restore = py.get_type::<Self>().getattr("_restore")?;
-        let arrays = (self.p(py), self.reward(py), self.phi(py), self.p0(py), self.terminal(py));
-        let (p, reward, phi, p0, terminal) = arrays;
-        Ok((restore, (p, reward, phi, p0, terminal, self.gamma)))
+    /// Returns the arguments with which Python pickles a task.
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<((), Bound<'py, PyDict>)> {
+        let arguments = PyDict::new(slf.py());
+        for name in ["p", "reward", "phi", "p0", "terminal", "gamma"] {
+            arguments.set_item(name, slf.getattr(name)?)?;
+        }
+        Ok(((), arguments))
     }
 
     fn __repr__(&self) -> String {

@@ -107,9 +107,7 @@ pub fn insert_text(
 }
 
 fn is_named(argument: &Arg, name: &str) -> bool {
-    argument.get_long() == Some(name)
-        || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
-        || argument.is_positional() && argument.get_id() == name
+    argument.get_long() == Some(name) || argument.is_positional() && argument.get_id() == name
 }
 
 fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsString>, Error> {

@@ -13,7 +13,7 @@ use crate::run::{Report, RunFiles, Session, report};
 use compute::capacity::DIM;
 use compute::estimator::Method;
 use compute::log::{ELEMENTS, LogPoint, SeedRun};
-use compute::measure::{CONTEXT, STATES, Settings, against_batch_td};
+use compute::measure::{CONTEXT, STATES, against_batch_td};
 use compute::parameters::MAX_STORED_LAYERS;
 use compute::stored;
 use figures::{Figure, NamedFigures, Panel};
@@ -100,11 +100,11 @@ impl Import {
         let cost = (2 * d + 1).pow(3) + 64 * context;
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
         let stored = stored::to_bytes(&estimator).context("the model")?;
-        let settings = Settings { estimator: &estimator, alpha, context, states: self.states };
         let seeds: Vec<u64> =
             (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let comparisons = session.map("import", &seeds, |&seed| {
-            against_batch_td(&settings, seed).context("the comparison with batch TD")
+            against_batch_td(&estimator, alpha, [context, self.states], seed)
+                .context("the comparison with batch TD")
         })?;
         let Method::Trained { mut parameters, attention } = estimator.method else {
             return Err(Error::file(file, "expected P and Q"));

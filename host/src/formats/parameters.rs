@@ -63,7 +63,9 @@ impl PartialParams {
     }
 
     pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {
-        named("mode", self.mode.as_deref(), "autoregressive (or auto) or sequential")
+        // The authors' name for it.
+        let mode = self.mode.as_deref().map(|x| if x == "auto" { "autoregressive" } else { x });
+        named("mode", mode, "autoregressive (or auto) or sequential")
     }
 
     /// Combines the layers with the settings from the file; `l` and `attention` are the file's names for L and the attention.

@@ -102,7 +102,7 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
             start.iter_mut().zip(end).for_each(|(p, end)| *p = if *end { 0.0 } else { share });
         }
     }
-    OwnTasks::new(arrays).map_err(|e| Problem::array(e.array, e.reason, e.expected))
+    OwnTasks::new(arrays).map_err(Problem::Unusable)
 }
 
 fn discount(array: &Array) -> Result<f64, Problem> {
@@ -141,8 +141,7 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
             return Err(Problem::array("phi", reason, format!("at most {MOST}")));
         }
         let gamma = gamma.as_ref().map(discount).transpose()?;
-        Log::new(transitions, &task, gamma)
-            .map_err(|e| Problem::array(e.array, e.reason, e.expected))
+        Log::new(transitions, &task, gamma).map_err(Problem::Unusable)
     };
     log().map(OwnTasks::from).map_err(|problem| problem.in_file(&npz.file))
 }

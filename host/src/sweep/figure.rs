@@ -111,7 +111,7 @@ fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), Error> 
         .map(|axis| axis.trim_start_matches("--").to_owned())
         .collect();
     let ends = head.iter().skip(1 + count).eq(["metric"].into_iter().chain(STATISTICS));
-    if !ends || !axes.iter().all(|axis| setting(axis).is_some()) {
+    if !ends || !axes.iter().all(|axis| setting(axis).is_ok()) {
         return Err(refuse(format!("line 1: `{}`", head.iter().collect::<Vec<_>>().join(","))));
     }
     let mut rows = Vec::new();

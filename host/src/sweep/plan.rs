@@ -10,7 +10,7 @@ use crate::files;
 use crate::formats::tasks;
 use crate::run::config;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
-use compute::settings::{SETTINGS, setting};
+use compute::settings::setting;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -169,28 +169,15 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
 
 /// Removes a table from a plan and returns it; empty if it is missing.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
-    let typed = match plan.remove(name) {
-        None => Table::new(),
-        Some(Value::Table(table)) => table,
-        Some(_) => return Err(format!("{name}: expected a table")),
-    };
-    let mut table = Table::new();
-    for (key, value) in typed {
-        // An older name is replaced, so that a setting with two names is noticed.
-        let key = setting(&key).map_or(key, |setting| setting.name.to_owned());
-        if table.contains_key(&key) {
-            return Err(format!("{name}: {key}: there twice; expected each setting once"));
-        }
-        table.insert(key, value);
+    match plan.remove(name) {
+        None => Ok(Table::new()),
+        Some(Value::Table(table)) => Ok(table),
+        Some(_) => Err(format!("{name}: expected a table")),
     }
-    Ok(table)
 }
 
 fn setting_text(key: &str, value: &Value) -> Result<String, String> {
-    let Some(setting) = setting(key) else {
-        let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-        return Err(format!("{} is not a setting: expected {}", brief(key), all.join(", ")));
-    };
+    let setting = setting(key)?;
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Float(x) => x.to_string(),

@@ -134,8 +134,9 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
 
 #[test]
 fn the_tables_have_the_numbers_of_the_runs() {
-    let place =
-        Place::new(&format!("seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td\", \"monte-carlo\"]\n"));
+    let place = Place::new(&format!(
+        "seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td-error\", \"monte-carlo\"]\n"
+    ));
     place.done("out", "");
     place.done("out", "--collect --metric p_bottom_right_0");
     let read = |name: &str| fs::read_to_string(place.out("out").join(name)).unwrap();

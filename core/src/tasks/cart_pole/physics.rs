@@ -9,7 +9,7 @@ pub const POSITION_LIMIT: f64 = 2.4;
 pub const ANGLE_LIMIT: f64 = 12.0 * 2.0 * core::f64::consts::PI / 360.0;
 
 /// Position and motion of cart and pole.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CartPoleState<R: Real> {
     /// x: the cart's distance from the centre of the track, in metres.
     pub position: R,

@@ -9,7 +9,7 @@ use ictd_core::tasks::cart_pole::{CartPolePhysics, CartPoleState};
 use nalgebra::{SMatrix, SVector};
 
 /// A Markov decision process whose agent sees features of its states.
-pub trait Environment: Clone {
+pub trait Environment: Clone + Default {
     const NAME: &'static str;
     const ACTIONS: usize;
     const FEATURES: usize;
@@ -23,7 +23,9 @@ pub trait Environment: Clone {
 
     /// Draws an environment.
     /// Returns the core's error if the Bellman equation has no solution.
-    fn draw(rng: &mut Rng) -> Result<Self, Error>;
+    fn draw(_: &mut Rng) -> Result<Self, Error> {
+        Ok(Self::default())
+    }
 
     fn reset(&mut self, rng: &mut Rng);
 
@@ -64,12 +66,11 @@ const STATES: usize = 8;
 const ACTIONS: usize = 4;
 
 /// A random MDP with one feature per state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RandomMdp {
     next: [[SVector<f64, STATES>; ACTIONS]; STATES],
     reward: [[f64; ACTIONS]; STATES],
     state: usize,
-    /// The mean values of the random and the best policy.
     bounds: [f64; 2],
 }
 
@@ -170,7 +171,7 @@ fn fourier<const K: usize>(
 }
 
 /// CartPole-v1 of Gymnasium: a reward of 1 for each step, at most 500, until the pole falls.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CartPole(CartPoleState<f64>);
 
 const CART_POLE: CartPolePhysics<f64> = CartPolePhysics {
@@ -187,15 +188,6 @@ impl Environment for CartPole {
     const ACTIONS: usize = 2;
     const FEATURES: usize = 16;
     const LONGEST: usize = 500;
-
-    fn draw(_: &mut Rng) -> Result<Self, Error> {
-        Ok(CartPole(CartPoleState {
-            position: 0.0,
-            velocity: 0.0,
-            angle: 0.0,
-            angular_velocity: 0.0,
-        }))
-    }
 
     fn reset(&mut self, rng: &mut Rng) {
         self.0 = CartPoleState::sample(rng);
@@ -231,10 +223,6 @@ impl Environment for MountainCar {
     const ACTIONS: usize = 3;
     const FEATURES: usize = 10;
     const LONGEST: usize = 1000;
-
-    fn draw(_: &mut Rng) -> Result<Self, Error> {
-        Ok(Self::default())
-    }
 
     fn reset(&mut self, rng: &mut Rng) {
         *self = MountainCar { position: rng.uniform_in(-0.6, -0.4), velocity: 0.0 };

@@ -15,7 +15,6 @@ use nalgebra::SVector;
 
 pub(super) type Dense<const K: usize> = Transformer<Layer<f64, K>, MAX_STORED_LAYERS>;
 
-/// A value as a function of a query's features.
 pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result<f64>>;
 
 pub(super) enum AnyValueFunction<const D: usize> {
@@ -104,10 +103,8 @@ where
     }
 }
 
-/// Reads the current value function of an observer.
 type Read<const D: usize, O> = Box<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
 
-/// A stream of d features.
 struct EstimatorStream<const D: usize, O> {
     d: usize,
     takes_weights: bool,
@@ -133,7 +130,7 @@ pub(crate) fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
 }
 
 impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
-    fn observe_weighted(
+    fn observe(
         &mut self,
         phi: &[f64],
         reward: f64,
@@ -158,7 +155,7 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.end_episode();
     }
 
-    fn len(&self) -> u64 {
+    fn observed(&self) -> u64 {
         self.observer.len()
     }
 
@@ -171,18 +168,13 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         Ok(Some(weights.as_slice()[..self.d].to_vec()))
     }
 
-    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<()> {
+    fn values(&self, states: &[f64]) -> Result<Vec<f64>> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
-        match (self.read)(&self.observer)? {
-            Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
-            Other(v) => {
-                for phi in states {
-                    out.push(v(&phi)?);
-                }
-            }
-        }
-        Ok(())
+        Ok(match (self.read)(&self.observer)? {
+            Linear(v) => states.map(|phi| v.at(&phi)).collect(),
+            Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
+            Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
+        })
     }
 
     fn save(&self) -> Vec<u8> {

@@ -3,7 +3,6 @@
 use super::Stream;
 use ictd_core::Result;
 
-/// How an episode continues after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpisodeEnd {
     /// The next row continues it.
@@ -15,7 +14,6 @@ pub enum EpisodeEnd {
 }
 
 impl EpisodeEnd {
-    /// Returns what two marks say.
     pub fn from_marks(terminal: bool, end: bool) -> Self {
         match (terminal, end) {
             (true, _) => EpisodeEnd::Terminal,
@@ -73,7 +71,7 @@ impl Transitions {
     }
 
     /// Feeds all transitions to a stream.
-    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe_weighted`]).
+    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe`]).
     pub fn observed_by(&self, stream: &mut dyn Stream) -> Result<()> {
         let rows = self.from.iter().zip(self.phi_next.chunks_exact(self.d));
         for (i, (((from, next), reward), mark)) in
@@ -81,7 +79,7 @@ impl Transitions {
         {
             let phi = &self.phi[from * self.d..][..self.d];
             let next = Some(next).filter(|_| *mark != EpisodeEnd::Terminal);
-            stream.observe_weighted(phi, *reward, next, self.weight(i))?;
+            stream.observe(phi, *reward, next, self.weight(i))?;
             if *mark == EpisodeEnd::End {
                 stream.end_episode();
             }
@@ -98,11 +96,8 @@ pub fn values_of(
     queries: &[f64],
     gamma: f64,
 ) -> Result<EstimatedValues> {
-    let at = |states: &[f64]| {
-        let mut values = Vec::with_capacity(states.len() / data.d);
-        stream.values(states, &mut values).map(|()| values)
-    };
-    let (rows, queries, next) = (at(&data.phi)?, at(queries)?, at(&data.phi_next)?);
+    let (rows, queries) = (stream.values(&data.phi)?, stream.values(queries)?);
+    let next = stream.values(&data.phi_next)?;
     let mut sum = 0.0;
     for (i, ((from, next), reward)) in data.from.iter().zip(&next).zip(&data.reward).enumerate() {
         let delta = reward + gamma * next - rows[*from];

@@ -1,8 +1,12 @@
 //! Methods without a context: they read each transition as it comes, or keep all of them.
 
-use super::reader::{AnyValueFunction, Dense, Linear, Other, TransitionSink, reading, trained};
+use super::reader::{
+    AnyValueFunction, Dense, Linear, Other, TransitionSink, on_context, reading, trained,
+};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
+use crate::recipe::AttentionKind;
 use ictd_core::attention::SoftmaxAttention;
+use ictd_core::context::{Forgetting, Growing};
 use ictd_core::linalg::{check_finite, linear_system};
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
@@ -14,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A log of all transitions.
 #[derive(Deserialize, Serialize)]
 struct TransitionLog<const D: usize> {
     /// The transitions with their importance weights, (n).
@@ -137,10 +140,11 @@ fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D
     Ok(Linear(ValueFunction { weights }))
 }
 
-/// Returns the stream of a method that needs no context.
-pub(super) fn on_transitions<const D: usize, const K: usize>(
+/// Returns a stream of d features with room for D; a context forgets if it is told how.
+pub(super) fn stream<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,
+    forgetting: Option<Forgetting<f64>>,
 ) -> Result<Box<dyn Stream>> {
     let Estimator { ref method, gamma, layers } = *estimator;
     let kept = TransitionLog::<D> { rows: Vec::new(), ends: Vec::new() };
@@ -162,11 +166,14 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
         &Method::FixedPoint { trace_decay } => reading(estimator, d, kept, move |kept| {
             finite(fixed_point(kept, d, gamma, trace_decay)?)
         }),
-        Method::Trained { parameters, .. } => {
+        Method::Trained { parameters, attention } if *attention != AttentionKind::Linear => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
             reading(estimator, d, kept, move |kept| softmax(&transformer, kept, gamma))
         }
         // All others read a context.
-        _ => Err(Error::Mismatch { parameter: "method and stream" }),
+        _ => match forgetting {
+            None => on_context::<D, K, _>(estimator, d, Growing),
+            Some(window) => on_context::<D, K, _>(estimator, d, window),
+        },
     }
 }

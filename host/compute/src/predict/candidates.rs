@@ -8,15 +8,12 @@ use std::collections::VecDeque;
 
 /// The step sizes of online TD, divided by the number of features, which [`FeatureScaler`] normalises.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
-/// The lambdas of online TD.
 const TD_LAMBDAS: [f64; 3] = [0.0, 0.5, 0.9];
 /// The ridges of LSTD, in transitions.
 const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
 /// The retentions of LSTD per row.
 const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
-/// The lambda of LSTD.
 const LSTD_LAMBDA: f64 = 0.9;
-/// The largest number of features of a signal.
 const FEATURES: usize = 32;
 /// The retention of the features' root mean squares per row.
 const SCALE_RETENTION: f64 = 0.999;
@@ -46,7 +43,6 @@ enum Forecaster {
         stream: Box<dyn Stream>,
         is_scaled: bool,
     },
-    /// A forecast from the signal's own past.
     SeriesForecaster(SeriesForecaster),
     Predictor,
 }
@@ -111,10 +107,9 @@ pub(super) struct CandidateSet {
     scale: FeatureScaler<FEATURES, f64>,
     level: SlowAverage<f64>,
     /// The features of the latest state and of the one before, each as they are and normalised.
-    now: [Vec<f64>; 2],
-    before: [Vec<f64>; 2],
+    now: [[f64; FEATURES]; 2],
+    before: [[f64; FEATURES]; 2],
     predictor: Predictor<1, f64>,
-    values: Vec<f64>,
 }
 
 impl CandidateSet {
@@ -129,7 +124,6 @@ impl CandidateSet {
             now: Default::default(),
             before: Default::default(),
             predictor: Predictor::new_f64([(1.0 / (1.0 - gamma)) as f32])?,
-            values: Vec::new(),
         })
     }
 
@@ -141,14 +135,9 @@ impl CandidateSet {
         follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), Error> {
-        std::mem::swap(&mut self.now, &mut self.before);
         let (mut features, d) = ([0.0; FEATURES], self.d);
         features[..d].copy_from_slice(&self.signal.observe(value)?.0[..d]);
-        let scaled = self.scale.scaled(&features);
-        for (now, features) in self.now.iter_mut().zip([&features[..d], &scaled[..d]]) {
-            now.clear();
-            now.extend_from_slice(features);
-        }
+        self.before = std::mem::replace(&mut self.now, [features, self.scale.scaled(&features)]);
         let deviation = self.level.observe(value)?;
         let outlook = self.predictor.observe(value);
         let ([band], surprise) = (outlook.predictions, outlook.surprise);
@@ -158,13 +147,13 @@ impl CandidateSet {
                 Forecaster::Stream { stream, is_scaled } => {
                     let at = usize::from(*is_scaled);
                     if follows {
-                        stream.observe(&self.before[at], deviation, Some(&self.now[at]))?;
+                        let [before, now] = [&self.before, &self.now].map(|of| &of[at][..d]);
+                        stream.observe(before, deviation, Some(now), 1.0)?;
                     }
-                    self.values.clear();
                     // Before the first transition every value is 0.
-                    let x = match stream.values(&self.now[at], &mut self.values) {
-                        Ok(()) => self.values.first().copied().unwrap_or(f64::NAN),
-                        Err(_) if stream.is_empty() => 0.0,
+                    let x = match stream.values(&self.now[at][..d]) {
+                        Ok(values) => values.first().copied().unwrap_or(f64::NAN),
+                        Err(_) if stream.observed() == 0 => 0.0,
                         Err(_) => f64::NAN,
                     };
                     self.level.discounted_sum(self.gamma, x) as f32

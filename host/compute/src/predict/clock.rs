@@ -25,9 +25,7 @@ pub struct Clock {
     pub equal: Count,
     /// Rows before which others are missing.
     pub after_gap: Count,
-    /// The rows that are missing.
     pub missing: f64,
-    /// Rows whose time cannot be read.
     pub unreadable: Count,
 }
 
@@ -84,7 +82,6 @@ impl Clock {
         false
     }
 
-    /// Returns true if the rows follow each other by a regular step.
     pub fn is_regular(&self) -> bool {
         self.step.is_some()
     }

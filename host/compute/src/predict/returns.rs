@@ -14,7 +14,6 @@ pub struct Returns {
     pub horizon: usize,
     /// The number of steps after which it is final.
     lookahead: usize,
-    /// The number of predictions per row.
     width: usize,
     rows: Vec<PendingRow>,
     /// (rows, width).
@@ -24,14 +23,11 @@ pub struct Returns {
 struct PendingRow {
     row: u64,
     value: f64,
-    /// Whether the next pending row follows this one.
     is_followed: bool,
 }
 
 pub struct Settled<'a> {
-    /// The row's number.
     pub row: u64,
-    /// The signal's value in this row.
     pub value: f64,
     /// G_t, the discounted sum of the next values, if it is known.
     pub realised_return: Option<f32>,
@@ -49,7 +45,6 @@ fn steps(gamma: f64, weight: f64) -> usize {
 }
 
 impl Returns {
-    /// Returns an empty queue for `width` predictions per row.
     pub fn new(gamma: f64, width: usize) -> Self {
         Returns {
             gamma,
@@ -68,7 +63,6 @@ impl Returns {
         ((self.rows.len() + rows) * of_row) as u64
     }
 
-    /// Appends a row, which may follow the last one, with its predictions.
     pub fn push(&mut self, row: u64, value: f64, follows: bool, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
         if let Some(pending) = self.rows.last_mut() {

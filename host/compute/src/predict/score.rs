@@ -20,31 +20,36 @@ struct Block {
     squares: Vec<f64>,
 }
 
+impl Block {
+    fn joined(pair: &[Self]) -> Self {
+        let squares = pair[0].squares.iter().zip(&pair[1].squares);
+        Block {
+            rows: pair[0].rows + pair[1].rows,
+            sum: pair[0].sum + pair[1].sum,
+            squares: squares.map(|(a, b)| a + b).collect(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ForecastScore {
-    /// Rows that were predicted.
     pub rows: u64,
-    /// Rows that were skipped.
     pub gaps: u64,
-    /// Rows whose predictions were scored.
     pub judged: u64,
     /// Scored rows with a finite band of the predictor, and those whose return lies in it.
     pub banded: u64,
     pub in_band: u64,
     /// Rows that surprised the predictor by more than [`ALARM`].
     pub alarms: u64,
-    /// The least and the largest value.
     pub range: Option<(f64, f64)>,
     /// The longest stretch of rows without a gap, and the current one.
     pub longest: u64,
     stretch: u64,
-    /// The mean of the returns.
     mean: f64,
     /// sum (G_t - mean)^2.
     squares: f64,
     /// sum (prediction - G_t)^2 of each candidate.
     squared_errors: Vec<f64>,
-    /// The number of rows in a block.
     block: u64,
     blocks: Vec<Block>,
 }
@@ -80,7 +85,12 @@ impl ForecastScore {
         self.mean += deviation / self.judged as f64;
         self.squares += deviation * (realised - self.mean);
         if self.blocks.last().is_none_or(|block| block.rows == self.block) {
-            self.begin_block();
+            if self.blocks.len() == 2 * BLOCKS {
+                self.block *= 2;
+                self.blocks = self.blocks.chunks_exact(2).map(Block::joined).collect();
+            }
+            let squares = vec![0.0; self.squared_errors.len() + 1];
+            self.blocks.push(Block { squares, ..Block::default() });
         }
         let Some(block) = self.blocks.last_mut() else { return };
         block.rows += 1;
@@ -94,23 +104,6 @@ impl ForecastScore {
         if let Some(squares) = block.squares.last_mut() {
             *squares += realised * realised;
         }
-    }
-
-    fn begin_block(&mut self) {
-        if self.blocks.len() == 2 * BLOCKS {
-            self.block *= 2;
-            let join = |pair: &[Block]| {
-                let squares = pair[0].squares.iter().zip(&pair[1].squares);
-                Block {
-                    rows: pair[0].rows + pair[1].rows,
-                    sum: pair[0].sum + pair[1].sum,
-                    squares: squares.map(|(a, b)| a + b).collect(),
-                }
-            };
-            self.blocks = self.blocks.chunks_exact(2).map(join).collect();
-        }
-        let squares = vec![0.0; self.squared_errors.len() + 1];
-        self.blocks.push(Block { squares, ..Block::default() });
     }
 
     /// Returns mean (prediction - G_t)^2 / variance of G_t for each candidate; `None` if it is not finite, as for constant

@@ -8,7 +8,6 @@ const HOLT: [f64; 2] = [0.3, 0.1];
 const RETENTION: f64 = 0.998;
 /// The ridge of least squares, in squares of the unit.
 const RIDGE: f64 = 0.01;
-/// The number of lags of the autoregression.
 const LAGS: usize = 8;
 /// The lags and a constant 1.
 const REGRESSORS: usize = LAGS + 1;
@@ -22,10 +21,11 @@ pub(super) enum SeriesForecaster {
     Average(Option<f64>),
     /// Extrapolates Holt's linear trend: level and trend.
     Holt(Option<[f64; 2]>),
-    /// Iterates an autoregression.
     Autoregression(Box<Autoregression>),
-    /// Repeats the last period.
-    Seasonal { period: usize, values: VecDeque<f64> },
+    Seasonal {
+        period: usize,
+        values: VecDeque<f64>,
+    },
 }
 
 impl SeriesForecaster {
@@ -85,7 +85,6 @@ pub(super) struct Autoregression {
     /// The mean and standard deviation of the first values, which normalise all values; 0 before they are known.
     centre: f64,
     unit: f64,
-    /// The smallest and the largest value.
     range: [f64; 2],
     /// phi and c.
     weights: [f64; REGRESSORS],

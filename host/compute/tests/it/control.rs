@@ -39,7 +39,7 @@ fn online_td_with_the_greedy_action_as_target_is_q_learning() {
     for _ in 0..200 {
         let (a, next, r) = (rng.below(2) as usize, rng.below(3) as usize, rng.uniform::<f64>());
         let greedy = usize::from(q[1][next] > q[0][next]);
-        stream.observe(&one_hot(s, a), r, Some(&one_hot(next, greedy))).unwrap();
+        stream.observe(&one_hot(s, a), r, Some(&one_hot(next, greedy)), 1.0).unwrap();
         q[a][s] += 0.3 * (r + 0.9 * f64::max(q[0][next], q[1][next]) - q[a][s]);
         s = next;
     }

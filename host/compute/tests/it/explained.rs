@@ -2,7 +2,7 @@
 
 use compute::construction::Construction;
 use compute::explained::{AlgorithmStep, Target, explained};
-use ictd_core::linalg::{dot, zeros};
+use ictd_core::linalg::dot;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
@@ -35,9 +35,8 @@ fn iterations(contexts: &Contexts, algorithm: (Construction, f64)) -> Vec<Algori
 
 fn targets(contexts: &Contexts, w: impl Fn(usize) -> SVector<f64, 4>) -> Vec<Target<4>> {
     let of = |(at, (task, _)): (usize, &(Mrp<f64, 4, 10>, _))| {
-        let (w, mut target) = (w(at), Target::empty());
-        task.feature_map()[..10].iter().for_each(|phi| target.add(phi, dot(&w, phi), 0.1));
-        target
+        let w = w(at);
+        Target::over(task.feature_map()[..10].iter().map(|phi| (*phi, dot(&w, phi), 0.1)))
     };
     contexts.iter().enumerate().map(of).collect()
 }
@@ -81,7 +80,7 @@ fn what_is_not_linear_is_not_explained() {
     let w = |at: usize| of[at].weights(&[0.3; LAYERS]);
     let mut targets = targets(&contexts, w);
     for target in &mut targets {
-        target.add(&zeros(), 1.0, target.energy);
+        target.energy *= 2.0;
     }
     let share = shares(&contexts, &targets)[0];
     assert!((share - 0.5).abs() < 1e-9, "{share}");

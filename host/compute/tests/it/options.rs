@@ -29,10 +29,8 @@ fn each_setting_reads_what_it_prints_and_names_itself_in_errors() {
             if setting.words.is_empty() { numbers.collect() } else { setting.words.to_vec() };
         assert!(!texts.is_empty(), "{}", setting.name);
         for text in texts {
-            for name in [&setting.name].into_iter().chain(setting.aliases) {
-                recipe.set(name, text).unwrap();
-                assert_eq!((setting.get)(&recipe).unwrap().to_string(), text, "{name}");
-            }
+            recipe.set(setting.name, text).unwrap();
+            assert_eq!((setting.get)(&recipe).unwrap().to_string(), text, "{}", setting.name);
         }
     }
 }
