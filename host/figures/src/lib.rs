@@ -18,14 +18,12 @@ pub use heatmap::Heatmap;
 use style::Colour;
 use svg::{Anchor, Drawing, Point, Size};
 
-/// Panels under a title.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The title, which says what the figure shows.
     pub title: String,
     /// The measurement: the quantity that is averaged, and the meaning of the bands.
     pub subtitle: String,
-    /// The panels, row by row.
     pub panels: Vec<Panel>,
     /// The number of panels in a row.
     pub columns: usize,
@@ -39,7 +37,6 @@ const PHONE: f64 = 330.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
-    /// Curves over a common x axis.
     Curves(Curves),
     Heatmap(Heatmap),
 }

@@ -1,6 +1,5 @@
 //! Scales: they map data to page coordinates, and place ticks.
 
-/// The mapping of an axis' range to page coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     log: bool,

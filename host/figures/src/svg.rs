@@ -16,13 +16,11 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// Shapes and text on a page, in drawing order.
 pub(crate) struct Drawing<'a> {
     out: String,
     /// The prefix of the names inside the drawing.
     id: &'a str,
     colour: fn(Colour) -> String,
-    /// The number of shapes so far.
     count: usize,
 }
 
@@ -43,7 +41,6 @@ impl<'a> Drawing<'a> {
         self.end(open, size) + "\n"
     }
 
-    /// Returns an element of a page.
     pub(crate) fn element(self, size: Size, title: &str) -> String {
         let ([w, h], title) = (<[f64; 2]>::from(size).map(number), escape(title));
         let open = format!("<svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{title}\">\n");

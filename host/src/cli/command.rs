@@ -121,7 +121,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     }
 }
 
-/// Returns the catalogue for the commands that show runs.
 pub fn catalogue() -> Catalogue {
     Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
 }

@@ -327,7 +327,6 @@ impl Evaluate {
     }
 }
 
-/// Rejects a model whose number of features is not d.
 fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Error> {
     match &estimator.method {
         Method::Trained { parameters, .. } if parameters.feature_dimension() != d => {
@@ -339,7 +338,6 @@ fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Erro
     }
 }
 
-/// Returns the root mean square difference of two value functions on the rows of the data.
 fn rms(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()

@@ -1,7 +1,7 @@
 //! `ictd merge`: joins training runs from several folders in one.
 
 use super::train_run::summarise;
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files::{self, Kind};
 use crate::run::config::FolderEntry;
 use crate::run::{Report, RunManifest, Session, config, info, progress, records};
@@ -73,14 +73,13 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
 fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
     let inside = config::inside(directory)?;
     let own = directory.join(CONFIG);
-    if files::is_there(&own, Kind::File).map_err(|e| Error::file(&own, e))?
-        && config::command_of(directory)? == "train"
+    if files::is_there(&own, Kind::File).in_file(&own)? && config::command_of(directory)? == "train"
     {
         return Ok(vec![directory.to_owned()]);
     }
     let mut runs = Vec::new();
     for FolderEntry { path, command, .. } in inside {
-        match command.map_err(|reason| Error::file(&path, reason))?.as_deref() {
+        match command.in_file(&path)?.as_deref() {
             Some("train") => runs.push(path),
             Some(other) => left_out.push(format!("{}: a run of `{other}`", path.display())),
             None => left_out.push(format!("{}: no run", path.display())),
@@ -101,16 +100,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
         Entry::Occupied(there) => there.into_mut(),
         Entry::Vacant(new) => {
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
-            let seeds = match whole.config()? {
-                Some((_, there)) if there.recipe != recipe => {
-                    let (config, from) = (whole.path.join(CONFIG), place.display());
-                    let reason =
-                        format!("another recipe than that of {from}, whose folder this is");
-                    return Err(Error::file(&config, reason));
-                }
-                Some((first, there)) => there.seed_set(first),
-                None => BTreeSet::new(),
-            };
+            let seeds = whole.planned()?;
             new.insert(MergedRun { places: vec![whole], seeds, taken: vec![] })
         }
     };
@@ -170,9 +160,7 @@ impl MergedRun {
         let says_all = self.places.iter().any(is_said);
         let is_said_here = is_said(whole) && info::is_finished(&whole.path);
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
-        let is_known =
-            whole.config()?.is_some_and(|(first, there)| there.seed_set(first) == self.seeds);
-        if !is_news && is_known {
+        if !is_news && whole.planned()? == self.seeds {
             return Ok(());
         }
         let (first, options) = Train::from(whole.recipe.clone()).with_seeds(&self.seeds);

@@ -6,7 +6,7 @@ mod found;
 use columns::Columns;
 use found::Found;
 
-use crate::error::{Error, WithContext};
+use crate::error::{Error, InFile as _, WithContext as _};
 use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
@@ -242,7 +242,7 @@ impl Series {
     ) -> Result<(), Error> {
         let file = options.file.as_path();
         let most_bytes = self.tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
-        files::room(most_bytes).map_err(|e| Error::file(file, e))?;
+        files::room(most_bytes).in_file(file)?;
         let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
         let breaks =
             times.filter_map(|(i, (&row, &time))| (!self.clock.follows(row, time)).then_some(i));

@@ -1,6 +1,6 @@
 //! `ictd train`.
 
-use crate::error::Error;
+use crate::error::{Error, ToFile as _};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::plots::{CAPTION, SHORT_CAPTION};
 use crate::experiments::{Experiment, MeasurementTable, plots};
@@ -69,8 +69,7 @@ pub fn summarise(
     let mut records = RunFiles::default();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
-        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&directory.path, e))?;
-        records.put(tasks::FILE_NAME, bytes);
+        records.put(tasks::FILE_NAME, tasks::to_bytes(own.read()?).to_file(&directory.path)?);
     }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);

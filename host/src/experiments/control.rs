@@ -14,7 +14,6 @@ use compute::control::{CartPole, ControlTask, Critic, Environment, MountainCar, 
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 
-/// The critics that the universal model is compared with.
 const RIVALS: [&str; 3] = ["td", "lstd", "q"];
 
 pub const CONTROL: Experiment = table(

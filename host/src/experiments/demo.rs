@@ -6,7 +6,7 @@ use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
 use super::statistics::{mean_and_stderr, spread, with_error};
-use crate::error::{Error, WithContext};
+use crate::error::{Error, ToFile as _, WithContext as _};
 use crate::formats::tasks;
 use crate::model_file;
 use crate::options;
@@ -123,7 +123,6 @@ impl Demo {
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
     }
 
-    /// Returns the tasks, and the contexts in them.
     pub(super) fn sweep(&self) -> ContextSweep {
         ContextSweep {
             task: self.task.clone(),
@@ -236,8 +235,7 @@ impl Demo {
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         if let Some(own) = self.task.own() {
-            let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&session.out, e))?;
-            records.put(tasks::FILE_NAME, bytes);
+            records.put(tasks::FILE_NAME, tasks::to_bytes(own.read()?).to_file(&session.out)?);
         }
         let mut long = MeasurementTable::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;

@@ -21,7 +21,6 @@ pub struct ClaimSpec {
     also_shown: &'static [&'static str],
 }
 
-/// Returns a claim with its text, its source and its test.
 pub const fn claim(
     claim: &'static str,
     source: Source,

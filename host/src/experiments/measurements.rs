@@ -54,7 +54,6 @@ pub struct MeasurementTable {
 }
 
 impl MeasurementTable {
-    /// Adds a number of a seed, or of all seeds together.
     pub fn put(
         &mut self,
         run: &str,
@@ -74,7 +73,6 @@ impl MeasurementTable {
         }
     }
 
-    /// Reads the measurements of a finished run.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for (run, seed, metric, x, value) in

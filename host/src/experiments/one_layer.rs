@@ -105,7 +105,6 @@ const ENDS_IN_THE_SET: ClaimSpec = claim(
     |of| most(of, [("outside_theta", Threshold::Below(OUTSIDE))]),
 );
 
-/// Expected updates from inside, averaged over the symmetries of the features, stay inside.
 pub const STAYS: ClaimSpec = claim(
     "expected updates that start in Theorem 2's set stay in it",
     Source::paper("Section 5", "it can never leave"),

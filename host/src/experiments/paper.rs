@@ -23,7 +23,6 @@ pub(super) const fn app_d2(quote: &'static str) -> Source {
     Source::paper("App. D.2", quote)
 }
 
-/// Section 5, Figure 2.
 pub const FIGURE_2: Experiment = table(
     "figure-2",
     "Figure 2: P and Q learned with L = 3, and their learning progress",
@@ -156,7 +155,6 @@ pub const ALGORITHM_1: Experiment = table(
     },
 );
 
-/// Section 5: tasks with a fixed part.
 pub const ABLATION: Experiment = table(
     "ablation",
     "Section 5: the tasks have to be difficult enough, (p_0, p) or phi fixed",
@@ -304,7 +302,6 @@ pub(super) const EXPLAINED: f64 = 0.9;
 pub(super) const TRAINED: ExperimentSpec =
     ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };
 
-/// Returns an experiment that is data.
 pub(super) const fn table(
     id: &'static str,
     figure: &'static str,

@@ -163,13 +163,11 @@ pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns the median over seeds at each place, between quartiles.
 pub fn median_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let point = |at| (at, quartiles(of.values_at(metric, at)));
     Curve::with_quartiles(label, of.places(metric).into_iter().map(point))
 }
 
-/// Returns a metric on a separate axis.
 pub fn metric(of: RunMeasurements, title: &str, metric: &Metric<impl Sized>) -> Panel {
     over_tasks(title, Axis::from_zero(metric.label), vec![curve(of, metric.name, "")])
 }
@@ -208,7 +206,6 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     ]
 }
 
-/// Returns the loss, and the value error on a separate axis.
 pub fn errors(of: RunMeasurements) -> [Panel; 2] {
     [metric(of, "Loss of the last batch", &LOSS), metric(of, "Value error", &MSVE)]
 }
@@ -218,7 +215,6 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
     Panel::Curves(Curves { title: title.into(), x, y, curves })
 }
 
-/// Returns the numbers of tasks at which P and Q of a run are known.
 pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {

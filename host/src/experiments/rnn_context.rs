@@ -15,7 +15,6 @@ use crate::run::report::{Source, Verdict};
 use compute::value_error::ValuePredictor;
 use figures::Axis;
 
-/// The curves of an environment.
 macro_rules! curves {
     ($name:literal) => {
         &[

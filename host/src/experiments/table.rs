@@ -70,14 +70,12 @@ pub struct Finished {
 
 /// The session, options and runs that an experiment computes with.
 pub struct ExperimentInputs<'a> {
-    /// Threads, the first seed, and progress.
     pub session: &'a Session,
     pub seeds: usize,
     pub fresh_tasks: Option<usize>,
     pub runs: &'a [Finished],
 }
 
-/// The findings of a run.
 pub struct Measured {
     /// An object: the results in `--json`, in addition to command, seed and config.
     pub results: Value,

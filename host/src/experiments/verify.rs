@@ -154,7 +154,6 @@ pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
     Verdict::of(literal <= BOUND && streaming <= BOUND)
 }
 
-/// Returns the largest relative errors of the transformer's values, literal and streaming.
 pub fn error<'a>(values: impl Iterator<Item = &'a LayerValues> + Clone) -> [f64; 2] {
     let of = |y: fn(&LayerValues) -> f64| {
         largest(values.clone().map(|v| (v.algorithm - y(v)).abs() / v.scale))

@@ -134,6 +134,14 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
     content(open_below(folder, name)?, limit)
 }
 
+/// Returns what was read; nothing if there is no such file.
+pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// Reads a file like [`read_below`], piece by piece. Returns its errors, and those of `take`.
 pub fn pieces_below(
     folder: &Path,

@@ -17,7 +17,6 @@ pub struct Array {
     pub data: Data,
 }
 
-/// The elements of an [`Array`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     F32(Vec<f32>),

@@ -2,7 +2,7 @@
 //! file, the header of a stored model.
 
 use super::error::excerpt;
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 pub use compute::parameters::{LayerParameters, Parameters};
 pub use compute::recipe::{AttentionKind, LayerSharing};
 use compute::settings::Word;
@@ -58,8 +58,8 @@ pub struct PartialParams {
 impl PartialParams {
     /// Reads the content of a `params.json`; `file` is for messages. Returns [`Problem::Unusable`] with line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes)
-            .map_err(|error| Problem::malformed("params.json", error).in_file(file))
+        let read = serde_json::from_slice(bytes);
+        read.map_err(|error| Problem::malformed("params.json", error)).in_file(file)
     }
 
     pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {

@@ -18,22 +18,19 @@ use super::npz::{self, Npz};
 pub use super::parameters::PartialParams;
 use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_size};
 use super::{Array, Data};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use compute::log::{LogPoint, Matrices, SeedRun};
 use compute::measure::matrices;
 use std::io::{self, Read, Seek};
 
-/// The name of the arrays' file in a seed's folder.
 pub const DATA_FILE: &str = "data.npz";
 
-/// The name of the settings' file in a seed's folder.
 pub const PARAMS_FILE: &str = "params.json";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedLog {
     /// K = 2d + 1.
     pub token_size: usize,
-    /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
     /// The log, of which only the tasks, alpha, and the layers with their element-wise metrics are known.
     pub points: Vec<LogPoint>,
@@ -137,7 +134,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ar
     if shape.contains(&0) {
         return Err(refuse("at least one log point and one layer"));
     }
-    check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
+    check_token_size(name, shape[2]).in_file(&npz.file)?;
     Ok((shape, array))
 }
 

@@ -4,7 +4,7 @@
 
 use super::error::excerpt;
 use super::transition_table::column_problem;
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files;
 use compute::cells::{self, Holds};
 use compute::rows::{Gaps, Layout, RowReader, Rows};
@@ -33,7 +33,6 @@ pub struct Places {
     pub signals: Vec<usize>,
     /// The rows' times: a column, or one of dates and one of times of the day.
     pub time: Vec<(usize, TimeForm)>,
-    /// The name of each row's series.
     pub series: Option<usize>,
 }
 
@@ -72,7 +71,7 @@ impl SignalTable {
             let file = file.to_owned();
             Ok(SignalTable { file, rows, refuses_gaps: true, missing: None, places })
         };
-        open().map_err(|problem| problem.in_file(file))
+        open().in_file(file)
     }
 
     /// Returns the names of the columns, empty for those that have none.
@@ -134,8 +133,7 @@ impl SignalTable {
             expected: "a finite number, or --skip-gaps",
             ..Layout::default()
         };
-        let rows = self.rows.read(&layout, most);
-        rows.map_err(|problem| Problem::from(problem).in_file(&self.file))
+        self.rows.read(&layout, most).in_file(&self.file)
     }
 
     pub fn bytes_read(&self) -> u64 {

@@ -17,7 +17,7 @@
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
 use super::trajectory::{Trajectory, numbers};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files;
 use compute::estimator::EpisodeEnd;
 use compute::logged::Log;
@@ -27,7 +27,6 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-/// The name of the file with the tasks of a run.
 pub const FILE_NAME: &str = "tasks.npz";
 
 /// The largest number of values in all tasks, as if none shared an array.
@@ -127,7 +126,7 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     for name in &ARRAYS[2..] {
         given.extend(npz.optional_array(name)?.map(|array| (*name, array)));
     }
-    from_arrays(&given).map_err(|problem| problem.in_file(&npz.file))
+    from_arrays(&given).in_file(&npz.file)
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
@@ -144,7 +143,7 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
         Log::new(transitions, &task, gamma)
             .map_err(|e| Problem::array(e.array, e.reason, e.expected))
     };
-    log().map(OwnTasks::from).map_err(|problem| problem.in_file(&npz.file))
+    log().map(OwnTasks::from).in_file(&npz.file)
 }
 
 /// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].
@@ -202,8 +201,8 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         }
         (None, None) => return Ok(recipe),
     };
-    let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
-    let mut tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
+    let bytes = std::io::Cursor::new(reader.in_file(&file)?);
+    let mut tasks = read(&mut Npz::new(&file, bytes)?)?;
     tasks.place = file.display().to_string();
     if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
         let reason =

@@ -23,7 +23,7 @@ use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{ACCEPTED_WEIGHTS, Table, column_problem};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{EpisodeEnd, Transitions};
 use std::io::{Read, Seek};
@@ -39,7 +39,6 @@ pub struct Features {
     pub numbers: Vec<f64>,
 }
 
-/// Transitions, and the states to evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     /// The transitions as observed; their rows are those of the file.
@@ -64,7 +63,7 @@ impl Features {
             Some(array) => features("query", &array),
             None => features("phi", &npz.array("phi")?),
         };
-        features.map_err(|problem| problem.in_file(file))
+        features.in_file(file)
     }
 
     /// Reads feature rows of CSV; `file` is for messages. Returns the errors of [`Trajectory::from_csv`].
@@ -77,7 +76,7 @@ impl Features {
             }
             Ok(Features { dimension: table.dimension, numbers: table.phi })
         };
-        read().map_err(|problem| problem.in_file(file))
+        read().in_file(file)
     }
 }
 
@@ -96,8 +95,7 @@ impl Trajectory {
     /// for a row of another length, and for a cell that is not a finite number.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || Table::read(Box::new(source))?.transitions();
-        let transitions = read().map_err(|problem| problem.in_file(file))?;
-        Ok(Trajectory { transitions, query: None })
+        Ok(Trajectory { transitions: read().in_file(file)?, query: None })
     }
 
     /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
@@ -166,7 +164,7 @@ impl Trajectory {
             };
             Ok((Trajectory { transitions: table.transitions()?, query }, task))
         };
-        read().map_err(|problem: Problem| problem.in_file(&npz.file))
+        read().in_file(&npz.file)
     }
 }
 
@@ -226,13 +224,9 @@ fn is_npz(file: &Path) -> bool {
 }
 
 fn csv(file: &Path) -> Result<files::File, Error> {
-    let open = || -> Result<_, Problem> {
-        let source = files::open(file)?;
-        let bytes = source.metadata()?.len();
-        if bytes > TABLE {
-            return Err(Problem::too_large("the table", bytes, TABLE));
-        }
-        Ok(source)
-    };
-    open().map_err(|problem| problem.in_file(file))
+    let source = files::open(file).in_file(file)?;
+    match source.metadata().in_file(file)?.len() {
+        bytes if bytes > TABLE => Err(Problem::too_large("the table", bytes, TABLE).in_file(file)),
+        _ => Ok(source),
+    }
 }

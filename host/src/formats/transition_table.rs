@@ -10,7 +10,6 @@ use std::io::Read;
 
 pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 
-/// The number of rows that are read at a time.
 const BLOCK: usize = 4096;
 
 const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`, `rho`";

@@ -23,9 +23,7 @@ pub struct Content {
     /// The runs, in the paper's order.
     pub runs: Vec<RunPage>,
     pub left_out: LeftOut,
-    /// The kernels' digests of this machine.
     pub digests: Vec<digests::Row>,
-    /// [`live::story`] on this machine.
     pub story: u64,
 }
 

@@ -21,7 +21,6 @@ pub struct RunPage {
     pub repeats: String,
     /// The versions and the platform that made it, if it has a run.json.
     pub made: Option<Provenance>,
-    /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
     /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,

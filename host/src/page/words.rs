@@ -75,7 +75,6 @@ pub(super) fn claims(verdict: Verdict, count: usize) -> String {
     if count == 1 { format!("claim {one}") } else { format!("claims {several}") }
 }
 
-/// Returns the mark of a verdict, in its own words unless others are given.
 pub(super) fn badge(verdict: Verdict, words: Option<&str>) -> String {
     let (class, [own, _]) = shown(verdict);
     tag(&format!("span class=\"badge {class}\""), words.unwrap_or(own))

@@ -1,6 +1,6 @@
 //! Locks a run directory for one process at a time.
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, File, Locked};
 use crate::program::printable;
 use std::io;
@@ -49,7 +49,7 @@ impl RunLock {
             HELD.lock().unwrap_or_else(PoisonError::into_inner).push(file.clone());
             Ok(RunLock { file })
         };
-        acquire().map_err(|problem| problem.in_file(directory))
+        acquire().in_file(directory)
     }
 }
 

@@ -114,12 +114,10 @@ impl Claim {
 }
 
 impl Verdict {
-    /// Returns [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
     pub fn of(holds: bool) -> Self {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
-    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that applies.
     pub fn graded(holds: bool, in_part: bool) -> Self {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }

@@ -5,7 +5,7 @@
 //! takes the groups I, I + N, I + 2 N, ...; if there are fewer than N groups, they are halved until there are N, or each has
 //! one seed.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files;
 use crate::formats::tasks;
 use crate::run::config;
@@ -17,7 +17,6 @@ use std::str::FromStr;
 use toml::{Table, Value};
 
 const RUNS: usize = 10_000;
-/// The largest number of seeds of all runs together.
 const SEEDS: usize = 1_000_000;
 
 /// Recipes, each to be trained with the same seeds.
@@ -41,7 +40,7 @@ impl Plan {
     /// Reads a plan; a number of seeds starts at `first`.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
-        Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
+        Self::of_text(&text, first).in_file(path)
     }
 
     /// Parses the content of a plan's file, as for [`Plan::read`].

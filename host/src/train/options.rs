@@ -25,7 +25,6 @@ pub struct Train {
     pub watch: Watching,
 }
 
-/// The options for watching a run, which do not affect its results.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Watching {
     /// Seconds between two checkpoints

@@ -18,7 +18,6 @@ pub(super) struct Columns {
     pub(super) time: Option<String>,
     /// The columns that are not signals, with the reasons.
     pub(super) left_out: Vec<(String, String)>,
-    /// Remarks on the signals for the user.
     notes: String,
 }
 

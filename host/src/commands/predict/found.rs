@@ -21,7 +21,6 @@ const PANELS: usize = 12;
 /// The changes of a signal that the predictor measures in single precision.
 const MEASURED: Range<f64> = 1e-16..1e12;
 
-/// The columns of `shown.csv`.
 const SHOWN: [&str; 10] = [
     "signal",
     "gamma",
@@ -50,7 +49,6 @@ struct ShownRow {
     surprise: f32,
 }
 
-/// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
     let rows = tasks.iter().flat_map(|task| {
         task.shown.iter().filter_map(|row| {
@@ -74,7 +72,6 @@ fn size(error: Option<f64>) -> f64 {
 /// The results of `ictd predict`: `tasks`, one for each column and discount, grouped by column.
 pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
-    /// The number of tasks of each column.
     tasks_per_column: usize,
     candidates: &'a [Candidate],
     /// The names of the estimators, each once.
@@ -129,7 +126,6 @@ impl<'a> Found<'a> {
         places
     }
 
-    /// Returns the results of a file with this number of rows, by d features.
     pub(super) fn results(&self, rows: u64, d: usize, columns: &Columns, times: &str) -> Value {
         let gamma = |(task, errors): (&SignalForecast, &Vec<Option<f64>>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
@@ -211,7 +207,6 @@ impl<'a> Found<'a> {
         text
     }
 
-    /// Returns the table of errors: a line for each task.
     fn table(&self) -> String {
         let mut head = ["signal", "gamma", "rows"].map(str::to_owned).to_vec();
         head.extend(self.names.iter().map(|name| match *name {
@@ -348,7 +343,6 @@ fn chosen(candidate: &Candidate) -> bool {
     matches!(candidate.name.as_str(), "td" | "lstd")
 }
 
-/// Returns the share of returns inside the predictor's band.
 fn coverage(judged: &ForecastScore) -> Option<f64> {
     (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64)
 }
