@@ -24,7 +24,6 @@ const PICKLE: &str = "a pickle, as torch.save writes it: expected .safetensors (
 
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
-/// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
 #[derive(Clone, Debug)]

@@ -32,7 +32,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Returns a linear axis that fits the data.
     pub fn linear(label: &str) -> Self {
         Axis { label: label.into(), ..Default::default() }
     }

@@ -8,7 +8,6 @@ pub const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf"
 
 pub const SEMI_BOLD: &[u8] = include_bytes!("../../assets/inter/Inter-SemiBold.otf");
 
-/// A part of a text at its own size and height above the baseline.
 pub(crate) struct Span<'a> {
     pub(crate) text: &'a str,
     pub(crate) size: f64,

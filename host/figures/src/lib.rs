@@ -20,7 +20,6 @@ use svg::{Anchor, Drawing, Point, Size};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The title, which says what the figure shows.
     pub title: String,
     /// The measurement: the quantity that is averaged, and the meaning of the bands.
     pub subtitle: String,
@@ -42,7 +41,6 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// Returns true if there is a finite number to draw.
     pub fn has_data(&self) -> bool {
         let finite = |numbers: &Vec<f64>| numbers.iter().any(|x| x.is_finite());
         match self {
@@ -74,7 +72,6 @@ impl Panel {
         }
     }
 
-    /// Draws the panel in a row whose titles and legends have the height `head`.
     fn draw(&self, to: &mut Drawing, at: Point, size: Size, head: f64) {
         match self {
             Panel::Curves(curves) => curves.draw(to, at, size, head),

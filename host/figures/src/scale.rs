@@ -35,7 +35,6 @@ impl Scale {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// Returns about `count` tick values with labels.
     pub(crate) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.log { self.decades(count) } else { self.linear_ticks(count) }
     }

@@ -103,7 +103,6 @@ impl<'a> Drawing<'a> {
         self.put_text(&place, text, anchor, style);
     }
 
-    /// Writes a text upwards, centred.
     pub(crate) fn upward(&mut self, (x, y): Point, text: &str, style: TextStyle) {
         let place = format!(r#"transform="translate({} {}) rotate(-90)""#, number(x), number(y));
         self.put_text(&place, text, Anchor::Middle, style);
@@ -123,7 +122,6 @@ impl<'a> Drawing<'a> {
         ));
     }
 
-    /// Clips everything drawn until [`Drawing::end_clip`] to a rectangle.
     pub(crate) fn clip(&mut self, at: Point, size: Size) {
         let (id, area) = (format!("{}clip{}", self.id, self.count), self.area(at, size, None));
         self.put(&format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##));

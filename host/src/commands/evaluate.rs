@@ -307,10 +307,6 @@ impl Evaluate {
     /// Rejects data that the model does not accept, and layers that would take minutes: a file may claim any number of them.
     fn check(&self, file: &Path, estimator: &Estimator, data: &Transitions) -> Result<(), Error> {
         let (d, n) = (data.d, data.len());
-        if d > MAX_FEATURES {
-            let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
-            return Err(Error::file(file, reason));
-        }
         check_dimension(estimator, d, "the data")?;
         if let Method::Trained { attention, .. } = &estimator.method {
             if data.rho.is_some() && !estimator.takes_weights() {

@@ -169,7 +169,6 @@ impl Import {
     }
 }
 
-/// Draws the final P and Q, and their element-wise metrics over training if the file has a log.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);

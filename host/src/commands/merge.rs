@@ -32,7 +32,6 @@ pub struct Merge {
     pub directories: Vec<PathBuf>,
 }
 
-/// A recipe, and where it was trained.
 struct MergedRun {
     /// The destination comes first.
     places: Vec<TrainDirectory>,
@@ -154,7 +153,6 @@ impl MergedRun {
         }
     }
 
-    /// Writes the copied seeds, and the files about all seeds if one of the places has them.
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);

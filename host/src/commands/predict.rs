@@ -244,12 +244,10 @@ impl Series {
         let most_bytes = self.tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
         files::room(most_bytes).in_file(file)?;
         let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
+        // The clock sees every row, also where nothing begins anew.
         let breaks =
             times.filter_map(|(i, (&row, &time))| (!self.clock.follows(row, time)).then_some(i));
-        let mut breaks: Vec<_> = breaks.collect();
-        if !options.skip_gaps {
-            breaks.clear();
-        }
+        let breaks: Vec<_> = breaks.filter(|_| options.skip_gaps).collect();
         let take = |task: &mut SignalForecast| {
             task.take(rows, &breaks).map_err(|(row, e)| {
                 Error::file(file, format!("row {row}, column `{}`: {e}", task.name))

@@ -22,7 +22,6 @@ const RUN: &str = "train";
 pub(crate) const ENTRY: Experiment =
     Experiment::by_command(RUN, "P and Q of a training run, and their learning progress", figures);
 
-/// Trains a new run, continues one, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,

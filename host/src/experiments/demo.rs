@@ -83,7 +83,6 @@ pub struct Demo {
     pub context_step: usize,
 }
 
-/// Returns the distribution of a name, if its tasks have finitely many states.
 fn finite_task(name: &str) -> Result<TaskMixture, String> {
     if let Some(own) = OwnTasks::named(name) {
         return Ok(TaskMixture::Own(own));

@@ -15,14 +15,12 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
 
-/// The description of an experiment, known without running it.
 pub struct Experiment {
     pub id: &'static str,
     /// The figure of the paper that it repeats.
     pub figure: &'static str,
     /// Draws the figures that are code from the records; file names have no extension.
     pub figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
-    /// How `reproduce` runs it.
     pub run: Runner,
 }
 
@@ -89,7 +87,6 @@ impl Experiment {
     }
 }
 
-/// Rejects options that would affect none of the experiments.
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     for (at, (option, given)) in
         [("--seeds", scale.seeds), ("--tasks", scale.tasks)].into_iter().enumerate()

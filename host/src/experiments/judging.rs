@@ -12,7 +12,6 @@ use crate::run::report::{Claim, Source, Verdict};
 
 pub type Judgement = (String, Verdict);
 
-/// A claim about a run, or several runs, with its test.
 pub struct ClaimSpec {
     claim: &'static str,
     source: Source,
@@ -96,7 +95,6 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
     (measured, verdict)
 }
 
-/// The condition that a number of a seed must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     AtLeast(f64),

@@ -11,6 +11,7 @@ use crate::train::log::{
 use compute::construction::Construction;
 use compute::judge::{ALGORITHMS, explained_by};
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A figure; the first field is its file's name.
@@ -150,7 +151,6 @@ fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns the mean over the seeds' finite values at each place, with its standard error.
 pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let (mut y, mut stderr) = (Vec::new(), Vec::new());
     let x = of.places(metric);
@@ -215,7 +215,7 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
     Panel::Curves(Curves { title: title.into(), x, y, curves })
 }
 
-pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
+pub fn times(of: RunMeasurements) -> Result<BTreeSet<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {
         let reason = format!("expected at most {MOST_TIMES} numbers of tasks");
@@ -239,7 +239,7 @@ fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: 
 
 /// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training.
 pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
-    let last = times(of)?.last().copied().unwrap_or(0);
+    let last = times(of)?.pop_last().unwrap_or(0);
     Ok([
         heatmap(of, "P", l, last, false),
         heatmap(of, "Q", l, last, true),
@@ -248,7 +248,6 @@ pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     ])
 }
 
-/// Returns P_0 and Q_0 of a run during training, one figure per time.
 pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),

@@ -41,7 +41,6 @@ pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     })
 }
 
-/// Returns the median with its quartiles, as text.
 pub fn spread(values: &[f64]) -> String {
     let text = |x: f64| {
         let size = x.abs();

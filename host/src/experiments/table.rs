@@ -47,7 +47,6 @@ pub struct TrainingRun {
 }
 
 impl TrainingRun {
-    /// Returns the same run with fewer seeds: enough for a variant.
     pub const fn of_seeds(self, seeds: usize) -> Self {
         TrainingRun { seeds, ..self }
     }
@@ -68,7 +67,6 @@ pub struct Finished {
     pub seeds: Vec<SeedRun>,
 }
 
-/// The session, options and runs that an experiment computes with.
 pub struct ExperimentInputs<'a> {
     pub session: &'a Session,
     pub seeds: usize,

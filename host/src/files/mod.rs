@@ -363,7 +363,6 @@ pub fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file under a temporary name. Returns the errors of [`begin`].
 pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
     let staged = begin(path)?;
     staged.append(content)?;
@@ -404,7 +403,6 @@ impl Staged {
         Ok(())
     }
 
-    /// Leaves the file under its temporary name.
     pub fn keep(mut self) {
         self.temporary = None;
     }

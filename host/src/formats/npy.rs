@@ -49,13 +49,11 @@ impl Array {
         }
     }
 
-    /// Returns the dtype and the shape, as NumPy writes them.
     pub fn describe(&self) -> String {
         format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
 
-    /// Writes the content of a `.npy` file, version 1. Returns the errors of `out`, and one for more dimensions than the header
-    /// can hold.
+    /// Writes the content of a `.npy` file, version 1.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (descr, shape) = (self.dtype().1, tuple(&self.shape));
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -74,8 +72,7 @@ impl Array {
         }
     }
 
-    /// Reads an array of at most `most` numbers from the whole content of a `.npy` file; `name` is for messages. Returns
-    /// [`Problem::Unusable`], naming the array, for anything else.
+    /// Reads an array of at most `most` numbers from the content of a `.npy` file; `name` is for messages.
     pub fn parse(name: &str, bytes: &[u8], most: u64) -> Result<Self, Problem> {
         let malformed = |reason: &str| {
             Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")

@@ -29,14 +29,13 @@ pub struct Npz<R> {
 }
 
 impl Npz<BufReader<File>> {
-    /// Opens a file. Returns [`Problem::Io`], or [`Problem::Unusable`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, Error> {
         Self::new(file, BufReader::new(files::open(file).in_file(file)?))
     }
 }
 
 impl<R: Read + Seek> Npz<R> {
-    /// Reads from a source; `file` is for messages. Returns the errors of [`Npz::open`].
+    /// Reads from a source; `file` is for messages.
     pub fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
         let open = || {
             let bytes = reader.seek(SeekFrom::End(0))?;
@@ -66,7 +65,6 @@ impl<R: Read + Seek> Npz<R> {
         Err(Problem::array(&unknown, "unknown", one_of(&unknown, known)).in_file(&self.file))
     }
 
-    /// Returns a required array. Returns [`Problem::Unusable`] if it is missing or malformed.
     pub fn array(&mut self, name: &str) -> Result<Array, Error> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),
@@ -114,8 +112,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 }
 
-/// Returns arrays as an uncompressed file, like `numpy.savez`. Equal arrays give equal bytes. Returns an [`io::Error`] for a
-/// name or a header beyond 65,536 bytes.
+/// Returns arrays as an uncompressed file, like `numpy.savez`. Equal arrays give equal bytes.
 pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     // The date is fixed (1980), so that equal arrays give equal bytes.

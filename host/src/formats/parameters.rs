@@ -12,8 +12,7 @@ use std::path::Path;
 /// The largest token size that a reader accepts: d = 64.
 pub const MAX_TOKEN_SIZE: usize = 129;
 
-/// Rejects parameters that no transformer of the core can have. Returns [`Problem::Unusable`] for a token size that is not 2d +
-/// 1, a wrong number of entries, NaN, or an infinity (with its row and column).
+/// Rejects parameters that no transformer of the core can have.
 pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
     let k = parameters.token_size;
     check_token_size("P", k)?;
@@ -56,7 +55,6 @@ pub struct PartialParams {
 }
 
 impl PartialParams {
-    /// Reads the content of a `params.json`; `file` is for messages. Returns [`Problem::Unusable`] with line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let read = serde_json::from_slice(bytes);
         read.map_err(|error| Problem::malformed("params.json", error)).in_file(file)
@@ -67,8 +65,7 @@ impl PartialParams {
     }
 
     /// Combines the layers with the settings from the file; `l` and `attention` are the file's names for L and the attention.
-    /// Does not [`check`] the numbers. Returns [`Problem::Unusable`] for a setting that contradicts the layers, or that no
-    /// transformer of the core has.
+    /// Does not [`check`] the numbers.
     pub(crate) fn describe(
         &self,
         [l, attention]: [&str; 2],

@@ -61,7 +61,6 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
     file
 }
 
-/// Reads the content of a file; `file` is for messages. Returns [`Problem::Unusable`] for anything but such a file.
 pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     read(bytes).in_file(file)
 }

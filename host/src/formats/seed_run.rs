@@ -36,8 +36,7 @@ pub struct SeedLog {
     pub points: Vec<LogPoint>,
 }
 
-/// Returns the content of `data.npz`. Equal logs give equal bytes. Returns [`io::ErrorKind::InvalidInput`] if the points differ
-/// in their number of layers or in size.
+/// Returns the content of `data.npz`. Equal logs give equal bytes.
 pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     if !run.has_whole_matrices() {
         let reason =
@@ -72,7 +71,7 @@ pub fn log_point(tasks: u64, alpha: f64, layers: &[LayerParameters]) -> LogPoint
 
 impl SeedLog {
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K). A missing `alpha` is NaN;
-    /// missing `xs` are the indices of the log points. Returns [`Problem::Unusable`], and the errors of [`Npz`].
+    /// missing `xs` are the indices of the log points.
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
@@ -97,8 +96,7 @@ impl SeedLog {
         Ok(SeedLog { token_size: k, layer_sharing, points: points.collect() })
     }
 
-    /// Returns the parameters at a log point, with the settings of `params.json`. Returns [`Problem::Unusable`] for settings
-    /// that contradict the arrays or that no transformer of the core has. Does not check the numbers.
+    /// Returns the parameters at a log point, with the settings of `params.json`. Does not check the numbers.
     pub fn parameters(
         &self,
         point: &LogPoint,

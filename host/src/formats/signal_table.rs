@@ -74,7 +74,6 @@ impl SignalTable {
         open().in_file(file)
     }
 
-    /// Returns the names of the columns, empty for those that have none.
     pub fn names(&self) -> &[String] {
         self.rows.names()
     }

@@ -1,20 +1,7 @@
 //! A user's own transitions, from a CSV or an `.npz` file.
 //!
-//! | CSV columns | `.npz` array | |
-//! |---|---|---|
-//! | `phi_0`, ..., `phi_{d-1}` | `phi`, (n, d) | features of the state |
-//! | `reward` | `reward`, (n) | the reward on leaving it |
-//! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d), optional | features of the next state |
-//! | `terminal` | `terminal`, (n), optional | 1: the next state is the end of an episode, of value 0 |
-//! | `end` | `end`, (n), optional | 1: the episode is truncated here |
-//! | `rho` | `rho`, (n), optional | the importance ratio pi(A\|S) / b(A\|S) of target and behaviour policy |
-//! | | `query`, (m, d), optional | features of states to evaluate |
-//!
-//! The columns may be in any order under a header line; separators are `,`, `;`, `|` or tabs; lines above it that begin with `#`,
-//! and a first column without a name (an index), are skipped. Queries for a CSV are in a second file with only the `phi`
-//! columns.
-//!
-//! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
+//! The help of `ictd evaluate` has their columns and arrays; a first column without a name (an index) is skipped, and queries for
+//! a CSV are in a second file with only the `phi` columns. Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
 //! transition leaves it, and its reward may be empty. A row marked `terminal` needs no next state. With `phi_next` every row is
 //! a transition, and the features of a terminal next state count as 0. Either mark ends the episode: the next row belongs to
 //! another one.
@@ -30,7 +17,6 @@ use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Feature vectors of states, (rows, d).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// The number of features d.
@@ -52,8 +38,7 @@ impl Features {
         self.numbers.len() / self.dimension
     }
 
-    /// Reads feature rows from a CSV file with only the columns `phi_0`, ..., `phi_{d-1}`, or from the array `query` or `phi`
-    /// of an `.npz` file. Returns the errors of [`Trajectory::open`].
+    /// Reads feature rows from a CSV file, or from the array `query` or `phi` of an `.npz` file.
     pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
             return Self::from_csv(file, csv(file)?);
@@ -66,7 +51,7 @@ impl Features {
         features.in_file(file)
     }
 
-    /// Reads feature rows of CSV; `file` is for messages. Returns the errors of [`Trajectory::from_csv`].
+    /// Reads feature rows of CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(Box::new(source))?;
@@ -81,8 +66,7 @@ impl Features {
 }
 
 impl Trajectory {
-    /// Reads a file: `.npz` by its name, CSV otherwise. Returns [`Problem::Io`], and the errors of [`Trajectory::from_csv`] or
-    /// [`Trajectory::from_npz`].
+    /// Reads a file: `.npz` by its name, CSV otherwise.
     pub fn open(file: &Path) -> Result<Self, Error> {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
@@ -91,14 +75,12 @@ impl Trajectory {
         }
     }
 
-    /// Reads CSV; `file` is for messages. Returns [`Problem::Unusable`] for columns that are missing, unknown or there twice,
-    /// for a row of another length, and for a cell that is not a finite number.
+    /// Reads CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || Table::read(Box::new(source))?.transitions();
         Ok(Trajectory { transitions: read().in_file(file)?, query: None })
     }
 
-    /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let names = npz.names();
         if let Some(name) =
@@ -114,7 +96,7 @@ impl Trajectory {
     }
 
     /// Reads the arrays of an `.npz` file, and `task`, (n), which names the task of each row; empty without it. An episode ends
-    /// where the task changes. Returns the errors of [`Trajectory::from_npz`], but none for other arrays.
+    /// where the task changes. Ignores other arrays.
     pub fn with_tasks<R: Read + Seek>(npz: &mut Npz<R>) -> Result<(Self, Vec<f64>), Error> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);

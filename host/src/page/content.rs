@@ -20,7 +20,6 @@ pub enum Damaged {
 }
 
 pub struct Content {
-    /// The runs, in the paper's order.
     pub runs: Vec<RunPage>,
     pub left_out: LeftOut,
     pub digests: Vec<digests::Row>,
@@ -28,7 +27,6 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads the run of a directory, or the runs in it.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
             || read(directory, damaged, catalogue),
@@ -43,7 +41,6 @@ impl Content {
         Ok(Content { runs, left_out, digests, story })
     }
 
-    /// Returns the files that have changed since their run wrote them.
     pub fn changed(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| {
             let changed = run.made.iter().flat_map(|made| &made.changed);

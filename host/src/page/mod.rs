@@ -40,7 +40,6 @@ pub fn add(
     Ok(())
 }
 
-/// Writes the page into the directory of the runs, and returns its path.
 pub fn write(
     directory: &Path,
     damaged: Damaged,

@@ -19,7 +19,6 @@ pub struct RunPage {
     pub name: String,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
-    /// The versions and the platform that made it, if it has a run.json.
     pub made: Option<Provenance>,
     pub changes: Vec<(String, Option<String>)>,
     /// Whether claims are hidden, since run.json does not confirm the results.
@@ -46,7 +45,6 @@ pub struct Results {
     pub numbers: Map<String, Value>,
 }
 
-/// Returns the experiment's place in the paper.
 pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
     catalogue.experiments.iter().position(|e| e.id == command)
 }

@@ -27,7 +27,6 @@ const WORDS: [(&str, &str); 20] = [
     ("alpha_settled", "the share of training after which it stays near its end:"),
 ];
 
-/// Returns a text with words in place of the names of records.
 pub fn in_words(text: &str) -> String {
     let word = |token: &str| {
         let name = token.trim_end_matches(' ');

@@ -32,7 +32,6 @@ pub fn parse(text: &str) -> Result<Table, String> {
     })
 }
 
-/// Returns the text of a file that was read.
 pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error> {
     let bytes = read.in_file(path)?;
     String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
@@ -72,7 +71,6 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     Ok((seed, options))
 }
 
-/// Returns the `command` of a run's config.toml.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
     let table = parse(&text).in_file(&path)?;

@@ -30,7 +30,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub const FILE_NAME: &str = "run.json";
 
-/// The outcome of a process whose run is complete.
 pub const FINISHED: &str = "finished";
 
 /// Returns how a process ended, from its result: `finished`, `interrupted` (the run can continue), or an error in one line.
@@ -48,7 +47,6 @@ pub struct RunManifest {
     started: SystemTime,
     clock: Instant,
     cpu: cpu_time::ProcessTime,
-    /// The digests of seeds and of files, and the verdicts.
     pub seeds: Map<String, Value>,
     pub files: Map<String, Value>,
     pub verdicts: Vec<Claim>,

@@ -239,12 +239,13 @@ impl RunDirectory {
 
 /// Returns the first file in a directory that is not a run's, if the directory is not marked as one.
 fn foreign(path: &Path) -> io::Result<Option<String>> {
-    let begins = |name, is_ours: fn(&[u8]) -> bool| {
-        files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))
+    let begins = |name, mark: &str| {
+        let content = files::read_below(path, name, files::TEXT);
+        content.is_ok_and(|content| content.starts_with(mark.as_bytes()))
     };
     // A user may have removed the lock of a process on another machine.
-    if begins(lock::FILE_NAME, lock::is_marked)
-        || begins("config.toml", |text| text.starts_with(config::FIRST_LINE.as_bytes()))
+    if begins(lock::FILE_NAME, &format!("{}\n", lock::MARK))
+        || begins("config.toml", config::FIRST_LINE)
     {
         return Ok(None);
     }

@@ -79,8 +79,7 @@ fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
     files::remove(&directory.join(JOURNAL))
 }
 
-/// Completes what a killed process left in a directory that this process holds. Returns the system's errors, and one for a
-/// journal of another program, which then remains for the next process.
+/// Completes what a killed process left in a directory that this process holds.
 pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
         // The journal is untrusted. `run.json` is replaced last, so until then it lists the old run's files, and the new one

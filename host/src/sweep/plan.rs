@@ -19,7 +19,6 @@ use toml::{Table, Value};
 const RUNS: usize = 10_000;
 const SEEDS: usize = 1_000_000;
 
-/// Recipes, each to be trained with the same seeds.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The keys of the grid, in the file's order.
@@ -43,7 +42,6 @@ impl Plan {
         Self::of_text(&text, first).in_file(path)
     }
 
-    /// Parses the content of a plan's file, as for [`Plan::read`].
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
         let mut plan = config::parse(text)?;
         let seeds = seeds(plan.remove("seeds"), first)?;
@@ -142,7 +140,6 @@ impl FromStr for Shard {
     }
 }
 
-/// Seeds of one run that train in parallel.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     pub run: &'a PlannedRun,

@@ -46,8 +46,7 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from their checkpoints, if any, on `threads` threads. Returns [`Error::Paused`] after Ctrl-C, and the
-    /// errors of the files and of the core.
+    /// Trains seeds from their checkpoints, if any, on `threads` threads.
     pub fn train(
         &self,
         seeds: Vec<u64>,

@@ -11,18 +11,15 @@ use std::path::Path;
 /// The largest number of omitted columns that the report names.
 const NAMED: usize = 20;
 
-/// The columns that are read: signals, and the time and series of each row.
 pub(super) struct Columns {
     pub(super) names: Vec<String>,
     pub(super) places: Places,
     pub(super) time: Option<String>,
-    /// The columns that are not signals, with the reasons.
     pub(super) left_out: Vec<(String, String)>,
     notes: String,
 }
 
 impl Columns {
-    /// Finds the columns by their names, and by their first rows.
     pub(super) fn new(options: &Predict, table: &SignalTable, file: &Path) -> Result<Self, Error> {
         for name in options.column.iter().chain(&options.leave_out) {
             table.column(name)?;
@@ -143,7 +140,6 @@ impl Columns {
         matches!(self.places.time[..], [(_, TimeForm::OfDay)])
     }
 
-    /// Returns a text that names the omitted columns.
     pub(super) fn said(&self) -> String {
         let named = self.left_out.iter().take(NAMED);
         let mut text: String =
@@ -155,7 +151,6 @@ impl Columns {
     }
 }
 
-/// Returns a column's name, or its place if it has none.
 fn called(table: &SignalTable, at: usize) -> String {
     let name = &table.names()[at];
     if name.is_empty() { format!("column {}", at + 1) } else { name.clone() }
