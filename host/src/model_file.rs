@@ -229,17 +229,6 @@ pub fn check_depth(
     Err(Error::option(option, format!("{layers} layers; expected at most {most} here")))
 }
 
-/// Rejects a discount that single precision, which tasks and stored models have, rounds to 1.
-pub fn check_discount(gamma: f64) -> Result<(), Error> {
-    match gamma as f32 >= 1.0 {
-        true => Err(Error::option(
-            "--gamma",
-            format!("{gamma}: expected less than 1 in single precision"),
-        )),
-        false => Ok(()),
-    }
-}
-
 /// Rejects a seed that has no effect, as none of these models is a folder.
 pub fn check_seed<'a>(
     models: impl IntoIterator<Item = &'a PathBuf>,

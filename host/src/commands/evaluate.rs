@@ -1,7 +1,7 @@
 //! `ictd evaluate`: values of states of a user's own data.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
+use crate::experiments::{Experiment, Measured};
 use crate::formats::{Features, Trajectory, tasks};
 use crate::model_file::{self, Typed};
 use crate::options;
@@ -117,9 +117,9 @@ pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
     let estimator = options.estimator(session.seed)?;
     for input in options.data.iter().chain(&options.task).chain(&options.queries) {
-        experiment::refuse_inside(&ENTRY, session, input)?;
+        ENTRY.refuse_inside(session, input)?;
     }
-    experiment::run(&ENTRY, options, session, |records| match (&options.task, &options.data) {
+    ENTRY.record(options, session, |records| match (&options.task, &options.data) {
         (Some(file), _) => options.judge(file, &estimator, session, records),
         (None, Some(file)) => options.measure(file, &estimator, session, records),
         (None, None) => Err(Error::option("--data", "expected a file of transitions")),

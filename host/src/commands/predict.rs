@@ -7,7 +7,7 @@ use columns::Columns;
 use found::Found;
 
 use crate::error::{Error, InFile as _, WithContext as _};
-use crate::experiments::experiment::{self, Experiment, Measured};
+use crate::experiments::{Experiment, Measured};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
@@ -133,8 +133,8 @@ pub(crate) const ENTRY: Experiment =
     Experiment::by_command("predict", "none: the user's own signals", found::figures);
 
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
-    experiment::refuse_inside(&ENTRY, session, &options.file)?;
-    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
+    ENTRY.refuse_inside(session, &options.file)?;
+    ENTRY.record(options, session, |records| options.measure(session, records))
 }
 
 impl Predict {

@@ -8,6 +8,7 @@ use crate::run::records::write_atomic;
 use crate::run::report::lines;
 use crate::run::{Report, Session};
 use compute::construction::Construction;
+use compute::recipe::check_discount;
 use compute::stored;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::model::{AttentionKind, Header};
@@ -59,7 +60,7 @@ pub struct Inspect {
 
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
-    model_file::check_discount(options.typed.gamma.unwrap_or(0.0))?;
+    check_discount("gamma", options.typed.gamma.unwrap_or(0.0))?;
     let bytes = match (&options.source, options.construction) {
         (Some(source), _) => {
             let model = options.typed.estimator(source, session.seed)?;

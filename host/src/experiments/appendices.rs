@@ -1,17 +1,16 @@
 //! The paper's experiments of its later appendices: sequential and softmax transformers, CartPole, the RNN.
 
-use super::experiment::Experiment;
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::Threshold::AtLeast;
 use super::judging::{
     ClaimSpec, all_positive, change, claim, diagonals_ratio, differences, falls, is_not_linear,
     most, others_are_small, rises,
 };
 use super::paper::{
-    IS_TD0, IWS_NEAR_1, P_HAS_MORE, P_OTHERS, Q_OTHERS, Q_STRICTLY, TRAINED, table, vd_is_below,
+    IS_TD0, IWS_NEAR_1, P_HAS_MORE, P_OTHERS, Q_OTHERS, Q_STRICTLY, TRAINED, vd_is_below,
 };
 use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{mean_interval, resampled};
-use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 

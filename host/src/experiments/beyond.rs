@@ -2,12 +2,11 @@
 //! parameters of Theorem 2.
 
 use super::appendices::{CART_POLE_OPTIONS, CART_POLE_RUN};
-use super::experiment::Experiment;
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::{ClaimSpec, Threshold, below, claim, most};
-use super::paper::{D_8, EXPLAINED, table};
+use super::paper::{D_8, EXPLAINED};
 use super::plots::FigureSpec::Explained;
 use super::statistics::{finite_median, two_way};
-use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::Source;
 
 pub const EMERGENCE: Experiment = table(

@@ -1,13 +1,11 @@
 //! Control in context: SARSA whose critic is the universal model, compared with the classical critics.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, table};
 use super::judging::{ClaimSpec, Judgement, claim, differences};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::table;
 use super::plots::FigureSpec::Plots;
 use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::{Interval, mean_interval, median_interval};
-use super::table::{ExperimentInputs, ExperimentSpec};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
 use compute::control::{CartPole, ControlTask, Critic, Environment, MountainCar, RandomMdp};

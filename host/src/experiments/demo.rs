@@ -1,7 +1,7 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context. The transformer is Theorem 1's, that of a file,
 //! or each seed of a run.
 
-use super::experiment::{Experiment, Measured, Runner, run};
+use super::experiment::{Experiment, Measured, Runner};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
@@ -15,7 +15,7 @@ use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{FEW, STATES};
 use compute::estimator::{Estimator, Method};
 use compute::own_tasks::OwnTasks;
-use compute::recipe::{Recipe, TaskMixture, TaskSpec};
+use compute::recipe::{Recipe, TaskMixture, TaskSpec, check_discount};
 use compute::value_error::{ContextSweep, ValueErrors, ValuePredictor, errors};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, RngStream};
@@ -186,7 +186,7 @@ impl Demo {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let demo = &self.with_tasks()?;
         demo.check()?;
-        run(&ENTRY, demo, session, |records| demo.measure(session, records))
+        ENTRY.record(demo, session, |records| demo.measure(session, records))
     }
 
     /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
@@ -222,7 +222,7 @@ impl Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
-        model_file::check_discount(self.gamma)?;
+        check_discount("gamma", self.gamma)?;
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
             if self.alpha != defaults.alpha {

@@ -1,4 +1,4 @@
-//! The paper's experiments, and questions that it leaves open. Most are data ([`table`]): the paper's in [`paper`] and
+//! The paper's experiments, and questions that it leaves open. Most are data ([`experiment`]): the paper's in [`paper`] and
 //! [`appendices`], the others in [`beyond`]. A command with its own options is a file.
 
 pub mod appendices;
@@ -15,7 +15,6 @@ pub mod paper;
 pub mod plots;
 pub mod rnn_context;
 pub mod statistics;
-pub mod table;
 pub mod universal;
 pub mod verify;
 
@@ -26,9 +25,8 @@ use crate::error::Error;
 use crate::options;
 use crate::run::{Report, Session};
 use clap::{ArgMatches, Args, FromArgMatches};
-use experiment::Runner;
+use experiment::{ExperimentSpec, Runner};
 use learning::TrainingBudget;
-use table::ExperimentSpec;
 
 /// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {

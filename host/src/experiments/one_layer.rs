@@ -1,13 +1,12 @@
 //! Theorem 2 and one layer: updates that stay in a set of three parameters, and the set where training ends.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, run, table};
 use super::judging::{ClaimSpec, Threshold, claim, diagonals, most};
 use super::measurements::MeasurementTable;
-use super::paper::{P_OTHERS, P_STRICTLY, app_d2, table};
+use super::paper::{P_OTHERS, P_STRICTLY, app_d2};
 use super::plots::FigureSpec::{Parameters, Plots};
 use super::plots::{PanelSpec, medians};
 use super::statistics::nan_or_larger;
-use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
 use compute::invariant::{outside_theta_star, theorem_2};

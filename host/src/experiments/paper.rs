@@ -1,6 +1,6 @@
 //! The paper's experiments that train, as data (runs, claims and figures), but for those in [`appendices`](super::appendices).
 
-use super::experiment::{Experiment, Runner};
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, run, table};
 use super::judging::Threshold::{AtLeast, AtMost, Below};
 use super::judging::{
     ClaimSpec, Judgement, all_positive, below, claim, diagonals, diagonals_ratio, falls,
@@ -9,7 +9,6 @@ use super::judging::{
 use super::measurements::RunMeasurements;
 use super::plots::FigureSpec::{Comparison, Explained, Parameters};
 use super::statistics::{bootstrap, mean_and_stderr, median, two_way};
-use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -301,11 +300,3 @@ pub(super) const EXPLAINED: f64 = 0.9;
 /// A specification that measures which algorithm each seed has learned.
 pub(super) const TRAINED: ExperimentSpec =
     ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };
-
-pub(super) const fn table(
-    id: &'static str,
-    figure: &'static str,
-    table: ExperimentSpec,
-) -> Experiment {
-    Experiment { id, figure, figures: |_| Ok(Vec::new()), run: Runner::Spec(table) }
-}

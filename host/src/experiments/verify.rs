@@ -1,6 +1,6 @@
 //! App. "Numerical Verification of Proofs": compares the four constructions with their algorithms.
 
-use super::experiment::{Experiment, Measured, Runner, run};
+use super::experiment::{Experiment, Measured, Runner};
 use super::measurements::MeasurementTable;
 use super::plots::{self, FigureSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
@@ -94,7 +94,7 @@ pub const ENTRY: Experiment = Experiment {
 
 impl Verify {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
-        run(&ENTRY, self, session, |records| self.measure(session, records))
+        ENTRY.record(self, session, |records| self.measure(session, records))
     }
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {

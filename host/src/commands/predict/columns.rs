@@ -3,7 +3,7 @@
 use super::Predict;
 use crate::error::Error;
 use crate::formats::signal_table::{Places, SignalTable};
-use compute::cells::{self, Holds, excerpt};
+use compute::cells::{self, Holds, Meant, excerpt};
 use compute::times::TimeForm;
 use std::collections::HashSet;
 use std::path::Path;
@@ -59,9 +59,12 @@ impl Columns {
         };
         if signals.is_empty() {
             signals = free(|holds| matches!(holds, Holds::Counts(_) | Holds::PartOfDate));
-            let words = free(|holds| matches!(holds, Holds::Words(_)));
+            let words = free(|holds| matches!(holds, Holds::Words(..)));
             // A cell that was meant as a number is the most informative, and no index stands for it.
-            let meant = words.iter().find(|at| is_meant_as_number(&holds[**at]));
+            let is_meant = |holds: &Holds| {
+                matches!(holds, Holds::Words(_, Some(Meant::Number | Meant::NumberWithComma)))
+            };
+            let meant = words.iter().find(|at| is_meant(&holds[**at]));
             if signals.is_empty() || meant.is_some() {
                 let reason = match meant.or(words.first()) {
                     Some(at) => no_numbers(table, *at),
@@ -96,12 +99,14 @@ impl Columns {
                 Holds::Counts(reason) => reason.clone(),
                 Holds::PartOfDate => "a part of a date".to_owned(),
                 _ if time == Some(at) => "it is the time".to_owned(),
-                Holds::Words(reason)
-                    if series.is_none() && is_of_series(table, at) && !reason.contains("comma") =>
+                Holds::Words(reason, meant)
+                    if series.is_none()
+                        && is_of_series(table, at)
+                        && *meant != Some(Meant::NumberWithComma) =>
                 {
                     format!("{reason}; --by {name:?} if each of its values is a series")
                 }
-                Holds::Words(reason) => reason.clone(),
+                Holds::Words(reason, _) => reason.clone(),
                 Holds::Numbers => "it has no name in the header".to_owned(),
                 _ if is_shared(table, at) => "a time that rows share".to_owned(),
                 _ => "a time".to_owned(),
@@ -154,11 +159,6 @@ impl Columns {
 fn called(table: &SignalTable, at: usize) -> String {
     let name = &table.names()[at];
     if name.is_empty() { format!("column {}", at + 1) } else { name.clone() }
-}
-
-/// Returns true for words with a cause that tells how to make numbers of them.
-fn is_meant_as_number(holds: &Holds) -> bool {
-    matches!(holds, Holds::Words(reason) if reason.contains("`, ") && !reason.contains("a date or a time"))
 }
 
 /// Returns true if a column has dates without times of day.
