@@ -9,13 +9,11 @@ mod document;
 pub mod html;
 mod made;
 pub mod numbers;
-mod run;
 pub mod section;
 pub mod words;
 
-pub use content::{Content, Damaged};
+pub use content::{Content, Damaged, RunPage};
 pub use made::{NO_RESULTS, Provenance, RESULTS};
-pub use run::RunPage;
 
 use crate::error::{Error, InFile as _};
 use crate::experiments::Catalogue;
