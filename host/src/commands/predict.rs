@@ -141,7 +141,6 @@ impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
         let mut table = SignalTable::open(file)?;
-        (table.refuses_gaps, table.missing) = (!self.skip_gaps, self.missing);
         let columns = Columns::new(self, &table, file)?;
         let gammas = self.gammas();
         // Check before they are built, which takes longer than counting them.
@@ -156,7 +155,7 @@ impl Predict {
         };
         too_many(gammas.len() * columns.names.len(), 0)?;
         let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
-        let mut rows = table.read(&columns.places, block)?;
+        let mut rows = table.read(&columns.layout, block)?;
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
@@ -206,7 +205,7 @@ impl Predict {
                 all[at].take(&of_series, self, session, &mut stream)?;
             }
             bar.set_position(table.bytes_read());
-            rows = table.read(&columns.places, block)?;
+            rows = table.read(&columns.layout, block)?;
         }
         bar.finish_and_clear();
         for series in &all {

@@ -20,24 +20,19 @@ pub const STDIN: &str = "-";
 pub struct SignalTable {
     file: PathBuf,
     rows: RowReader,
-    /// Whether a cell that is not a finite number is an error.
-    pub refuses_gaps: bool,
-    /// A number that denotes a missing one.
-    pub missing: Option<f64>,
     /// The place of each name; `None` for a name that appears twice.
     places: HashMap<String, Option<usize>>,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Places {
-    pub signals: Vec<usize>,
-    /// The rows' times: a column, or one of dates and one of times of the day.
-    pub time: Vec<(usize, TimeForm)>,
-    pub series: Option<usize>,
+/// Returns the layout of rows with signals in these columns; a cell that is not a finite number is an error, or a gap.
+pub fn layout(signals: &[usize], skips_gaps: bool) -> Layout {
+    let gaps = if skips_gaps { Gaps::Any } else { Gaps::Refused };
+    let numbers = signals.iter().map(|column| (*column, gaps)).collect();
+    Layout { numbers, expected: "a finite number, or --skip-gaps", ..Layout::default() }
 }
 
 impl SignalTable {
-    /// Opens a file, or standard input; gaps are errors unless `refuses_gaps` is unset.
+    /// Opens a file, or standard input.
     pub fn open(file: &Path) -> Result<Self, Error> {
         let open = || -> Result<Self, Problem> {
             let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
@@ -69,7 +64,7 @@ impl SignalTable {
                 places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
             }
             let file = file.to_owned();
-            Ok(SignalTable { file, rows, refuses_gaps: true, missing: None, places })
+            Ok(SignalTable { file, rows, places })
         };
         open().in_file(file)
     }
@@ -121,18 +116,9 @@ impl SignalTable {
         Err(problem.in_file(&self.file))
     }
 
-    /// Reads at most `most` rows of the columns at these places, by series; returns none at the end of the file.
-    pub fn read(&mut self, places: &Places, most: usize) -> Result<Vec<(String, Rows)>, Error> {
-        let gaps = if self.refuses_gaps { Gaps::Refused } else { Gaps::Any };
-        let layout = Layout {
-            numbers: places.signals.iter().map(|column| (*column, gaps)).collect(),
-            time: places.time.clone(),
-            missing: self.missing,
-            series: places.series,
-            expected: "a finite number, or --skip-gaps",
-            ..Layout::default()
-        };
-        self.rows.read(&layout, most).in_file(&self.file)
+    /// Reads at most `most` rows, by series; returns none at the end of the file.
+    pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Vec<(String, Rows)>, Error> {
+        self.rows.read(layout, most).in_file(&self.file)
     }
 
     pub fn bytes_read(&self) -> u64 {

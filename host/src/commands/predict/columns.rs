@@ -2,8 +2,9 @@
 
 use super::Predict;
 use crate::error::Error;
-use crate::formats::signal_table::{Places, SignalTable};
+use crate::formats::signal_table::{SignalTable, layout};
 use compute::cells::{self, Holds, Meant, excerpt};
+use compute::rows::Layout;
 use compute::times::TimeForm;
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +14,7 @@ const NAMED: usize = 20;
 
 pub(super) struct Columns {
     pub(super) names: Vec<String>,
-    pub(super) places: Places,
+    pub(super) layout: Layout,
     pub(super) time: Option<String>,
     pub(super) left_out: Vec<(String, String)>,
     notes: String,
@@ -121,20 +122,12 @@ impl Columns {
             Holds::Times(form) => (at, form),
             _ => (at, TimeForm::Number),
         };
-        let places = Places {
-            time: time
-                .into_iter()
-                .flat_map(|at| [Some(at), other(at)])
-                .flatten()
-                .map(form)
-                .collect(),
-            signals,
-            series,
-        };
+        let times = time.into_iter().flat_map(|at| [Some(at), other(at)]).flatten().map(form);
+        let rows = layout(&signals, options.skip_gaps);
         Ok(Columns {
-            names: places.signals.iter().map(|at| names[*at].clone()).collect(),
+            names: signals.iter().map(|at| names[*at].clone()).collect(),
+            layout: Layout { time: times.collect(), series, missing: options.missing, ..rows },
             time: time.map(|at| called(table, at)),
-            places,
             left_out,
             notes,
         })
@@ -142,7 +135,7 @@ impl Columns {
 
     /// Returns true if the rows have times of day without dates.
     pub(super) fn is_of_day(&self) -> bool {
-        matches!(self.places.time[..], [(_, TimeForm::OfDay)])
+        matches!(self.layout.time[..], [(_, TimeForm::OfDay)])
     }
 
     pub(super) fn said(&self) -> String {
