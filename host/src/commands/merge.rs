@@ -8,7 +8,7 @@ use crate::run::{Report, RunManifest, Session, config, info, progress, records};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::options::folder_of;
-use crate::train::{SeedRun, Seeds, Train, TrainDirectory};
+use crate::train::{SeedRun, Seeds, TrainDirectory};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::path::{Path, PathBuf};
@@ -161,8 +161,7 @@ impl MergedRun {
         if !is_news && whole.planned()? == self.seeds {
             return Ok(());
         }
-        let (first, options) = Train::from(whole.recipe.clone()).with_seeds(&self.seeds);
-        let out = TrainDirectory::open(whole.path.clone(), &options, first)?;
+        let out = TrainDirectory::open(whole.path.clone(), &whole.recipe, &self.seeds)?;
         let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
@@ -180,7 +179,7 @@ impl MergedRun {
             }
         }
         if begun.is_some() {
-            summarise(&out, &options, begun)?;
+            summarise(&out, begun)?;
         }
         Ok(())
     }

@@ -29,12 +29,13 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
             let options =
                 &Train { recipe: tasks::load(options.recipe.clone(), None)?, ..options.clone() };
             options.check(session.seed)?;
-            let directory = TrainDirectory::create(&session.out, options, session.seed)?;
+            let seeds = options.seed_set(session.seed);
+            let directory = TrainDirectory::create(&session.out, &options.recipe, &seeds)?;
             (options.clone(), session.seed, directory)
         }
     };
     let trained = train(&options, seed, session, RUN, &directory)?;
-    let (mut report, diverged) = summarise(&directory, &options, trained.info)?;
+    let (mut report, diverged) = summarise(&directory, trained.info)?;
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     if options.watch.check {
@@ -51,10 +52,9 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 /// Writes the files about all finished seeds. Returns the report, and a line for each seed that diverged.
 pub fn summarise(
     directory: &TrainDirectory,
-    options: &Train,
     info: Option<RunManifest>,
 ) -> Result<(Report, Vec<String>), Error> {
-    let summary = directory.summary(options)?;
+    let summary = directory.summary()?;
     let recipe = &summary.options.recipe;
     let sequential = recipe.layer_sharing == LayerSharing::Sequential;
     let seeds: Vec<Value> = (summary.runs.iter()).map(|run| run.to_value(sequential)).collect();
@@ -142,9 +142,9 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     let (seed, mut options) = read_run(path)?;
     options.check(seed)?;
     options = beside(options);
-    let trained = options.recipe.tasks;
+    let (seeds, trained) = (options.seed_set(seed), options.recipe.tasks);
     let Some(tasks) = typed.watch.longer.filter(|tasks| *tasks != trained) else {
-        let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;
+        let directory = TrainDirectory::open(path.to_owned(), &options.recipe, &seeds)?;
         return Ok((options, seed, directory));
     };
     if tasks < trained {
@@ -155,7 +155,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     options.recipe.tasks = tasks;
     let above = path.join("..");
     let out = if path.file_name().is_some() { files::parent(path) } else { &above };
-    let directory = TrainDirectory::create(out, &options, seed)?;
+    let directory = TrainDirectory::create(out, &options.recipe, &seeds)?;
     directory.take_from(&shorter)?;
     Ok((options, seed, directory))
 }

@@ -42,9 +42,10 @@ impl TrainingBudget {
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
     let place = records::place(&session.out, "runs")?;
-    let directory = TrainDirectory::create(&place, options, session.seed)?;
+    let directory =
+        TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary(options)?.write(trained.info, &RunFiles::default())?;
+    directory.summary()?.write(trained.info, &RunFiles::default())?;
     Ok(trained.runs)
 }
 

@@ -103,11 +103,6 @@ impl Plan {
         Ok(Plan { axes: grid.into_iter().map(|(key, _)| key).collect(), runs, seeds })
     }
 
-    /// Returns a run as options of `ictd train`, with the first seed.
-    pub fn train(&self, run: &PlannedRun) -> (u64, Train) {
-        Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
-    }
-
     pub fn groups(&self, shard: Shard) -> Vec<Group<'_>> {
         let count = |lanes: &usize| self.runs.len() * self.seeds.len().div_ceil(*lanes);
         let lanes = [LANES, 8, 4, 2].into_iter().find(|lanes| count(lanes) >= shard.of);

@@ -107,8 +107,8 @@ impl<'a> Worker<'a> {
         if progress::interrupted() {
             return Err(Error::Paused);
         }
-        let (first, options) = self.plan.train(run);
-        let directory = TrainDirectory::join(&self.session.out, &options, first)?;
+        let planned = self.plan.seeds.iter().copied().collect();
+        let directory = TrainDirectory::join(&self.session.out, &run.recipe, &planned)?;
         let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
         let (mut claims, mut ours, mut begun, mut held) = (vec![], vec![], vec![], vec![]);
         for &seed in seeds {

@@ -6,7 +6,7 @@
 //! seeds have finished: adding seeds, continuing after an interruption and copying folders of seeds that were trained elsewhere
 //! have the same result.
 
-use super::options::{NetworkKind, Recipe, Train, folder_of, recipe_text};
+use super::options::{NetworkKind, Recipe, Seeds, Train, folder_of, recipe_text};
 use super::seed_files::{self, PARAMETERS};
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::{Error, InFile as _, ToFile as _};
@@ -50,23 +50,23 @@ pub struct TrainDirectory {
 }
 
 impl TrainDirectory {
-    /// Returns the directory of a recipe below `out`, prepared for the seeds of some options.
-    pub fn create(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
+    /// Returns the directory of a recipe below `out`, prepared for these seeds.
+    pub fn create(out: &Path, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        Self::open(records::place(out, &folder_of(recipe)?)?, recipe, seeds)
     }
 
-    /// Returns a run's directory at any path, prepared for the seeds of some options.
-    pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
-        let directory = Self::at(path, &options.recipe)?;
+    /// Returns a run's directory at any path, prepared for these seeds.
+    pub fn open(path: PathBuf, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        let directory = Self::at(path, recipe)?;
         let claimed = directory.claim()?;
-        let seeds = &options.seed_set(seed) | &directory.planned()?;
+        let seeds = seeds | &directory.planned()?;
         if let Some(own) = directory.recipe.task.own() {
             let path = directory.path.join(tasks::FILE_NAME);
             if files::kind(&path) != Kind::File {
                 write_atomic(&path, &tasks::to_bytes(own.read()?).to_file(&path)?)?;
             }
         }
-        directory.write_config(&claimed, options, &seeds)?;
+        directory.write_config(&claimed, &seeds)?;
         Ok(directory)
     }
 
@@ -78,13 +78,13 @@ impl TrainDirectory {
 
     /// Returns the directory like [`TrainDirectory::create`], concurrently with any number of processes on any machines: the
     /// first one writes which seeds the run has, and the others need no lock.
-    pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        let path = records::place(out, &folder_of(&options.recipe)?)?;
+    pub fn join(out: &Path, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        let path = records::place(out, &folder_of(recipe)?)?;
         patiently(Error::is_in_use, || {
-            let directory = Self::at(path.clone(), &options.recipe)?;
-            match directory.planned()?.is_superset(&options.seed_set(seed)) {
+            let directory = Self::at(path.clone(), recipe)?;
+            match directory.planned()?.is_superset(seeds) {
                 true => Ok(directory),
-                false => Self::open(path.clone(), options, seed),
+                false => Self::open(path.clone(), recipe, seeds),
             }
         })
     }
@@ -111,10 +111,10 @@ impl TrainDirectory {
     fn write_config(
         &self,
         _claimed: &RunDirectory,
-        options: &Train,
         seeds: &BTreeSet<u64>,
     ) -> Result<(u64, Train, String), Error> {
-        let (first, options) = options.with_seeds(seeds);
+        let (first, seeds) = Seeds::of(seeds);
+        let options = Train { seeds, ..Train::from(self.recipe.clone()) };
         let text = config::to_text("train", first, &options)?;
         let there = files::read_below(&self.path, CONFIG, files::TEXT).unwrap_or_default();
         if there != text.as_bytes() {
@@ -197,7 +197,7 @@ impl TrainDirectory {
     }
 
     /// Returns the summary of all finished seeds, from any process.
-    pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
+    pub fn summary(&self) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds = self.planned()?;
         let mut runs = Vec::new();
@@ -213,7 +213,7 @@ impl TrainDirectory {
             }
         }
         seeds.extend(runs.iter().map(|run| run.seed));
-        let (seed, options, config) = self.write_config(&claimed, options, &seeds)?;
+        let (seed, options, config) = self.write_config(&claimed, &seeds)?;
         Ok(Summary { directory: self, claimed, runs, seed, options, config })
     }
 

@@ -213,12 +213,6 @@ impl Train {
             Seeds::List(seeds) => seeds.clone(),
         }
     }
-
-    /// Returns these options with other seeds, and the first of them: equal for equal sets.
-    pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
-        let (first, seeds) = Seeds::of(seeds);
-        (first, Train { seeds, ..self.clone() })
-    }
 }
 
 /// Returns the folder of a recipe: a short description, then the first 8 hexadecimal digits of its digest.
