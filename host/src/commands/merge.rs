@@ -3,6 +3,7 @@
 use super::train_run::summarise;
 use crate::error::{Error, InFile as _};
 use crate::files::{self, Kind};
+use crate::model_file::seed_folder;
 use crate::run::config::FolderEntry;
 use crate::run::{Report, RunManifest, Session, config, info, progress, records};
 use crate::train::checkpoint::Checkpoint;
@@ -125,7 +126,8 @@ impl MergedRun {
                 let Some(found) = self.places[number].load(seed)? else { continue };
                 let before = furthest.as_ref();
                 if let Some((other, _)) = before.filter(|(_, before)| !agree(before, &found)) {
-                    let [other, path] = [*other, number].map(|at| self.places[at].seed_path(seed));
+                    let [other, path] =
+                        [*other, number].map(|at| seed_folder(&self.places[at].path, seed));
                     let other = other.display();
                     let reason = format!("other numbers than in {other}; expected equal ones");
                     return Err(Error::file(&path, reason));

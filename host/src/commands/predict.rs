@@ -204,7 +204,7 @@ impl Predict {
                 }
                 all[at].take(&of_series, self, session, &mut stream)?;
             }
-            bar.set_position(table.bytes_read());
+            bar.set_position(table.rows.bytes_read());
             rows = table.read(&columns.layout, block)?;
         }
         bar.finish_and_clear();

@@ -8,7 +8,7 @@ use crate::files;
 use crate::formats::tasks;
 use crate::options::Word as _;
 use crate::run::report::table;
-use crate::run::{Report, RunFiles, RunManifest, Session, config, report};
+use crate::run::{Report, RunFiles, RunManifest, Session, report};
 use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
@@ -94,7 +94,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 /// shows its errors instead.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
-    let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
+    let (_, options) = Train::of_config(Path::new(CONFIG), &text)?;
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let layers = plots::layers(of);

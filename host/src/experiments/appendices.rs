@@ -97,7 +97,7 @@ const P_LAST: ClaimSpec = claim(
     app_d3("especially for the final layer"),
     |of| {
         let metrics = ["p_others_of_mean_0", "p_others_of_mean_1", "p_others_of_mean_2"];
-        falls("seeds averaged, then scaled", &[of; 3], &metrics)
+        falls(&[of; 3], &metrics)
     },
 );
 
@@ -241,7 +241,7 @@ const ERROR_FALLS: ClaimSpec = claim(
     "the value error falls and stays low",
     Source::paper("App. G.2", "decreases for the first 1,000 MRPs and stays low"),
     |of| {
-        let (measured, change) = change(of, "msve", 0.0);
+        let (measured, change) = change(of, "msve");
         let verdict = Verdict::told(change.high < 0.0, false, change.low > 0.0);
         (format!("{measured}, needs < 0"), verdict.unless_nan(change.numbers()))
     },

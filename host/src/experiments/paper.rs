@@ -264,11 +264,7 @@ const ALPHA_CONVERGES: ClaimSpec = claim(
 const DEPTHS: [&str; 3] = ["linear-l2", "linear-l3", "linear-l4"];
 const ALIGNS: ClaimSpec =
     claim("P's other entries become smaller as L grows from 2 to 4", MORE_ALIGNED, |of| {
-        falls(
-            "seeds averaged, then scaled",
-            &DEPTHS.map(|run| of.other_run(run)),
-            &["p_others_of_mean_0"; 3],
-        )
+        falls(&DEPTHS.map(|run| of.other_run(run)), &["p_others_of_mean_0"; 3])
     })
     .refuted();
 const MORE_ALIGNED: Source =

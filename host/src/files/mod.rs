@@ -349,7 +349,7 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
 /// A file being written under a temporary name in its folder. Dropping it before `publish` or `keep` deletes it.
 #[derive(Debug)]
 pub struct Staged {
-    path: PathBuf,
+    pub path: PathBuf,
     /// `None` once the file has its name, or is to be kept.
     temporary: Option<PathBuf>,
     /// Holds the lock.

@@ -26,13 +26,16 @@ pub enum Data {
 }
 
 impl Array {
-    /// Returns the first integer beyond 2^53, which `f64` may not represent.
-    pub fn inexact(&self) -> Option<i64> {
-        let Data::I64(x) = &self.data else { return None };
-        x.iter().copied().find(|x| x.unsigned_abs() > 1 << 53)
+    /// Returns the elements as `f64`; rejects integers that would be rounded.
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, Problem> {
+        let Data::I64(x) = &self.data else { return Ok(self.to_f64()) };
+        match x.iter().find(|x| x.unsigned_abs() > 1 << 53) {
+            Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
+            None => Ok(self.to_f64()),
+        }
     }
 
-    /// Returns the elements as `f64` (integers beyond 2^53, see [`Array::inexact`], are rounded).
+    /// Returns the elements as `f64` (integers beyond 2^53 are rounded).
     pub fn to_f64(&self) -> Vec<f64> {
         match &self.data {
             Data::F32(x) => x.iter().map(|&x| x.into()).collect(),

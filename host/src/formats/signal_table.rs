@@ -19,7 +19,7 @@ pub const STDIN: &str = "-";
 /// A CSV file of signals, open at its first row.
 pub struct SignalTable {
     file: PathBuf,
-    rows: RowReader,
+    pub rows: RowReader,
     /// The place of each name; `None` for a name that appears twice.
     places: HashMap<String, Option<usize>>,
 }
@@ -69,17 +69,13 @@ impl SignalTable {
         open().in_file(file)
     }
 
-    pub fn names(&self) -> &[String] {
-        self.rows.names()
-    }
-
     pub fn first_cells(&self, at: usize) -> Vec<&[u8]> {
         self.rows.first_rows().filter_map(|(_, cells)| cells.get(at)).collect()
     }
 
     /// Returns the content of a column, by its first rows; `series` is the column with the names of series.
     pub fn holds(&self, at: usize, series: Option<usize>) -> Holds {
-        let of = |cells: &[&[u8]]| Holds::of(&self.names()[at], at == 0, cells);
+        let of = |cells: &[&[u8]]| Holds::of(&self.rows.names()[at], at == 0, cells);
         let holds = of(&self.first_cells(at));
         let Some(series) = series.filter(|_| holds == Holds::Numbers) else { return holds };
         // An index may begin anew in each series.
@@ -119,9 +115,5 @@ impl SignalTable {
     /// Reads at most `most` rows, by series; returns none at the end of the file.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Vec<(String, Rows)>, Error> {
         self.rows.read(layout, most).in_file(&self.file)
-    }
-
-    pub fn bytes_read(&self) -> u64 {
-        self.rows.bytes_read()
     }
 }

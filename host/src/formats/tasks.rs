@@ -4,7 +4,7 @@
 
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
-use super::trajectory::{Trajectory, numbers};
+use super::trajectory::Trajectory;
 use crate::error::{Error, InFile as _, Problem};
 use crate::files;
 use compute::estimator::EpisodeEnd;
@@ -59,9 +59,9 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
         };
         let stack = [&[count], own].concat();
         if array.shape == stack {
-            numbers(name, array)
+            array.numbers(name)
         } else if array.shape == own {
-            Ok(numbers(name, array)?.repeat(count))
+            Ok(array.numbers(name)?.repeat(count))
         } else {
             let [alone, stack] = [own, &stack].map(tuple);
             Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
@@ -92,7 +92,7 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
 }
 
 fn discount(array: &Array) -> Result<f64, Problem> {
-    match numbers("gamma", array)?[..] {
+    match array.numbers("gamma")?[..] {
         [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(first),
         _ => {
             let expected = "one discount for all tasks (or none, and --gamma-range)";

@@ -163,7 +163,7 @@ fn column(
     accepts: impl Fn(f64) -> bool,
     expected: &str,
 ) -> Result<Vec<f64>, Problem> {
-    let numbers = numbers(name, array)?;
+    let numbers = array.numbers(name)?;
     if !matches!(*array.shape, [_] | [_, 1]) || !rows.contains(&numbers.len()) {
         let expected = format!("({},): one number for each row of `phi`", rows.end());
         return Err(Problem::array(name, array.describe(), expected));
@@ -172,14 +172,6 @@ fn column(
         return Err(Problem::array(name, format!("{} in row {}", numbers[row], row + 1), expected));
     }
     Ok(numbers)
-}
-
-/// Returns the numbers of an array; rejects integers that would be rounded.
-pub(super) fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
-    match array.inexact() {
-        Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
-        None => Ok(array.to_f64()),
-    }
 }
 
 /// Returns a finite (rows, d) array with at least one row.
@@ -192,7 +184,7 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
             return Err(Problem::array(name, array.describe(), expected));
         }
     };
-    let numbers = numbers(name, array)?;
+    let numbers = array.numbers(name)?;
     if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
         let (row, column) = (i / dimension + 1, i % dimension + 1);
         let place = format!("{} in row {row}, column {column}", numbers[i]);

@@ -37,38 +37,10 @@ pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error
     String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
 }
 
-fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
+pub fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
     let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
     Ok((path, text))
-}
-
-/// Returns the first seed in the `config.toml` of a run, and the options of a command.
-pub fn read_run<T: serde::de::DeserializeOwned>(
-    directory: &Path,
-    command: &str,
-) -> Result<(u64, T), Error> {
-    let (path, text) = text_of(directory)?;
-    run_of_text(&path, command, &text)
-}
-
-/// Returns the seed and options like [`read_run`], from the file's content.
-pub fn run_of_text<T: serde::de::DeserializeOwned>(
-    path: &Path,
-    command: &str,
-    text: &str,
-) -> Result<(u64, T), Error> {
-    let mut table = parse(text).in_file(path)?;
-    match table.remove("command") {
-        Some(Value::String(found)) if found == command => {}
-        _ => return Err(Error::file(path, format!("command: expected `{command}`"))),
-    }
-    let seed = match table.remove("seed") {
-        Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
-        _ => return Err(Error::file(path, "seed: expected an integer of at least 0")),
-    };
-    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
-    Ok((seed, options))
 }
 
 pub fn command_of(run: &Path) -> Result<String, Error> {

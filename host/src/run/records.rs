@@ -34,7 +34,6 @@ pub struct RunFiles {
 #[derive(Debug)]
 pub struct Stream {
     name: String,
-    path: PathBuf,
     file: Staged,
     buffer: Vec<u8>,
     digest: Digest,
@@ -50,7 +49,7 @@ impl Stream {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.append(&self.buffer).to_file(&self.path)?;
+        self.file.append(&self.buffer).to_file(&self.file.path)?;
         self.buffer.clear();
         Ok(())
     }
@@ -66,13 +65,12 @@ impl RunFiles {
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
         let file = files::begin(&path).to_file(&path)?;
-        let (name, buffer) = (name.to_owned(), Vec::new());
-        Ok(Stream { name, path, file, buffer, digest: Digest::EMPTY })
+        Ok(Stream { name: name.to_owned(), file, buffer: Vec::new(), digest: Digest::EMPTY })
     }
 
     pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
         stream.flush()?;
-        stream.file.sync().to_file(&stream.path)?;
+        stream.file.sync().to_file(&stream.file.path)?;
         self.streamed.push(stream);
         Ok(())
     }

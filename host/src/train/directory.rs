@@ -13,6 +13,7 @@ use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::formats::tasks;
+use crate::model_file::seed_folder;
 use crate::options;
 use crate::run::lock::RunLock;
 use crate::run::records::{write_all, write_atomic};
@@ -38,7 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the first seed and the options of a run, with its own tasks, if any.
 pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
-    let (first, there) = config::read_run::<Train>(path, "train")?;
+    let (config, text) = config::text_of(path)?;
+    let (first, there) = Train::of_config(&config, &text)?;
     Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
 }
 
@@ -123,13 +125,9 @@ impl TrainDirectory {
         Ok((first, options, text))
     }
 
-    pub fn seed_path(&self, seed: u64) -> PathBuf {
-        self.path.join(format!("seed_{seed}"))
-    }
-
     /// Locks a seed for this process, and removes the incomplete files of a killed one.
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
-        let folder = self.seed_path(seed);
+        let folder = seed_folder(&self.path, seed);
         files::make_folder(&folder).to_file(&folder)?;
         let lock = RunLock::acquire(&folder)?;
         files::sweep(&folder).to_file(&folder)?;
@@ -154,7 +152,7 @@ impl TrainDirectory {
     }
 
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
-        let folder = self.seed_path(checkpoint.run.seed);
+        let folder = seed_folder(&self.path, checkpoint.run.seed);
         files::make_folder(&folder).to_file(&folder)?;
         write_atomic(&folder.join(CHECKPOINT), &checkpoint.to_bytes())
     }
@@ -180,7 +178,7 @@ impl TrainDirectory {
     /// Returns true if a finished seed's records exist. They appear one by one after all were written, so one of them may be
     /// missing.
     pub fn is_recorded(&self, seed: u64) -> bool {
-        let folder = self.seed_path(seed);
+        let folder = seed_folder(&self.path, seed);
         let expected = match self.recipe.network {
             NetworkKind::Transformer => &OF_A_SEED[..5],
             NetworkKind::Rnn => &OF_A_SEED[..1],
@@ -193,7 +191,10 @@ impl TrainDirectory {
         if self.is_recorded(run.seed) {
             return Ok(());
         }
-        write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
+        write_all(
+            &seed_folder(&self.path, run.seed),
+            seed_files::records(&self.recipe, run)?.files(),
+        )
     }
 
     /// Returns the summary of all finished seeds, from any process.

@@ -32,7 +32,7 @@ impl Columns {
         let (given, series) = (place(&options.time)?, place(&options.by)?);
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
-        let (names, is_chosen) = (table.names(), !asked.is_empty());
+        let (names, is_chosen) = (table.rows.names(), !asked.is_empty());
         let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
         let of_day = Holds::Times(TimeForm::OfDay);
         let of_day = holds.iter().position(|holds| *holds == of_day);
@@ -150,7 +150,7 @@ impl Columns {
 }
 
 fn called(table: &SignalTable, at: usize) -> String {
-    let name = &table.names()[at];
+    let name = &table.rows.names()[at];
     if name.is_empty() { format!("column {}", at + 1) } else { name.clone() }
 }
 
@@ -171,7 +171,7 @@ fn is_shared(table: &SignalTable, at: usize) -> bool {
 fn sentinel(table: &SignalTable, at: usize) -> Option<String> {
     let x: Vec<f64> = table.first_cells(at).into_iter().filter_map(cells::plain).collect();
     let (value, count) = cells::sentinel(&x)?;
-    let (name, rows) = (&table.names()[at], x.len());
+    let (name, rows) = (&table.rows.names()[at], x.len());
     Some(format!(
         "`{name}` is {value} in {count} of the first {rows} rows, far from all others: if this stands for a missing value, add \
          --missing {value} --skip-gaps\n"
@@ -188,7 +188,7 @@ fn is_of_series(table: &SignalTable, at: usize) -> bool {
 /// Returns why a column, and with it every column, has no number in the first row.
 fn no_numbers(table: &SignalTable, at: usize) -> String {
     let (first, number) = table.first_lines();
-    let name = excerpt(&table.names()[at]);
+    let name = excerpt(&table.rows.names()[at]);
     let cells = table.first_cells(at);
     let word = cells.iter().find_map(|cell| cells::number(cell).err()).unwrap_or_default();
     let advice = match number.filter(|line| *line > first) {

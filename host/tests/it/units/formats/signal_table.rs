@@ -19,7 +19,7 @@ fn with_gaps(names: &[&str], table: &SignalTable) -> Layout {
 fn columns_are_told_apart_and_read_in_pieces() {
     let text = "\u{feff}time;x;y\r\n12:00;1;nan\r\n12:01;2;5\r\n12:02;-3e1;6\r\n";
     let mut table = table(text).unwrap();
-    assert_eq!(table.names(), ["time", "x", "y"]);
+    assert_eq!(table.rows.names(), ["time", "x", "y"]);
     let holds = [Holds::Times(TimeForm::OfDay), Holds::Numbers, Holds::Numbers];
     assert_eq!([0, 1, 2].map(|at| table.holds(at, None)), holds);
     let columns = with_gaps(&["y", "x"], &table);
