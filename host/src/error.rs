@@ -83,6 +83,12 @@ impl Problem {
     }
 }
 
+impl From<String> for Problem {
+    fn from(reason: String) -> Self {
+        Problem::Unusable(reason)
+    }
+}
+
 impl From<compute::rows::Problem> for Problem {
     fn from(problem: compute::rows::Problem) -> Self {
         match problem {
@@ -105,11 +111,6 @@ impl Error {
         Problem::Unusable(reason.to_string()).in_file(path)
     }
 
-    pub fn write(path: &Path, source: io::Error) -> Self {
-        Error::Write { path: path.to_owned(), source }
-    }
-
-    /// Returns 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Interrupted | Error::Paused | Error::Stopped => 130,
@@ -129,6 +130,28 @@ impl Error {
 impl From<compute::InvalidSetting> for Error {
     fn from(invalid: compute::InvalidSetting) -> Self {
         Error::option(format!("--{}", invalid.setting), invalid.reason)
+    }
+}
+
+/// Names the file that could not be read in an error.
+pub trait InFile<T> {
+    fn in_file(self, path: &Path) -> Result<T, Error>;
+}
+
+impl<T, E: Into<Problem>> InFile<T> for Result<T, E> {
+    fn in_file(self, path: &Path) -> Result<T, Error> {
+        self.map_err(|problem| problem.into().in_file(path))
+    }
+}
+
+/// Names the file that could not be written in an error.
+pub trait ToFile<T> {
+    fn to_file(self, path: &Path) -> Result<T, Error>;
+}
+
+impl<T> ToFile<T> for io::Result<T> {
+    fn to_file(self, path: &Path) -> Result<T, Error> {
+        self.map_err(|source| Error::Write { path: path.to_owned(), source })
     }
 }
 

@@ -1,12 +1,4 @@
-//! Ends every command with one exit code of this table and, with `--json`, one object on stdout.
-//!
-//! | code | |
-//! |---|---|
-//! | 0 | done |
-//! | 1 | done, and a claim or check failed |
-//! | 2 | wrong use or bad input, a file that cannot be read or written (stdout is one), a directory in use |
-//! | 101 | a defect of this program |
-//! | 130 | interrupted |
+//! Ends every command with one of the [exit codes](crate::guide::commands) and, with `--json`, one object on stdout.
 
 use crate::error::Error;
 use crate::program::{printable, printable_json};
@@ -26,7 +18,6 @@ static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 /// moment.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Resets the output state before a command runs.
 pub fn begin(json: bool) {
     JSON.store(json, Ordering::Relaxed);
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = false;
@@ -91,7 +82,6 @@ pub fn catch_panics() {
     }));
 }
 
-/// Returns the error that a user sees for a panic.
 pub fn panicked(payload: &(dyn Any + Send)) -> Error {
     let place = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
     Error::Defect(place.unwrap_or_else(|| said(payload)))

@@ -4,7 +4,7 @@
 //!
 //! [`commands`] are the program's commands, and [`experiments`] those of the paper, most of which are tables of data. A run
 //! computes in the crate `compute`, writes its [`records`](run::records), and draws its [`figures`] only from those records.
-//! Results go to stdout, progress and errors to stderr. Exit codes: [`exit`].
+//! Results go to stdout, progress and errors to stderr. [`guide::commands`] has the exit codes.
 #![forbid(unsafe_code)]
 
 pub mod cli;

@@ -1,6 +1,6 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
-use crate::error::{Error, Problem, WithContext};
+use crate::error::{Error, InFile as _, Problem, WithContext as _};
 use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::seed_run::{PartialParams, SeedLog};
 use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
@@ -24,7 +24,6 @@ const PICKLE: &str = "a pickle, as torch.save writes it: expected .safetensors (
 
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
-/// The word for the universal model in place of a model's file.
 pub const UNIVERSAL: &str = "universal";
 
 #[derive(Clone, Debug)]
@@ -52,7 +51,6 @@ pub struct Typed {
     pub attention: Option<AttentionKind>,
 }
 
-/// Returns the typed setting, or the file's.
 fn either<T: PartialEq, D: Display>(
     option: &'static str,
     typed: Option<T>,
@@ -103,7 +101,6 @@ impl Typed {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Returns the model of a source of [`open`], or of a run's seed.
     pub fn estimator(&self, source: &Path, seed: u64) -> Result<Estimator, Error> {
         let model = match open(&seed_of_run(source, seed)?, self.gamma)? {
             AnyModel::Universal(model) => model,
@@ -130,9 +127,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
     }
     let file = file_of(path)?;
-    let refuse = |problem: Problem| problem.in_file(&file);
-    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4));
-    let magic = magic.map_err(|e| refuse(e.into()))?;
+    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4)).in_file(&file)?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
         if Npz::open(&file)?.names().iter().any(|name| name.ends_with("data.pkl")) {
@@ -140,11 +135,11 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         }
         return from_npz(&file);
     }
-    let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
+    let bytes = files::read(&file, MODEL).in_file(&file)?;
     if magic == model::MAGIC && bytes.get(4).is_some_and(|version| *version != 1) {
         let model = compute::parameters::universal_from_bytes(&bytes, gamma)
-            .map_err(|e| refuse(Problem::malformed("stored model", e)))?;
-        return Ok(AnyModel::Universal(Box::new(model)));
+            .map_err(|e| Problem::malformed("stored model", e));
+        return Ok(AnyModel::Universal(Box::new(model.in_file(&file)?)));
     }
     let parameters = match magic == model::MAGIC {
         true => from_stored_model(&file, &bytes)?,
@@ -207,7 +202,7 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
 /// Returns the seeds of a training run in ascending order; empty for a source of another kind.
 pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
-    let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())
+    let mut seeds: Vec<u64> = (inside.in_file(source)?.into_iter())
         .filter(|(_, kind)| *kind == Kind::Folder)
         .filter_map(|(name, _)| name.to_str()?.strip_prefix("seed_")?.parse().ok())
         .collect();
@@ -234,17 +229,6 @@ pub fn check_depth(
     Err(Error::option(option, format!("{layers} layers; expected at most {most} here")))
 }
 
-/// Rejects a discount that single precision, which tasks and stored models have, rounds to 1.
-pub fn check_discount(gamma: f64) -> Result<(), Error> {
-    match gamma as f32 >= 1.0 {
-        true => Err(Error::option(
-            "--gamma",
-            format!("{gamma}: expected less than 1 in single precision"),
-        )),
-        false => Ok(()),
-    }
-}
-
 /// Rejects a seed that has no effect, as none of these models is a folder.
 pub fn check_seed<'a>(
     models: impl IntoIterator<Item = &'a PathBuf>,
@@ -257,7 +241,6 @@ pub fn check_seed<'a>(
     Err(Error::option("--seed", reason))
 }
 
-/// Reads the content of a stored model; `file` is for messages.
 pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     let malformed = |reason: &dyn Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::parse(bytes).map_err(|e| malformed(&e))?;
@@ -295,7 +278,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
         settings.describe(["L", "attention"], token_size, layers.collect(), header.mode);
     let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
     let checked = parameters.and_then(|of| parameters::check(&of).map(|()| of));
-    checked.map_err(|problem| problem.in_file(file))
+    checked.in_file(file)
 }
 
 /// Returns the file of a path: the path itself, or the first of the known names in a folder.
@@ -314,14 +297,13 @@ fn file_of(path: &Path) -> Result<PathBuf, Error> {
 fn from_npz(file: &Path) -> Result<AnyModel, Error> {
     let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
     let beside = file.with_file_name(seed_run::PARAMS_FILE);
-    let settings = match files::read(&beside, files::TEXT) {
-        Ok(bytes) => PartialParams::from_json(&beside, &bytes)?,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => PartialParams::default(),
-        Err(e) => return Err(Problem::Io(e).in_file(&beside)),
+    let settings = match files::if_there(files::read(&beside, files::TEXT)).in_file(&beside)? {
+        Some(bytes) => PartialParams::from_json(&beside, &bytes)?,
+        None => PartialParams::default(),
     };
     let none = || Problem::array("P", "no log point", "at least one").in_file(file);
     let last = log.points.last().ok_or_else(none)?;
-    let parameters = log.parameters(last, &settings).map_err(|e| e.in_file(&beside))?;
-    parameters::check(&parameters).map_err(|e| e.in_file(file))?;
+    let parameters = log.parameters(last, &settings).in_file(&beside)?;
+    parameters::check(&parameters).in_file(file)?;
     Ok(AnyModel::Dense(Box::new(parameters), log.points))
 }

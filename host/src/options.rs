@@ -44,7 +44,6 @@ impl TypedValueParser for SettingText {
     }
 }
 
-/// Returns the settings of a recipe as options, each with its default.
 pub(crate) fn settings() -> impl Iterator<Item = Arg> {
     let defaults = Recipe::default();
     SETTINGS.iter().map(move |setting| {

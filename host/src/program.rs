@@ -7,7 +7,6 @@ pub fn call(arguments: &str) -> String {
     format!("{} {arguments}", if cargo { "cargo run -p host --" } else { "ictd" })
 }
 
-/// Returns a word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -23,26 +23,37 @@ const FEW: usize = 24;
 /// A value that denotes missing ones is this many times farther away than the others are from each other.
 const FAR: f64 = 3.0;
 
+/// What a text that is not a number may have been meant as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meant {
+    Number,
+    /// A number with a decimal comma, or a comma between thousands.
+    NumberWithComma,
+    Time,
+}
+
 /// Returns the finite number in a cell; the error is the cell as messages show it, with the likely cause.
 pub fn number(cell: &[u8]) -> Result<f64, String> {
-    plain(cell).ok_or_else(|| {
-        let text = std::str::from_utf8(cell).unwrap_or_default().trim();
-        if cell.trim_ascii().is_empty() {
-            return "empty".to_owned();
-        }
-        if cell.contains(&b'\n') {
-            return "a line break (an open quote?)".to_owned();
-        }
-        if cell.contains(&0) {
-            return "a NUL byte (a damaged file?)".to_owned();
-        }
+    plain(cell).ok_or_else(|| unreadable(cell).0)
+}
+
+/// Returns a cell without a number as messages show it, and what it may have been meant as.
+fn unreadable(cell: &[u8]) -> (String, Option<Meant>) {
+    let text = std::str::from_utf8(cell).unwrap_or_default().trim();
+    let reason = if cell.trim_ascii().is_empty() {
+        "empty"
+    } else if cell.contains(&b'\n') {
+        "a line break (an open quote?)"
+    } else if cell.contains(&0) {
+        "a NUL byte (a damaged file?)"
+    } else {
         // No number has more characters, and the search for a cause tries each beginning.
-        let cause = if text.len() <= SHOWN { cause(text) } else { None };
-        cause.map_or_else(
-            || format!("`{}`", shown(cell)),
-            |cause| format!("`{}`, {cause}", shown(cell)),
-        )
-    })
+        return match Some(text).filter(|text| text.len() <= SHOWN).and_then(cause) {
+            Some((meant, cause)) => (format!("`{}`, {cause}", shown(cell)), Some(meant)),
+            None => (format!("`{}`", shown(cell)), None),
+        };
+    };
+    (reason.to_owned(), None)
 }
 
 /// Returns the finite number in a cell; `None` also for an integer that double precision may round.
@@ -52,8 +63,10 @@ pub fn plain(cell: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|x: &f64| x.is_finite() && is_exact(x))
 }
 
-/// Returns why a text that is not a number may have been meant as one.
-fn cause(text: &str) -> Option<&'static str> {
+/// Returns why a text that is not a number may have been meant as one, or as a time.
+fn cause(text: &str) -> Option<(Meant, &'static str)> {
+    let number = |cause| Some((Meant::Number, cause));
+    let comma = |cause| Some((Meant::NumberWithComma, cause));
     let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     let is_sign = |c: char| c.is_ascii_digit() || "+-.".contains(c);
     let (first, rest) = text.split_once(',').unwrap_or((text, ""));
@@ -67,29 +80,29 @@ fn cause(text: &str) -> Option<&'static str> {
     // 1,234.5 has thousands, 1.234,5 a decimal comma.
     let has_point_last = text.rfind('.') > text.rfind(',');
     if text.contains(char::is_control) {
-        Some("a control character")
+        number("a control character")
     } else if is_number(text) {
-        Some("an integer of 2^53 or more")
+        number("an integer of 2^53 or more")
     } else if TimeForm::of(text.as_bytes()).is_some() {
-        Some("a date or a time")
+        Some((Meant::Time, "a date or a time"))
     } else if text.to_lowercase().starts_with("0x") {
-        Some("a hexadecimal number (write a decimal one)")
+        number("a hexadecimal number (write a decimal one)")
     } else if text.contains('\u{2212}') {
-        Some("a minus sign that is no hyphen (write -)")
+        number("a minus sign that is no hyphen (write -)")
     } else if text.split_whitespace().all(is_number) && !is_spaced {
-        Some("numbers with blanks between them (the separator is `,`, `;`, `|` or a tab)")
+        number("numbers with blanks between them (the separator is `,`, `;`, `|` or a tab)")
     } else if first.len() <= 3 && is_number(first) && is_grouped(rest) {
-        Some("a decimal comma or a separator of thousands (write a point, or leave it out)")
+        comma("a decimal comma or a separator of thousands (write a point, or leave it out)")
     } else if !has_point_last && is_number(&text.replace('.', "").replacen(',', ".", 1)) {
-        Some("a decimal comma (write a point)")
+        comma("a decimal comma (write a point)")
     } else if !first.is_empty() && is_number(&bare) {
-        Some("a separator of thousands (leave it out)")
+        number("a separator of thousands (leave it out)")
     } else if text[front..].trim().starts_with(|c: char| !is_sign(c) && !":/".contains(c))
         && front > 0
     {
-        Some("a number with a unit (leave the unit out)")
+        number("a number with a unit (leave the unit out)")
     } else if text.len() > 1 && is_number(text.trim_start_matches(|c| !is_sign(c))) {
-        Some("a unit with a number (leave the unit out)")
+        number("a unit with a number (leave the unit out)")
     } else {
         None
     }
@@ -110,8 +123,8 @@ pub enum Holds {
     /// Numbers that count the rows, or rise with them, with the reason.
     Counts(String),
     PartOfDate,
-    /// Neither, for the reason given.
-    Words(String),
+    /// Neither, for the reason given; and what the first word may have been meant as.
+    Words(String, Option<Meant>),
 }
 
 impl Holds {
@@ -119,7 +132,7 @@ impl Holds {
     pub fn of(name: &str, is_first: bool, cells: &[&[u8]]) -> Self {
         let there: Vec<&[u8]> = cells.iter().copied().filter(|cell| !is_missing(cell)).collect();
         let Some(first) = there.first() else {
-            return Holds::Words("no number in the first rows".to_owned());
+            return Holds::Words("no number in the first rows".to_owned(), None);
         };
         let name = name.to_lowercase();
         let is_named = TIMES.contains(&name.as_str());
@@ -142,11 +155,13 @@ impl Holds {
             return Holds::Times(form);
         }
         if 2 * there.iter().filter(|cell| plain(cell).is_some()).count() < there.len() {
-            let word = there.iter().find_map(|cell| number(cell).err()).unwrap_or_default();
-            return Holds::Words(match TimeForm::DayFirst.read(first) {
+            let word = there.iter().find(|cell| plain(cell).is_none());
+            let (word, meant) = word.map(|cell| unreadable(cell)).unwrap_or_default();
+            let reason = match TimeForm::DayFirst.read(first) {
                 Some(_) => format!("the first rows do not tell day and month apart: {word}"),
                 None => format!("no numbers (a cell is {word})"),
-            });
+            };
+            return Holds::Words(reason, meant);
         }
         let x: Vec<f64> = cells.iter().map_while(|cell| plain(cell)).collect();
         if x.len() == cells.len() {

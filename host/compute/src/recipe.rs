@@ -105,6 +105,14 @@ pub(crate) fn invalid<T>(setting: &'static str, reason: String) -> Result<T, Inv
     Err(InvalidSetting { setting, reason })
 }
 
+/// Rejects a discount that single precision, in which tasks compute and models are stored, rounds to 1.
+pub fn check_discount(setting: &'static str, gamma: f64) -> Result<(), InvalidSetting> {
+    if (gamma as f32) < 1.0 {
+        return Ok(());
+    }
+    invalid(setting, format!("{gamma}: expected less than 1 in single precision"))
+}
+
 impl Recipe {
     /// Returns the names and values of the settings that are given, in the table's order.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, SettingValue)> {
@@ -188,11 +196,9 @@ impl Recipe {
             }
             self.check_log(own)?;
         }
-        // Tasks compute in single precision.
-        let gamma = self.gamma_range.map_or(self.gamma, |NumberRange([_, largest])| largest);
-        if gamma as f32 >= 1.0 {
-            let name = if self.gamma_range.is_some() { "gamma-range" } else { "gamma" };
-            return invalid(name, format!("{gamma}: expected less than 1 in single precision"));
+        match self.gamma_range {
+            Some(NumberRange([_, largest])) => check_discount("gamma-range", largest)?,
+            None => check_discount("gamma", self.gamma)?,
         }
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
         let trajectory = self.context_length + self.batch_size;

@@ -10,7 +10,6 @@ const RIGHT: f64 = 8.0;
 const LEGEND_ROW: f64 = 18.0;
 const SWATCH: f64 = 24.0;
 
-/// Curves over a common x axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
     /// The title above the panel; may be empty.
@@ -33,7 +32,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Returns a linear axis that fits the data.
     pub fn linear(label: &str) -> Self {
         Axis { label: label.into(), ..Default::default() }
     }
@@ -43,18 +41,15 @@ impl Axis {
         Axis { label: label.into(), log: true, ..Default::default() }
     }
 
-    /// Returns a linear axis that starts at 0.
     pub fn from_zero(label: &str) -> Self {
         Axis { label: label.into(), low: Some(0.0), ..Default::default() }
     }
 
-    /// Returns a linear axis over a fixed range.
     pub fn fixed(label: &str, low: f64, high: f64) -> Self {
         Axis { label: label.into(), log: false, low: Some(low), high: Some(high) }
     }
 }
 
-/// A curve with a band.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// The name in the legend; if empty, the curve is not listed.
@@ -70,7 +65,6 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Returns a curve with the band y ± stderr.
     pub fn with_stderr(label: &str, x: Vec<f64>, y: Vec<f64>, stderr: &[f64]) -> Self {
         let band = y.iter().zip(stderr).map(|(y, e)| (y - e, y + e)).collect();
         Curve { label: label.into(), x, y, band, ..Default::default() }

@@ -4,13 +4,10 @@ use crate::style::TextStyle;
 use std::sync::OnceLock;
 use ttf_parser::{Face, GlyphId};
 
-/// The file of Inter, Regular.
 pub const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf");
 
-/// The file of Inter, SemiBold.
 pub const SEMI_BOLD: &[u8] = include_bytes!("../../assets/inter/Inter-SemiBold.otf");
 
-/// A part of a text at its own size and height above the baseline.
 pub(crate) struct Span<'a> {
     pub(crate) text: &'a str,
     pub(crate) size: f64,

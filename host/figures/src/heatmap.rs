@@ -11,7 +11,6 @@ pub struct Heatmap {
     pub rows: Vec<Vec<f64>>,
     /// Rows and columns before which a thin line marks a block, for example d and 2 d.
     pub blocks: Vec<usize>,
-    /// Whether to draw a colour bar on the right.
     pub colour_bar: bool,
 }
 

@@ -18,14 +18,11 @@ pub use heatmap::Heatmap;
 use style::Colour;
 use svg::{Anchor, Drawing, Point, Size};
 
-/// Panels under a title.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The title, which says what the figure shows.
     pub title: String,
     /// The measurement: the quantity that is averaged, and the meaning of the bands.
     pub subtitle: String,
-    /// The panels, row by row.
     pub panels: Vec<Panel>,
     /// The number of panels in a row.
     pub columns: usize,
@@ -39,13 +36,11 @@ const PHONE: f64 = 330.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
-    /// Curves over a common x axis.
     Curves(Curves),
     Heatmap(Heatmap),
 }
 
 impl Panel {
-    /// Returns true if there is a finite number to draw.
     pub fn has_data(&self) -> bool {
         let finite = |numbers: &Vec<f64>| numbers.iter().any(|x| x.is_finite());
         match self {
@@ -77,7 +72,6 @@ impl Panel {
         }
     }
 
-    /// Draws the panel in a row whose titles and legends have the height `head`.
     fn draw(&self, to: &mut Drawing, at: Point, size: Size, head: f64) {
         match self {
             Panel::Curves(curves) => curves.draw(to, at, size, head),

@@ -1,6 +1,5 @@
 //! Scales: they map data to page coordinates, and place ticks.
 
-/// The mapping of an axis' range to page coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     log: bool,
@@ -36,7 +35,6 @@ impl Scale {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// Returns about `count` tick values with labels.
     pub(crate) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.log { self.decades(count) } else { self.linear_ticks(count) }
     }

@@ -55,7 +55,6 @@ impl Colour {
         (Some(name.to_owned()), rgb)
     }
 
-    /// Returns the colour on white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
         format!("#{:06x}", self.named().1)
     }

@@ -16,13 +16,11 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// Shapes and text on a page, in drawing order.
 pub(crate) struct Drawing<'a> {
     out: String,
     /// The prefix of the names inside the drawing.
     id: &'a str,
     colour: fn(Colour) -> String,
-    /// The number of shapes so far.
     count: usize,
 }
 
@@ -43,7 +41,6 @@ impl<'a> Drawing<'a> {
         self.end(open, size) + "\n"
     }
 
-    /// Returns an element of a page.
     pub(crate) fn element(self, size: Size, title: &str) -> String {
         let ([w, h], title) = (<[f64; 2]>::from(size).map(number), escape(title));
         let open = format!("<svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{title}\">\n");
@@ -106,7 +103,6 @@ impl<'a> Drawing<'a> {
         self.put_text(&place, text, anchor, style);
     }
 
-    /// Writes a text upwards, centred.
     pub(crate) fn upward(&mut self, (x, y): Point, text: &str, style: TextStyle) {
         let place = format!(r#"transform="translate({} {}) rotate(-90)""#, number(x), number(y));
         self.put_text(&place, text, Anchor::Middle, style);
@@ -126,7 +122,6 @@ impl<'a> Drawing<'a> {
         ));
     }
 
-    /// Clips everything drawn until [`Drawing::end_clip`] to a rectangle.
     pub(crate) fn clip(&mut self, at: Point, size: Size) {
         let (id, area) = (format!("{}clip{}", self.id, self.count), self.area(at, size, None));
         self.put(&format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##));

@@ -18,7 +18,7 @@ use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::level::SimdLevel;
-use ictd::train::{Recipe, Train, shapes};
+use ictd::train::{Recipe, Train, directory, shapes};
 use ictd_core::Predictor;
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn toml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
     let _ = config_file::insert_text(arguments, Path::new(FILE), text);
-    let read = |text: &str| config::run_of_text::<Train>(Path::new(FILE), "train", text).ok();
+    let read = |text: &str| Train::of_config(Path::new(FILE), text).ok();
     if let Some((seed, options)) = read(text).filter(|(seed, options)| options.check(*seed).is_ok())
     {
         let again = config::to_text("train", seed, &options).expect("what was read can be written");
@@ -266,7 +266,7 @@ pub fn run_directory(bytes: &[u8]) {
             std::fs::write(place.join(name), content).expect("a temporary file");
         }
         let _ = transaction::settle_unclaimed(place);
-        let _ = config::read_run::<Train>(place, "train").map(|(seed, o)| o.check(seed));
+        let _ = directory::read_run(place).map(|(seed, o)| o.check(seed));
         info::is_finished(place);
         let _ = info::files(place, "");
         CATALOGUE.with(|catalogue| drop(RunPage::read(place, catalogue)));

@@ -134,9 +134,10 @@ fn train_in(
         json: true,
         pool: Default::default(),
     };
-    let directory = TrainDirectory::create(out, &options, 0).map_err(python)?;
+    let planned = options.seed_set(0);
+    let directory = TrainDirectory::create(out, &options.recipe, &planned).map_err(python)?;
     let (mut claims, mut begun) = (Vec::new(), Vec::new());
-    for seed in options.seed_set(0) {
+    for seed in planned {
         claims.push(directory.claim_seed(seed).map_err(python)?);
         begun.extend(directory.load(seed).map_err(python)?);
     }
@@ -154,7 +155,7 @@ fn train_in(
     let watch = Watch { on_log, directory: Some(&directory) };
     let runs = train_watched(py, recipe, seeds, threads, watch, begun)?;
     drop(claims);
-    let written = py.detach(|| summarise(&directory, &options, Some(manifest)));
+    let written = py.detach(|| summarise(&directory, Some(manifest)));
     written.map_err(python)?;
     Ok(runs)
 }

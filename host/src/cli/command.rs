@@ -63,7 +63,7 @@ pub enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Search(search::Search),
-    #[command(flatten)]
+    #[command(skip)]
     Table(ExperimentCommand),
     /// List the experiments and the figures of the paper that they repeat
     List,
@@ -121,7 +121,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     }
 }
 
-/// Returns the catalogue for the commands that show runs.
 pub fn catalogue() -> Catalogue {
     Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
 }
@@ -135,7 +134,7 @@ pub fn clap_command() -> clap::Command {
             })
             .mut_subcommands(accept_negative_numbers)
     }
-    let root = accept_negative_numbers(Cli::command());
+    let root = accept_negative_numbers(Cli::command().subcommands(experiments::commands()));
     let shared: Vec<_> = root.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     root.mut_subcommands(|command| {
         let refused = without_effect(command.get_name());
@@ -176,5 +175,9 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             "--{option} cannot be used with --resume, which has the run's own: remove it"
         ));
     }
-    Cli::from_arg_matches(&matches)
+    let Some(table) = ExperimentCommand::of(&matches)? else {
+        return Cli::from_arg_matches(&matches);
+    };
+    let session = Session::from_arg_matches(&matches)?;
+    Ok(Cli { session, config: None, command: Some(Command::Table(table)) })
 }

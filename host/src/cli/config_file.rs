@@ -2,7 +2,7 @@
 
 use super::command::{catalogue, clap_command, try_parse, without_effect};
 use super::{command_of, one_line, partial};
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files;
 use crate::formats::tasks;
 use crate::run::config;
@@ -38,7 +38,7 @@ pub fn insert_text(
     text: &str,
 ) -> Result<Vec<OsString>, Error> {
     let refuse = |reason: String| Err(Error::file(path, reason));
-    let mut table = config::parse(text).map_err(|e| Error::file(path, e))?;
+    let mut table = config::parse(text).in_file(path)?;
     let written = match table.remove("command") {
         None if command_of(&arguments).is_none() => {
             return refuse("command: missing; expected the config.toml of a run".into());

@@ -1,6 +1,6 @@
 //! `ictd compare`: two runs or two files, bit for bit.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _, ToFile as _};
 use crate::experiments::Catalogue;
 use crate::files::{
     self, Kind,
@@ -48,7 +48,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let is_directory = |path: &Path| match files::is_folder(path) {
         true => Ok(true),
         // Reports why it cannot be opened, if it is not a file either.
-        false => files::open(path).map(|_| false).map_err(|e| Error::file(path, e)),
+        false => files::open(path).map(|_| false).in_file(path),
     };
     let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
         (true, true) => directories(a, b)?,
@@ -116,7 +116,7 @@ fn overlaid(
     if figures.is_empty() {
         return Err(Error::file(a, "no figure with curves that B has, too"));
     }
-    files::make_folders(directory).map_err(|e| Error::write(directory, e))?;
+    files::make_folders(directory).to_file(directory)?;
     let write = |(name, figure): &(String, Figure)| {
         let path = directory.join(format!("{name}.svg"));
         records::write_atomic(&path, figure.to_svg().as_bytes())?;
@@ -153,12 +153,12 @@ fn is_equal(a: &Path, b: &Path, name: &Path) -> Result<bool, Error> {
     let [path_a, path_b] = [a, b].map(|run| run.join(name));
     let open = |path: &Path| {
         let file = files::open_unlinked(path, of_record(&name.to_string_lossy()));
-        file.map(|file| BufReader::with_capacity(1 << 16, file)).map_err(|e| Error::file(path, e))
+        file.map(|file| BufReader::with_capacity(1 << 16, file)).in_file(path)
     };
     let (mut file_a, mut file_b) = (open(&path_a)?, open(&path_b)?);
     loop {
-        let piece_a = file_a.fill_buf().map_err(|e| Error::file(&path_a, e))?;
-        let piece_b = file_b.fill_buf().map_err(|e| Error::file(&path_b, e))?;
+        let piece_a = file_a.fill_buf().in_file(&path_a)?;
+        let piece_b = file_b.fill_buf().in_file(&path_b)?;
         let count = piece_a.len().min(piece_b.len());
         if count == 0 || piece_a[..count] != piece_b[..count] {
             return Ok(piece_a.is_empty() && piece_b.is_empty());
@@ -173,9 +173,8 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     let mut waiting = vec![PathBuf::new()];
     while let Some(below) = waiting.pop() {
         let path = directory.join(&below);
-        let refuse = |e| Error::file(&path, e);
         transaction::settle_unclaimed(&path)?;
-        for (name, kind) in files::list(&path).map_err(refuse)? {
+        for (name, kind) in files::list(&path).in_file(&path)? {
             let text = name.to_string_lossy();
             if kind == Kind::Folder {
                 waiting.push(below.join(&name));
@@ -208,7 +207,7 @@ fn text(differences: &[Difference]) -> String {
 /// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte; `None` if they are equal
 /// byte for byte.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
-    let read = |path: &Path| files::read(path, COMPARED).map_err(|e| Error::file(path, e));
+    let read = |path: &Path| files::read(path, COMPARED).in_file(path);
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);
     if bytes_a == bytes_b {
         return Ok(None);

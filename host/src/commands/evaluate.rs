@@ -1,7 +1,7 @@
 //! `ictd evaluate`: values of states of a user's own data.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
+use crate::experiments::{Experiment, Measured};
 use crate::formats::{Features, Trajectory, tasks};
 use crate::model_file::{self, Typed};
 use crate::options;
@@ -117,9 +117,9 @@ pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.model, session.seed)?;
     let estimator = options.estimator(session.seed)?;
     for input in options.data.iter().chain(&options.task).chain(&options.queries) {
-        experiment::refuse_inside(&ENTRY, session, input)?;
+        ENTRY.refuse_inside(session, input)?;
     }
-    experiment::run(&ENTRY, options, session, |records| match (&options.task, &options.data) {
+    ENTRY.record(options, session, |records| match (&options.task, &options.data) {
         (Some(file), _) => options.judge(file, &estimator, session, records),
         (None, Some(file)) => options.measure(file, &estimator, session, records),
         (None, None) => Err(Error::option("--data", "expected a file of transitions")),
@@ -307,10 +307,6 @@ impl Evaluate {
     /// Rejects data that the model does not accept, and layers that would take minutes: a file may claim any number of them.
     fn check(&self, file: &Path, estimator: &Estimator, data: &Transitions) -> Result<(), Error> {
         let (d, n) = (data.d, data.len());
-        if d > MAX_FEATURES {
-            let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
-            return Err(Error::file(file, reason));
-        }
         check_dimension(estimator, d, "the data")?;
         if let Method::Trained { attention, .. } = &estimator.method {
             if data.rho.is_some() && !estimator.takes_weights() {
@@ -327,7 +323,6 @@ impl Evaluate {
     }
 }
 
-/// Rejects a model whose number of features is not d.
 fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Error> {
     match &estimator.method {
         Method::Trained { parameters, .. } if parameters.feature_dimension() != d => {
@@ -339,7 +334,6 @@ fn check_dimension(estimator: &Estimator, d: usize, of: &str) -> Result<(), Erro
     }
 }
 
-/// Returns the root mean square difference of two value functions on the rows of the data.
 fn rms(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()

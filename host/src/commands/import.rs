@@ -3,7 +3,7 @@
 use crate::error::{Error, Problem, WithContext};
 use crate::experiments::learning::put_curves;
 use crate::experiments::statistics::mean_and_stderr;
-use crate::experiments::{Experiment, Measured, MeasurementTable, experiment, plots};
+use crate::experiments::{Experiment, Measured, MeasurementTable, plots};
 use crate::files::{self, Kind};
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, log_point};
@@ -71,8 +71,8 @@ pub(crate) const ENTRY: Experiment = Experiment::by_command(
 );
 
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
-    experiment::refuse_inside(&ENTRY, session, &options.file)?;
-    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
+    ENTRY.refuse_inside(session, &options.file)?;
+    ENTRY.record(options, session, |records| options.measure(session, records))
 }
 
 impl Import {
@@ -169,7 +169,6 @@ impl Import {
     }
 }
 
-/// Draws the final P and Q, and their element-wise metrics over training if the file has a log.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);

@@ -17,7 +17,6 @@ const ONE_LAYERS_SEEDS: usize = 10;
 /// The width of the text in columns, on any terminal.
 const WIDTH: usize = 80;
 
-/// Runs `verify`, `demo`, `figure-2` and, with ten seeds, `one-layer`.
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let info = RunManifest::new("main", session);

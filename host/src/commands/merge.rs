@@ -1,14 +1,15 @@
 //! `ictd merge`: joins training runs from several folders in one.
 
 use super::train_run::summarise;
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files::{self, Kind};
+use crate::model_file::seed_folder;
 use crate::run::config::FolderEntry;
 use crate::run::{Report, RunManifest, Session, config, info, progress, records};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::options::folder_of;
-use crate::train::{SeedRun, Seeds, Train, TrainDirectory};
+use crate::train::{SeedRun, Seeds, TrainDirectory};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,6 @@ pub struct Merge {
     pub directories: Vec<PathBuf>,
 }
 
-/// A recipe, and where it was trained.
 struct MergedRun {
     /// The destination comes first.
     places: Vec<TrainDirectory>,
@@ -73,14 +73,13 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
 fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
     let inside = config::inside(directory)?;
     let own = directory.join(CONFIG);
-    if files::is_there(&own, Kind::File).map_err(|e| Error::file(&own, e))?
-        && config::command_of(directory)? == "train"
+    if files::is_there(&own, Kind::File).in_file(&own)? && config::command_of(directory)? == "train"
     {
         return Ok(vec![directory.to_owned()]);
     }
     let mut runs = Vec::new();
     for FolderEntry { path, command, .. } in inside {
-        match command.map_err(|reason| Error::file(&path, reason))?.as_deref() {
+        match command.in_file(&path)?.as_deref() {
             Some("train") => runs.push(path),
             Some(other) => left_out.push(format!("{}: a run of `{other}`", path.display())),
             None => left_out.push(format!("{}: no run", path.display())),
@@ -101,16 +100,7 @@ fn put(found: &mut BTreeMap<String, MergedRun>, place: PathBuf, out: &Path) -> R
         Entry::Occupied(there) => there.into_mut(),
         Entry::Vacant(new) => {
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
-            let seeds = match whole.config()? {
-                Some((_, there)) if there.recipe != recipe => {
-                    let (config, from) = (whole.path.join(CONFIG), place.display());
-                    let reason =
-                        format!("another recipe than that of {from}, whose folder this is");
-                    return Err(Error::file(&config, reason));
-                }
-                Some((first, there)) => there.seed_set(first),
-                None => BTreeSet::new(),
-            };
+            let seeds = whole.planned()?;
             new.insert(MergedRun { places: vec![whole], seeds, taken: vec![] })
         }
     };
@@ -136,7 +126,8 @@ impl MergedRun {
                 let Some(found) = self.places[number].load(seed)? else { continue };
                 let before = furthest.as_ref();
                 if let Some((other, _)) = before.filter(|(_, before)| !agree(before, &found)) {
-                    let [other, path] = [*other, number].map(|at| self.places[at].seed_path(seed));
+                    let [other, path] =
+                        [*other, number].map(|at| seed_folder(&self.places[at].path, seed));
                     let other = other.display();
                     let reason = format!("other numbers than in {other}; expected equal ones");
                     return Err(Error::file(&path, reason));
@@ -164,19 +155,15 @@ impl MergedRun {
         }
     }
 
-    /// Writes the copied seeds, and the files about all seeds if one of the places has them.
     fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);
         let is_said_here = is_said(whole) && info::is_finished(&whole.path);
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
-        let is_known =
-            whole.config()?.is_some_and(|(first, there)| there.seed_set(first) == self.seeds);
-        if !is_news && is_known {
+        if !is_news && whole.planned()? == self.seeds {
             return Ok(());
         }
-        let (first, options) = Train::from(whole.recipe.clone()).with_seeds(&self.seeds);
-        let out = TrainDirectory::open(whole.path.clone(), &options, first)?;
+        let out = TrainDirectory::open(whole.path.clone(), &whole.recipe, &self.seeds)?;
         let begun = says_all.then(|| RunManifest::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
@@ -194,7 +181,7 @@ impl MergedRun {
             }
         }
         if begun.is_some() {
-            summarise(&out, &options, begun)?;
+            summarise(&out, begun)?;
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ mod found;
 use columns::Columns;
 use found::Found;
 
-use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
+use crate::error::{Error, InFile as _, WithContext as _};
+use crate::experiments::{Experiment, Measured};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
@@ -133,15 +133,14 @@ pub(crate) const ENTRY: Experiment =
     Experiment::by_command("predict", "none: the user's own signals", found::figures);
 
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
-    experiment::refuse_inside(&ENTRY, session, &options.file)?;
-    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
+    ENTRY.refuse_inside(session, &options.file)?;
+    ENTRY.record(options, session, |records| options.measure(session, records))
 }
 
 impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
         let mut table = SignalTable::open(file)?;
-        (table.refuses_gaps, table.missing) = (!self.skip_gaps, self.missing);
         let columns = Columns::new(self, &table, file)?;
         let gammas = self.gammas();
         // Check before they are built, which takes longer than counting them.
@@ -156,7 +155,7 @@ impl Predict {
         };
         too_many(gammas.len() * columns.names.len(), 0)?;
         let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
-        let mut rows = table.read(&columns.places, block)?;
+        let mut rows = table.read(&columns.layout, block)?;
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
@@ -205,8 +204,8 @@ impl Predict {
                 }
                 all[at].take(&of_series, self, session, &mut stream)?;
             }
-            bar.set_position(table.bytes_read());
-            rows = table.read(&columns.places, block)?;
+            bar.set_position(table.rows.bytes_read());
+            rows = table.read(&columns.layout, block)?;
         }
         bar.finish_and_clear();
         for series in &all {
@@ -242,14 +241,12 @@ impl Series {
     ) -> Result<(), Error> {
         let file = options.file.as_path();
         let most_bytes = self.tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
-        files::room(most_bytes).map_err(|e| Error::file(file, e))?;
+        files::room(most_bytes).in_file(file)?;
         let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
+        // The clock sees every row, also where nothing begins anew.
         let breaks =
             times.filter_map(|(i, (&row, &time))| (!self.clock.follows(row, time)).then_some(i));
-        let mut breaks: Vec<_> = breaks.collect();
-        if !options.skip_gaps {
-            breaks.clear();
-        }
+        let breaks: Vec<_> = breaks.filter(|_| options.skip_gaps).collect();
         let take = |task: &mut SignalForecast| {
             task.take(rows, &breaks).map_err(|(row, e)| {
                 Error::file(file, format!("row {row}, column `{}`: {e}", task.name))

@@ -1,9 +1,9 @@
 //! `ictd search`: the search for the universal model's parameters.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::experiment::{self, Experiment, Measured};
 use crate::experiments::measurements::{MeasurementTable, RunMeasurements};
 use crate::experiments::universal::{cell_name, cells, geometric_mean, put_errors};
+use crate::experiments::{Experiment, Measured};
 use crate::files;
 use crate::run::progress;
 use crate::run::records::{self, RunFiles};
@@ -55,7 +55,7 @@ const FRESH_SHARE: f64 = 2.0;
 const AS_GOOD: f64 = 0.005;
 
 pub fn run(options: &Search, session: &Session) -> Result<Report, Error> {
-    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
+    ENTRY.record(options, session, |records| options.measure(session, records))
 }
 
 impl Search {

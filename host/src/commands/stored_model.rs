@@ -1,12 +1,14 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
-use crate::error::{Error, WithContext};
+use crate::error::{Error, InFile as _, WithContext as _};
 use crate::files;
 use crate::model_file::{self, Typed};
 use crate::options;
+use crate::run::records::write_atomic;
 use crate::run::report::lines;
-use crate::run::{Report, Session, records};
+use crate::run::{Report, Session};
 use compute::construction::Construction;
+use compute::recipe::check_discount;
 use compute::stored;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::model::{AttentionKind, Header};
@@ -58,7 +60,7 @@ pub struct Inspect {
 
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
-    model_file::check_discount(options.typed.gamma.unwrap_or(0.0))?;
+    check_discount("gamma", options.typed.gamma.unwrap_or(0.0))?;
     let bytes = match (&options.source, options.construction) {
         (Some(source), _) => {
             let model = options.typed.estimator(source, session.seed)?;
@@ -68,7 +70,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
         // clap requires one of the two.
         (None, None) => return Err(Error::option("RUN_DIR", "a model is needed")),
     };
-    records::write_atomic(&options.out, &bytes)?;
+    write_atomic(&options.out, &bytes)?;
     let mut report = describe(&options.out, &bytes, "export")?;
     report.files.push(options.out.clone());
     Ok(report)
@@ -94,8 +96,7 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
 }
 
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
-    let bytes =
-        files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;
+    let bytes = files::read(&options.file, files::TEXT).in_file(&options.file)?;
     describe(&options.file, &bytes, "inspect")
 }
 

@@ -1,7 +1,7 @@
 //! `ictd sweep`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{self, Experiment, Measured};
+use crate::experiments::{Experiment, Measured};
 use crate::options;
 use crate::run::{Report, Session};
 use crate::sweep::collect::{self, Collected, SUMMARY};
@@ -78,7 +78,7 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
         return Err(Error::file(&session.out, reason));
     }
     let mut found = Collected::default();
-    let mut report = experiment::run(&ENTRY, options, session, |records| {
+    let mut report = ENTRY.record(options, session, |records| {
         found = collect::collect(plan, session, records)?;
         let table = figure::table(&records.get(SUMMARY)?, &options.metric)?;
         let text = format!("{table}{} of {} seeds\n", found.finished, found.seeds);

@@ -1,6 +1,6 @@
 //! `ictd train`.
 
-use crate::error::Error;
+use crate::error::{Error, ToFile as _};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::plots::{CAPTION, SHORT_CAPTION};
 use crate::experiments::{Experiment, MeasurementTable, plots};
@@ -8,7 +8,7 @@ use crate::files;
 use crate::formats::tasks;
 use crate::options::Word as _;
 use crate::run::report::table;
-use crate::run::{Report, RunFiles, RunManifest, Session, config, report};
+use crate::run::{Report, RunFiles, RunManifest, Session, report};
 use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
@@ -22,7 +22,6 @@ const RUN: &str = "train";
 pub(crate) const ENTRY: Experiment =
     Experiment::by_command(RUN, "P and Q of a training run, and their learning progress", figures);
 
-/// Trains a new run, continues one, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path)?,
@@ -30,12 +29,13 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
             let options =
                 &Train { recipe: tasks::load(options.recipe.clone(), None)?, ..options.clone() };
             options.check(session.seed)?;
-            let directory = TrainDirectory::create(&session.out, options, session.seed)?;
+            let seeds = options.seed_set(session.seed);
+            let directory = TrainDirectory::create(&session.out, &options.recipe, &seeds)?;
             (options.clone(), session.seed, directory)
         }
     };
     let trained = train(&options, seed, session, RUN, &directory)?;
-    let (mut report, diverged) = summarise(&directory, &options, trained.info)?;
+    let (mut report, diverged) = summarise(&directory, trained.info)?;
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     if options.watch.check {
@@ -52,10 +52,9 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 /// Writes the files about all finished seeds. Returns the report, and a line for each seed that diverged.
 pub fn summarise(
     directory: &TrainDirectory,
-    options: &Train,
     info: Option<RunManifest>,
 ) -> Result<(Report, Vec<String>), Error> {
-    let summary = directory.summary(options)?;
+    let summary = directory.summary()?;
     let recipe = &summary.options.recipe;
     let sequential = recipe.layer_sharing == LayerSharing::Sequential;
     let seeds: Vec<Value> = (summary.runs.iter()).map(|run| run.to_value(sequential)).collect();
@@ -69,8 +68,7 @@ pub fn summarise(
     let mut records = RunFiles::default();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
-        let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&directory.path, e))?;
-        records.put(tasks::FILE_NAME, bytes);
+        records.put(tasks::FILE_NAME, tasks::to_bytes(own.read()?).to_file(&directory.path)?);
     }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
@@ -96,7 +94,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 /// shows its errors instead.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
-    let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
+    let (_, options) = Train::of_config(Path::new(CONFIG), &text)?;
     let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let layers = plots::layers(of);
@@ -144,9 +142,9 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     let (seed, mut options) = read_run(path)?;
     options.check(seed)?;
     options = beside(options);
-    let trained = options.recipe.tasks;
+    let (seeds, trained) = (options.seed_set(seed), options.recipe.tasks);
     let Some(tasks) = typed.watch.longer.filter(|tasks| *tasks != trained) else {
-        let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;
+        let directory = TrainDirectory::open(path.to_owned(), &options.recipe, &seeds)?;
         return Ok((options, seed, directory));
     };
     if tasks < trained {
@@ -157,7 +155,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     options.recipe.tasks = tasks;
     let above = path.join("..");
     let out = if path.file_name().is_some() { files::parent(path) } else { &above };
-    let directory = TrainDirectory::create(out, &options, seed)?;
+    let directory = TrainDirectory::create(out, &options.recipe, &seeds)?;
     directory.take_from(&shorter)?;
     Ok((options, seed, directory))
 }

@@ -1,17 +1,16 @@
 //! The paper's experiments of its later appendices: sequential and softmax transformers, CartPole, the RNN.
 
-use super::experiment::Experiment;
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::Threshold::AtLeast;
 use super::judging::{
     ClaimSpec, all_positive, change, claim, diagonals_ratio, differences, falls, is_not_linear,
     most, others_are_small, rises,
 };
 use super::paper::{
-    IS_TD0, IWS_NEAR_1, P_HAS_MORE, P_OTHERS, Q_OTHERS, Q_STRICTLY, TRAINED, table, vd_is_below,
+    IS_TD0, IWS_NEAR_1, P_HAS_MORE, P_OTHERS, Q_OTHERS, Q_STRICTLY, TRAINED, vd_is_below,
 };
 use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{mean_interval, resampled};
-use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -98,7 +97,7 @@ const P_LAST: ClaimSpec = claim(
     app_d3("especially for the final layer"),
     |of| {
         let metrics = ["p_others_of_mean_0", "p_others_of_mean_1", "p_others_of_mean_2"];
-        falls("seeds averaged, then scaled", &[of; 3], &metrics)
+        falls(&[of; 3], &metrics)
     },
 );
 
@@ -242,7 +241,7 @@ const ERROR_FALLS: ClaimSpec = claim(
     "the value error falls and stays low",
     Source::paper("App. G.2", "decreases for the first 1,000 MRPs and stays low"),
     |of| {
-        let (measured, change) = change(of, "msve", 0.0);
+        let (measured, change) = change(of, "msve");
         let verdict = Verdict::told(change.high < 0.0, false, change.low > 0.0);
         (format!("{measured}, needs < 0"), verdict.unless_nan(change.numbers()))
     },

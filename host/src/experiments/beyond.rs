@@ -2,15 +2,13 @@
 //! parameters of Theorem 2.
 
 use super::appendices::{CART_POLE_OPTIONS, CART_POLE_RUN};
-use super::experiment::Experiment;
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::{ClaimSpec, Threshold, below, claim, most};
-use super::paper::{D_8, EXPLAINED, table};
+use super::paper::{D_8, EXPLAINED};
 use super::plots::FigureSpec::Explained;
 use super::statistics::{finite_median, two_way};
-use super::table::{EvaluationPlan, ExperimentSpec, TrainingRun, run};
 use crate::run::report::Source;
 
-/// The algorithms that emerge under the masks and losses of the paper's other constructions.
 pub const EMERGENCE: Experiment = table(
     "emergence",
     "Beyond the paper: which algorithms emerge",
@@ -67,7 +65,6 @@ const EMERGES: ClaimSpec = claim(
 )
 .with_medians(&["form", "lost"]);
 
-/// The part of trained parameters outside ten parameters per layer.
 pub const INVARIANT_SET: Experiment = table(
     "invariant-set",
     "Beyond the paper: the invariant set of any depth",
@@ -95,7 +92,6 @@ const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
     run(name, options, name, &[LOSES_LITTLE])
 }
 
-/// Projecting on ten parameters per layer loses less than 0.05 of |v|^2; in part, less than half.
 const LOSES_LITTLE: ClaimSpec =
     claim("ten numbers a layer are most of the function", Source::OWN, |of| {
         let lost = two_way([&of.in_draws("lost")], |[values]| finite_median(values));

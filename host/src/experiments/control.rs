@@ -1,20 +1,17 @@
 //! Control in context: SARSA whose critic is the universal model, compared with the classical critics.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, table};
 use super::judging::{ClaimSpec, Judgement, claim, differences};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::table;
 use super::plots::FigureSpec::Plots;
 use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::{Interval, mean_interval, median_interval};
-use super::table::{ExperimentInputs, ExperimentSpec};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
 use compute::control::{CartPole, ControlTask, Critic, Environment, MountainCar, RandomMdp};
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 
-/// The critics that the universal model is compared with.
 const RIVALS: [&str; 3] = ["td", "lstd", "q"];
 
 pub const CONTROL: Experiment = table(

@@ -1,12 +1,12 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context. The transformer is Theorem 1's, that of a file,
 //! or each seed of a run.
 
-use super::experiment::{Experiment, Measured, Runner, run};
+use super::experiment::{Experiment, Measured, Runner};
 use super::judging::{Judgement, of_seeds};
 use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means, medians};
 use super::statistics::{mean_and_stderr, spread, with_error};
-use crate::error::{Error, WithContext};
+use crate::error::{Error, ToFile as _, WithContext as _};
 use crate::formats::tasks;
 use crate::model_file;
 use crate::options;
@@ -15,7 +15,7 @@ use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{FEW, STATES};
 use compute::estimator::{Estimator, Method};
 use compute::own_tasks::OwnTasks;
-use compute::recipe::{Recipe, TaskMixture, TaskSpec};
+use compute::recipe::{Recipe, TaskMixture, TaskSpec, check_discount};
 use compute::value_error::{ContextSweep, ValueErrors, ValuePredictor, errors};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, RngStream};
@@ -83,7 +83,6 @@ pub struct Demo {
     pub context_step: usize,
 }
 
-/// Returns the distribution of a name, if its tasks have finitely many states.
 fn finite_task(name: &str) -> Result<TaskMixture, String> {
     if let Some(own) = OwnTasks::named(name) {
         return Ok(TaskMixture::Own(own));
@@ -123,7 +122,6 @@ impl Demo {
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
     }
 
-    /// Returns the tasks, and the contexts in them.
     pub(super) fn sweep(&self) -> ContextSweep {
         ContextSweep {
             task: self.task.clone(),
@@ -188,7 +186,7 @@ impl Demo {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let demo = &self.with_tasks()?;
         demo.check()?;
-        run(&ENTRY, demo, session, |records| demo.measure(session, records))
+        ENTRY.record(demo, session, |records| demo.measure(session, records))
     }
 
     /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
@@ -224,7 +222,7 @@ impl Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
-        model_file::check_discount(self.gamma)?;
+        check_discount("gamma", self.gamma)?;
         if let Some(model) = &self.model {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
             if self.alpha != defaults.alpha {
@@ -236,8 +234,7 @@ impl Demo {
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         if let Some(own) = self.task.own() {
-            let bytes = tasks::to_bytes(own.read()?).map_err(|e| Error::write(&session.out, e))?;
-            records.put(tasks::FILE_NAME, bytes);
+            records.put(tasks::FILE_NAME, tasks::to_bytes(own.read()?).to_file(&session.out)?);
         }
         let mut long = MeasurementTable::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;

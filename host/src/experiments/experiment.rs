@@ -1,28 +1,32 @@
 //! An experiment: its description, its run, and the files that it writes.
 //!
-//! Most experiments are data ([`ExperimentSpec`]); one that has its own command and options, such as `demo`, calls [`run`].
+//! Most experiments are data: an [`ExperimentSpec`] defines one completely. Its runs are trained (or taken from `runs/`), every
+//! number of every seed goes into one [`MeasurementTable`] (`records.csv`), [`ClaimSpec`]s read it, and the figures are drawn
+//! from it. A function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
+//! A command with its own options, such as `demo`, calls [`Experiment::record`].
 
-use super::learning::TrainingBudget;
+use super::judging::ClaimSpec;
+use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
 use super::measurements::MeasurementTable;
-use super::plots;
-use super::table::ExperimentSpec;
-pub use super::table::Measured;
-use crate::error::Error;
-use crate::files;
-use crate::run::{Report, RunDirectory, RunFiles, RunManifest, Session, config, records};
+use super::plots::{self, FigureSpec};
+use super::statistics::Interval;
+use crate::error::{Error, WithContext as _};
+use crate::run::{Claim, Report, RunDirectory, RunFiles, RunManifest, Session, config, records};
+use crate::train::{LayerSharing, Recipe, SeedRun, Seeds, Train};
+use crate::{files, options};
+pub use compute::judge::EvaluationPlan;
+use compute::judge::judge;
 use figures::{Figure, NamedFigures};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The description of an experiment, known without running it.
 pub struct Experiment {
     pub id: &'static str,
     /// The figure of the paper that it repeats.
     pub figure: &'static str,
     /// Draws the figures that are code from the records; file names have no extension.
     pub figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
-    /// How `reproduce` runs it.
     pub run: Runner,
 }
 
@@ -60,7 +64,7 @@ impl Experiment {
                 let tasks = scale.tasks.filter(|_| self.takes()[1]);
                 let fresh_tasks = scale.fresh_tasks.or(spec.fresh_tasks);
                 let scale = TrainingBudget { seeds: scale.seeds, tasks, fresh_tasks };
-                run(self, &scale, session, |records| spec.measure(&scale, session, records))
+                self.record(&scale, session, |records| spec.measure(&scale, session, records))
             }
             Runner::ByCommand => Err(Error::Usage(format!(
                 "{} is a command of its own: run it without `reproduce`",
@@ -87,9 +91,48 @@ impl Experiment {
             _ => Ok(Vec::new()),
         }
     }
+
+    /// Rejects a user's file inside the folder that a run replaces.
+    pub fn refuse_inside(&self, session: &Session, input: &Path) -> Result<(), Error> {
+        if files::is_inside(input, &session.out.join(self.id)) {
+            let reason = "it lies in the folder that this command writes; expected another --out";
+            return Err(Error::file(input, reason));
+        }
+        Ok(())
+    }
+
+    /// Runs `measure`, which fills the records, and writes the run's directory: config.toml, results.json, records, figures,
+    /// run.json.
+    pub fn record(
+        &self,
+        options: &impl Serialize,
+        session: &Session,
+        measure: impl FnOnce(&mut RunFiles) -> Result<Measured, Error>,
+    ) -> Result<Report, Error> {
+        let directory = RunDirectory::claim(records::place(&session.out, self.id)?)?;
+        let run_info = RunManifest::new(self.id, session);
+        let started = std::time::Instant::now();
+        let mut records = RunFiles::streaming_to(&directory);
+        let Measured { results, text, claims } = measure(&mut records)?;
+
+        let (figure, seed, config) = (self.figure, session.seed, config::table(options)?);
+        let head = json!({ "figure": figure, "seed": seed, "config": config });
+        let mut report = Report::of(self.id, &head);
+        report.results.extend(results.as_object().cloned().unwrap_or_default());
+        (report.text, report.claims) = (text, claims);
+        records.put("config.toml", config::to_text(self.id, seed, options)?);
+        // Equal configs give equal bytes on any machine: no times, no paths.
+        records.put("results.json", format!("{:#}\n", report.to_value()));
+        records.draw(&self.drawn(&records)?);
+        report.files = directory.finish(records, run_info, &report.claims)?;
+        report.seconds = Some(started.elapsed().as_secs_f64());
+        if report.claims.is_empty() {
+            report.text.push_str(&report.place());
+        }
+        Ok(report)
+    }
 }
 
-/// Rejects options that would affect none of the experiments.
 pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(), Error> {
     for (at, (option, given)) in
         [("--seeds", scale.seeds), ("--tasks", scale.tasks)].into_iter().enumerate()
@@ -102,42 +145,144 @@ pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(
     Ok(())
 }
 
-/// Rejects a user's file inside the folder that a run replaces.
-pub fn refuse_inside(entry: &Experiment, session: &Session, input: &Path) -> Result<(), Error> {
-    if files::is_inside(input, &session.out.join(entry.id)) {
-        let reason = "it lies in the folder that this command writes; expected another --out";
-        return Err(Error::file(input, reason));
-    }
-    Ok(())
+pub struct ExperimentSpec {
+    /// The help text of its command, in addition to the figure.
+    pub about: &'static str,
+    /// The default of `--fresh-tasks`, which the command then has.
+    pub fresh_tasks: Option<usize>,
+    pub runs: &'static [TrainingRun],
+    /// The measurements of the runs' seeds on fresh tasks.
+    pub evaluation: EvaluationPlan,
+    /// Computes further measurements, and adds them to the record.
+    pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
+    /// The claims about all runs together.
+    pub claims: &'static [ClaimSpec],
+    pub figures: &'static [FigureSpec],
+    /// The run whose P and Q, which a figure has, are also shown during training.
+    pub emergence: Option<&'static str>,
 }
 
-/// Runs `measure`, which fills the records, and writes the run's directory: config.toml, results.json, records, figures,
-/// run.json.
-pub fn run(
-    entry: &Experiment,
-    options: &impl Serialize,
-    session: &Session,
-    measure: impl FnOnce(&mut RunFiles) -> Result<Measured, Error>,
-) -> Result<Report, Error> {
-    let directory = RunDirectory::claim(records::place(&session.out, entry.id)?)?;
-    let run_info = RunManifest::new(entry.id, session);
-    let started = std::time::Instant::now();
-    let mut records = RunFiles::streaming_to(&directory);
-    let Measured { results, text, claims } = measure(&mut records)?;
+/// Returns an experiment that is data.
+pub const fn table(id: &'static str, figure: &'static str, spec: ExperimentSpec) -> Experiment {
+    Experiment { id, figure, figures: |_| Ok(Vec::new()), run: Runner::Spec(spec) }
+}
 
-    let (figure, seed, config) = (entry.figure, session.seed, config::table(options)?);
-    let head = json!({ "figure": figure, "seed": seed, "config": config });
-    let mut report = Report::of(entry.id, &head);
-    report.results.extend(results.as_object().cloned().unwrap_or_default());
-    (report.text, report.claims) = (text, claims);
-    records.put("config.toml", config::to_text(entry.id, seed, options)?);
-    // Equal configs give equal bytes on any machine: no times, no paths.
-    records.put("results.json", format!("{:#}\n", report.to_value()));
-    records.draw(&entry.drawn(&records)?);
-    report.files = directory.finish(records, run_info, &report.claims)?;
-    report.seconds = Some(started.elapsed().as_secs_f64());
-    if report.claims.is_empty() {
-        report.text.push_str(&report.place());
+/// A run of an experiment. Runs with equal names are one run, and have the same options.
+pub struct TrainingRun {
+    /// The directory in `runs/`, and the name in the records.
+    pub name: &'static str,
+    /// The options as typed after `ictd train`, without the seeds.
+    pub options: &'static str,
+    /// The subject of the claims, and the title in figures.
+    pub title: &'static str,
+    pub claims: &'static [ClaimSpec],
+    /// The largest number of seeds.
+    pub seeds: usize,
+}
+
+impl TrainingRun {
+    pub const fn of_seeds(self, seeds: usize) -> Self {
+        TrainingRun { seeds, ..self }
     }
-    Ok(report)
+}
+
+pub const fn run(
+    name: &'static str,
+    options: &'static str,
+    title: &'static str,
+    claims: &'static [ClaimSpec],
+) -> TrainingRun {
+    TrainingRun { name, options, title, claims, seeds: usize::MAX }
+}
+
+pub struct Finished {
+    pub name: &'static str,
+    pub recipe: Recipe,
+    pub seeds: Vec<SeedRun>,
+}
+
+pub struct ExperimentInputs<'a> {
+    pub session: &'a Session,
+    pub seeds: usize,
+    pub fresh_tasks: Option<usize>,
+    pub runs: &'a [Finished],
+}
+
+pub struct Measured {
+    /// An object: the results in `--json`, in addition to command, seed and config.
+    pub results: Value,
+    /// The results as text; claims and the place of the files are appended.
+    pub text: String,
+    pub claims: Vec<Claim>,
+}
+
+impl ExperimentSpec {
+    pub const EMPTY: Self = ExperimentSpec {
+        about: "",
+        fresh_tasks: None,
+        runs: &[],
+        evaluation: EvaluationPlan::NOTHING,
+        own: |_, _| Ok(()),
+        claims: &[],
+        figures: &[],
+        emergence: None,
+    };
+
+    pub fn measure(
+        &self,
+        scale: &TrainingBudget,
+        session: &Session,
+        records: &mut RunFiles,
+    ) -> Result<Measured, Error> {
+        let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
+        for run in self.runs {
+            let mut train: Train = options::parsed(run.options);
+            train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
+            train.recipe.tasks = scale.tasks.unwrap_or(train.recipe.tasks);
+            let seeds = trained(run.name, &train, session)?;
+            for (metric, Interval { estimate, low, high }) in others_of_mean(&seeds) {
+                for (end, value) in [("", estimate), (" low", low), (" high", high)] {
+                    long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
+                }
+            }
+            for seed in &seeds {
+                long.extend(run.name, seed.seed, numbers_of(seed));
+            }
+            let judge = judge(&train.recipe, self.evaluation, session.seed);
+            if let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? {
+                let numbers = session.map(run.name, &seeds, |seed| {
+                    judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
+                })?;
+                for (seed, numbers) in seeds.iter().zip(numbers) {
+                    long.extend(run.name, seed.seed, numbers);
+                }
+            }
+            runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
+        }
+        let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
+        let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
+        (self.own)(&work, &mut long)?;
+        let is_of_training = |shown: &FigureSpec| {
+            !matches!(shown, FigureSpec::Explained(..) | FigureSpec::Plots(..))
+        };
+        if self.figures.iter().any(is_of_training) {
+            runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
+        }
+        long.write(records)?;
+        let of_runs = self.runs.iter().flat_map(|run| {
+            run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)))
+        });
+        let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
+        let (claims, text) = (of_runs.chain(together).collect(), String::new());
+        Ok(Measured { results: results(&runs).into(), text, claims })
+    }
+}
+
+fn results(runs: &[Finished]) -> Map<String, Value> {
+    let of_run = |run: &Finished| {
+        let sequential = run.recipe.layer_sharing == LayerSharing::Sequential;
+        let key = if runs.len() == 1 { "seeds" } else { run.name };
+        (key.to_owned(), run.seeds.iter().map(|seed| seed.to_value(sequential)).collect())
+    };
+    runs.iter().map(of_run).collect()
 }

@@ -2,15 +2,16 @@
 //! times than in training. The quotations are theirs; they prove the claims for other settings and minimisers.
 
 use super::demo::{Demo, TRAINED, falls_in_seeds, plot};
-use super::experiment::Experiment;
+use super::experiment::{
+    EvaluationPlan, Experiment, ExperimentInputs, ExperimentSpec, Finished, run, table,
+};
 use super::judging::Threshold::{Above, Below};
 use super::judging::{ClaimSpec, all_positive, between, claim, differences, most};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY, table};
+use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
 use super::plots::{CurveSpec, PanelSpec, medians};
 use super::statistics::{bootstrap, median, median_interval};
-use super::table::{EvaluationPlan, ExperimentInputs, ExperimentSpec, Finished, run};
 use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::report::{Source, Verdict};

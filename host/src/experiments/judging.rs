@@ -12,7 +12,6 @@ use crate::run::report::{Claim, Source, Verdict};
 
 pub type Judgement = (String, Verdict);
 
-/// A claim about a run, or several runs, with its test.
 pub struct ClaimSpec {
     claim: &'static str,
     source: Source,
@@ -21,7 +20,6 @@ pub struct ClaimSpec {
     also_shown: &'static [&'static str],
 }
 
-/// Returns a claim with its text, its source and its test.
 pub const fn claim(
     claim: &'static str,
     source: Source,
@@ -97,7 +95,6 @@ fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
     (measured, verdict)
 }
 
-/// The condition that a number of a seed must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     AtLeast(f64),
@@ -185,14 +182,13 @@ pub fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| b - a).collect()
 }
 
-/// Returns the interval of the mean change from one tenth of the log to the last, and a text about it.
-pub fn change(of: RunMeasurements, metric: &str, from: f64) -> (String, Interval) {
+/// Returns the interval of the mean change from the first tenth of the log to the last, and a text about it.
+pub fn change(of: RunMeasurements, metric: &str) -> (String, Interval) {
     let metric = format!("{metric}_tenth");
-    let [starts, ends] = [from, 9.0].map(|tenth| of.values_at(&metric, tenth));
+    let [starts, ends] = [0.0, 9.0].map(|tenth| of.values_at(&metric, tenth));
     let change = mean_interval(&differences(&starts, &ends));
     let [start, end] = [starts, ends].map(|x| mean_interval(&x).estimate);
-    let tenth = from + 1.0;
-    (format!("tenth {tenth} {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
+    (format!("tenth 1 {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
 }
 
 fn of_all_seeds(of: RunMeasurements, metric: &str) -> Interval {
@@ -225,7 +221,7 @@ pub(super) fn others_are_small(of: RunMeasurements, matrix: &str, layers: usize)
 
 /// Tests whether numbers of all seeds together, of different runs or matrices, fall from each to the next; the halves of their
 /// intervals are added as independent errors.
-pub(super) fn falls(what: &str, runs: &[RunMeasurements], metrics: &[&str]) -> Judgement {
+pub(super) fn falls(runs: &[RunMeasurements], metrics: &[&str]) -> Judgement {
     let found: Vec<_> = runs.iter().zip(metrics).map(|(of, m)| of_all_seeds(*of, m)).collect();
     let fall = |pair: &[Interval]| {
         let [a, b] = [pair[0], pair[1]];
@@ -236,7 +232,8 @@ pub(super) fn falls(what: &str, runs: &[RunMeasurements], metrics: &[&str]) -> J
     };
     let falls: Vec<_> = found.windows(2).map(fall).collect();
     let sizes: Vec<_> = found.iter().map(|x| format!("{:.3}", x.estimate)).collect();
-    all_positive(&format!("{what}: {}; falls by", sizes.join(", ")), &falls, None)
+    let what = format!("seeds averaged, then scaled: {}; falls by", sizes.join(", "));
+    all_positive(&what, &falls, None)
 }
 
 /// Tests whether the ratio of Q's right diagonal to its left one, of the mean over seeds, is between two numbers.
@@ -256,7 +253,7 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
 
 /// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
-    let (measured, change) = change(of, metric, 0.0);
+    let (measured, change) = change(of, metric);
     let verdict = Verdict::told(change.low > 0.0, false, change.high < 0.0);
     (format!("{measured}, needs > 0"), verdict.unless_nan(change.numbers()))
 }

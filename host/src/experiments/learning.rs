@@ -42,9 +42,10 @@ impl TrainingBudget {
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
     let place = records::place(&session.out, "runs")?;
-    let directory = TrainDirectory::create(&place, options, session.seed)?;
+    let directory =
+        TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary(options)?.write(trained.info, &RunFiles::default())?;
+    directory.summary()?.write(trained.info, &RunFiles::default())?;
     Ok(trained.runs)
 }
 
@@ -87,7 +88,6 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     }
 }
 
-/// Adds each metric of each seed at the end of its run to the table.
 pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     for (metric, value) in metrics(stored_layers(run)) {
         for (seed, last) in run.iter().filter_map(|r| Some((r.seed, r.last()?))) {
@@ -157,7 +157,6 @@ fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
 /// A metric of a log point, with its name; `None` for a layer that the point does not have.
 pub type NamedMetric = (String, Box<dyn Fn(&LogPoint) -> Option<f64> + Send + Sync>);
 
-/// Returns the metrics of every run, and those of `layers` stored layers.
 pub fn metrics(layers: usize) -> Vec<NamedMetric> {
     let mut all: Vec<NamedMetric> = Vec::new();
     for metric in METRICS {

@@ -6,7 +6,7 @@ use crate::run::records::RunFiles;
 use compute::judge::{Measurement, by_draw};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub const FILE: &str = "records.csv";
@@ -33,7 +33,6 @@ pub struct MatrixEntry {
     pub value: f64,
 }
 
-/// A number of a seed at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeedMeasurement {
     /// The seed; `None` for a number of all seeds together.
@@ -54,7 +53,6 @@ pub struct MeasurementTable {
 }
 
 impl MeasurementTable {
-    /// Adds a number of a seed, or of all seeds together.
     pub fn put(
         &mut self,
         run: &str,
@@ -74,7 +72,6 @@ impl MeasurementTable {
         }
     }
 
-    /// Reads the measurements of a finished run.
     pub fn read(records: &RunFiles) -> Result<Self, Error> {
         let mut table = MeasurementTable::default();
         for (run, seed, metric, x, value) in
@@ -111,7 +108,6 @@ impl MeasurementTable {
     }
 }
 
-/// The measurements of one run, with access to the other runs'.
 #[derive(Clone, Copy)]
 pub struct RunMeasurements<'a> {
     table: &'a MeasurementTable,
@@ -175,18 +171,14 @@ impl<'a> RunMeasurements<'a> {
         self.found(metric, places)
     }
 
-    /// Returns the median over seeds of the finite numbers.
     pub fn median(self, metric: &str) -> f64 {
         quartiles(self.values(metric))[1]
     }
 
     /// Returns the numbers of tasks at which a run's matrices are known, in ascending order.
-    pub fn matrix_times(self) -> Vec<u64> {
+    pub fn matrix_times(self) -> BTreeSet<u64> {
         let entries = self.table.matrices.iter().filter(|entry| entry.run == self.run);
-        let mut times: Vec<u64> = entries.map(|entry| entry.tasks).collect();
-        times.sort_unstable();
-        times.dedup();
-        times
+        entries.map(|entry| entry.tasks).collect()
     }
 
     /// Returns a matrix of a run after a number of tasks, row by row; empty rows if it is not square and whole.

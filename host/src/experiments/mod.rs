@@ -1,4 +1,4 @@
-//! The paper's experiments, and questions that it leaves open. Most are data ([`table`]): the paper's in [`paper`] and
+//! The paper's experiments, and questions that it leaves open. Most are data ([`experiment`]): the paper's in [`paper`] and
 //! [`appendices`], the others in [`beyond`]. A command with its own options is a file.
 
 pub mod appendices;
@@ -15,7 +15,6 @@ pub mod paper;
 pub mod plots;
 pub mod rnn_context;
 pub mod statistics;
-pub mod table;
 pub mod universal;
 pub mod verify;
 
@@ -25,11 +24,9 @@ pub use measurements::MeasurementTable;
 use crate::error::Error;
 use crate::options;
 use crate::run::{Report, Session};
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use experiment::Runner;
+use clap::{ArgMatches, Args, FromArgMatches};
+use experiment::{ExperimentSpec, Runner};
 use learning::TrainingBudget;
-use table::ExperimentSpec;
 
 /// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {
@@ -74,25 +71,18 @@ pub struct ExperimentCommand {
 }
 
 impl ExperimentCommand {
+    /// Returns the parsed command, if it is that of an experiment.
+    pub fn of(matches: &ArgMatches) -> Result<Option<Self>, clap::Error> {
+        let Some((id, options)) = matches.subcommand() else { return Ok(None) };
+        let Some((entry, _)) = tables().find(|(entry, _)| entry.id == id) else { return Ok(None) };
+        let fresh_tasks = options.try_get_one(FRESH_TASKS).ok().flatten().copied();
+        let scale = TrainingBudget { fresh_tasks, ..TrainingBudget::from_arg_matches(options)? };
+        Ok(Some(ExperimentCommand { entry, scale }))
+    }
+
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         experiment::refuse_unused(&self.scale, &[self.entry])?;
         self.entry.run(&self.scale, session)
-    }
-}
-
-impl FromArgMatches for ExperimentCommand {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let refuse = || clap::Error::new(ErrorKind::InvalidSubcommand);
-        let (id, options) = matches.subcommand().ok_or_else(refuse)?;
-        let (entry, _) = tables().find(|(entry, _)| entry.id == id).ok_or_else(refuse)?;
-        let fresh_tasks = options.try_get_one(FRESH_TASKS).ok().flatten().copied();
-        let scale = TrainingBudget { fresh_tasks, ..TrainingBudget::from_arg_matches(options)? };
-        Ok(ExperimentCommand { entry, scale })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
     }
 }
 
@@ -107,26 +97,15 @@ fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpe
     })
 }
 
-impl Subcommand for ExperimentCommand {
-    fn augment_subcommands(command: clap::Command) -> clap::Command {
-        tables().fold(command, |command, (Experiment { id, figure, .. }, table)| {
-            let one =
-                TrainingBudget::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
-            let fresh_tasks = table.fresh_tasks.map(|default| {
-                let arg = clap::Arg::new(FRESH_TASKS).long(FRESH_TASKS).help(FRESH_TASKS_HELP);
-                let arg = arg.default_value(default.to_string());
-                arg.value_parser(options::integer(2..=1_000_000))
-            });
-            let one = one.long_about(format!("{figure}\n\n{}", table.about));
-            command.subcommand(one.args(fresh_tasks))
-        })
-    }
-
-    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        tables().any(|(entry, _)| entry.id == name)
-    }
+/// Returns the hidden commands of the experiments that are data.
+pub fn commands() -> impl Iterator<Item = clap::Command> {
+    tables().map(|(Experiment { id, figure, .. }, table)| {
+        let one = TrainingBudget::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
+        let fresh_tasks = table.fresh_tasks.map(|default| {
+            let arg = clap::Arg::new(FRESH_TASKS).long(FRESH_TASKS).help(FRESH_TASKS_HELP);
+            let arg = arg.default_value(default.to_string());
+            arg.value_parser(options::integer(2..=1_000_000))
+        });
+        one.long_about(format!("{figure}\n\n{}", table.about)).args(fresh_tasks)
+    })
 }

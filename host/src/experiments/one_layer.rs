@@ -1,13 +1,12 @@
 //! Theorem 2 and one layer: updates that stay in a set of three parameters, and the set where training ends.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, run, table};
 use super::judging::{ClaimSpec, Threshold, claim, diagonals, most};
 use super::measurements::MeasurementTable;
-use super::paper::{P_OTHERS, P_STRICTLY, app_d2, table};
+use super::paper::{P_OTHERS, P_STRICTLY, app_d2};
 use super::plots::FigureSpec::{Parameters, Plots};
 use super::plots::{PanelSpec, medians};
 use super::statistics::nan_or_larger;
-use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
 use compute::invariant::{outside_theta_star, theorem_2};
@@ -105,7 +104,6 @@ const ENDS_IN_THE_SET: ClaimSpec = claim(
     |of| most(of, [("outside_theta", Threshold::Below(OUTSIDE))]),
 );
 
-/// Expected updates from inside, averaged over the symmetries of the features, stay inside.
 pub const STAYS: ClaimSpec = claim(
     "expected updates that start in Theorem 2's set stay in it",
     Source::paper("Section 5", "it can never leave"),

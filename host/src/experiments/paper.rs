@@ -1,6 +1,6 @@
 //! The paper's experiments that train, as data (runs, claims and figures), but for those in [`appendices`](super::appendices).
 
-use super::experiment::{Experiment, Runner};
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, run, table};
 use super::judging::Threshold::{AtLeast, AtMost, Below};
 use super::judging::{
     ClaimSpec, Judgement, all_positive, below, claim, diagonals, diagonals_ratio, falls,
@@ -9,7 +9,6 @@ use super::judging::{
 use super::measurements::RunMeasurements;
 use super::plots::FigureSpec::{Comparison, Explained, Parameters};
 use super::statistics::{bootstrap, mean_and_stderr, median, two_way};
-use super::table::{EvaluationPlan, ExperimentSpec, run};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -23,7 +22,6 @@ pub(super) const fn app_d2(quote: &'static str) -> Source {
     Source::paper("App. D.2", quote)
 }
 
-/// Section 5, Figure 2.
 pub const FIGURE_2: Experiment = table(
     "figure-2",
     "Figure 2: P and Q learned with L = 3, and their learning progress",
@@ -156,7 +154,6 @@ pub const ALGORITHM_1: Experiment = table(
     },
 );
 
-/// Section 5: tasks with a fixed part.
 pub const ABLATION: Experiment = table(
     "ablation",
     "Section 5: the tasks have to be difficult enough, (p_0, p) or phi fixed",
@@ -267,11 +264,7 @@ const ALPHA_CONVERGES: ClaimSpec = claim(
 const DEPTHS: [&str; 3] = ["linear-l2", "linear-l3", "linear-l4"];
 const ALIGNS: ClaimSpec =
     claim("P's other entries become smaller as L grows from 2 to 4", MORE_ALIGNED, |of| {
-        falls(
-            "seeds averaged, then scaled",
-            &DEPTHS.map(|run| of.other_run(run)),
-            &["p_others_of_mean_0"; 3],
-        )
+        falls(&DEPTHS.map(|run| of.other_run(run)), &["p_others_of_mean_0"; 3])
     })
     .refuted();
 const MORE_ALIGNED: Source =
@@ -303,12 +296,3 @@ pub(super) const EXPLAINED: f64 = 0.9;
 /// A specification that measures which algorithm each seed has learned.
 pub(super) const TRAINED: ExperimentSpec =
     ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };
-
-/// Returns an experiment that is data.
-pub(super) const fn table(
-    id: &'static str,
-    figure: &'static str,
-    table: ExperimentSpec,
-) -> Experiment {
-    Experiment { id, figure, figures: |_| Ok(Vec::new()), run: Runner::Spec(table) }
-}

@@ -11,6 +11,7 @@ use crate::train::log::{
 use compute::construction::Construction;
 use compute::judge::{ALGORITHMS, explained_by};
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A figure; the first field is its file's name.
@@ -150,7 +151,6 @@ fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns the mean over the seeds' finite values at each place, with its standard error.
 pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let (mut y, mut stderr) = (Vec::new(), Vec::new());
     let x = of.places(metric);
@@ -163,13 +163,11 @@ pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     Curve::with_stderr(label, x, y, &stderr)
 }
 
-/// Returns the median over seeds at each place, between quartiles.
 pub fn median_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let point = |at| (at, quartiles(of.values_at(metric, at)));
     Curve::with_quartiles(label, of.places(metric).into_iter().map(point))
 }
 
-/// Returns a metric on a separate axis.
 pub fn metric(of: RunMeasurements, title: &str, metric: &Metric<impl Sized>) -> Panel {
     over_tasks(title, Axis::from_zero(metric.label), vec![curve(of, metric.name, "")])
 }
@@ -208,7 +206,6 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     ]
 }
 
-/// Returns the loss, and the value error on a separate axis.
 pub fn errors(of: RunMeasurements) -> [Panel; 2] {
     [metric(of, "Loss of the last batch", &LOSS), metric(of, "Value error", &MSVE)]
 }
@@ -218,8 +215,7 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
     Panel::Curves(Curves { title: title.into(), x, y, curves })
 }
 
-/// Returns the numbers of tasks at which P and Q of a run are known.
-pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
+pub fn times(of: RunMeasurements) -> Result<BTreeSet<u64>, Error> {
     let times = of.matrix_times();
     if times.len() > MOST_TIMES {
         let reason = format!("expected at most {MOST_TIMES} numbers of tasks");
@@ -243,7 +239,7 @@ fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: 
 
 /// Returns a row of a figure: P_l and Q_l at the end of a run, and their elements during training.
 pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
-    let last = times(of)?.last().copied().unwrap_or(0);
+    let last = times(of)?.pop_last().unwrap_or(0);
     Ok([
         heatmap(of, "P", l, last, false),
         heatmap(of, "Q", l, last, true),
@@ -252,7 +248,6 @@ pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
     ])
 }
 
-/// Returns P_0 and Q_0 of a run during training, one figure per time.
 pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
     let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),

@@ -1,21 +1,18 @@
 //! App. "Multi-task TD with Deep RNN": the trained RNN's value error against the length of its context.
 
 use super::demo::{Demo, plot};
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, run, table};
 use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::table;
 use super::plots::FigureSpec::Plots;
 use super::plots::means;
 use super::statistics::{mean_and_stderr, with_error};
-use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::Error;
 use crate::options;
 use crate::run::report::{Source, Verdict};
 use compute::value_error::ValuePredictor;
 use figures::Axis;
 
-/// The curves of an environment.
 macro_rules! curves {
     ($name:literal) => {
         &[

@@ -19,7 +19,6 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
     (mean, (squares / (count - 1.0)).sqrt() / count.sqrt())
 }
 
-/// Returns a mean with its standard error, as text.
 pub fn with_error((mean, stderr): (f64, f64)) -> String {
     let error = if stderr.is_nan() {
         "with an unknown error".into()
@@ -42,7 +41,6 @@ pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     })
 }
 
-/// Returns the median with its quartiles, as text.
 pub fn spread(values: &[f64]) -> String {
     let text = |x: f64| {
         let size = x.abs();

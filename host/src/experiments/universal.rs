@@ -1,13 +1,11 @@
 //! The universal model's errors, compared with those of classical algorithms and of the paper's trained model.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, run, table};
 use super::judging::{ClaimSpec, Judgement, claim};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::table;
 use super::plots::FigureSpec::Plots;
 use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
-use super::table::{ExperimentInputs, ExperimentSpec, run};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict, number};
 use crate::run::session::Session;

@@ -1,6 +1,6 @@
 //! App. "Numerical Verification of Proofs": compares the four constructions with their algorithms.
 
-use super::experiment::{Experiment, Measured, Runner, run};
+use super::experiment::{Experiment, Measured, Runner};
 use super::measurements::MeasurementTable;
 use super::plots::{self, FigureSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
@@ -94,7 +94,7 @@ pub const ENTRY: Experiment = Experiment {
 
 impl Verify {
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
-        run(&ENTRY, self, session, |records| self.measure(session, records))
+        ENTRY.record(self, session, |records| self.measure(session, records))
     }
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
@@ -126,7 +126,7 @@ impl Verify {
             let found = json!({
                 "max_abs_error": literal,
                 "streaming_max_abs_error": streaming,
-                "max_abs_value": largest(of_seed().flatten().map(|v| v.algorithm.abs())),
+                "max_abs_value": of_seed().flatten().map(|v| v.algorithm.abs()).fold(0.0, nan_or_larger),
             });
             constructions.insert(name.into(), found);
             claims.push(Claim::new(
@@ -154,15 +154,9 @@ pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
     Verdict::of(literal <= BOUND && streaming <= BOUND)
 }
 
-/// Returns the largest relative errors of the transformer's values, literal and streaming.
 pub fn error<'a>(values: impl Iterator<Item = &'a LayerValues> + Clone) -> [f64; 2] {
     let of = |y: fn(&LayerValues) -> f64| {
-        largest(values.clone().map(|v| (v.algorithm - y(v)).abs() / v.scale))
+        values.clone().map(|v| (v.algorithm - y(v)).abs() / v.scale).fold(0.0, nan_or_larger)
     };
     [of(|v| v.literal), of(|v| v.streaming)]
-}
-
-/// Returns the largest number; NaN if there is one, so that no comparison hides it.
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, nan_or_larger)
 }

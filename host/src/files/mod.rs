@@ -134,6 +134,14 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
     content(open_below(folder, name)?, limit)
 }
 
+/// Returns what was read; nothing if there is no such file.
+pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// Reads a file like [`read_below`], piece by piece. Returns its errors, and those of `take`.
 pub fn pieces_below(
     folder: &Path,
@@ -341,7 +349,7 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
 /// A file being written under a temporary name in its folder. Dropping it before `publish` or `keep` deletes it.
 #[derive(Debug)]
 pub struct Staged {
-    path: PathBuf,
+    pub path: PathBuf,
     /// `None` once the file has its name, or is to be kept.
     temporary: Option<PathBuf>,
     /// Holds the lock.
@@ -355,7 +363,6 @@ pub fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file under a temporary name. Returns the errors of [`begin`].
 pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
     let staged = begin(path)?;
     staged.append(content)?;
@@ -396,7 +403,6 @@ impl Staged {
         Ok(())
     }
 
-    /// Leaves the file under its temporary name.
     pub fn keep(mut self) {
         self.temporary = None;
     }

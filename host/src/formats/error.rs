@@ -2,7 +2,6 @@
 
 use crate::program::printable;
 
-/// Returns names as a list of bounded length.
 pub(super) fn names(all: &[String]) -> String {
     const SHOWN: usize = 12;
     if all.is_empty() {

@@ -17,7 +17,6 @@ pub struct Array {
     pub data: Data,
 }
 
-/// The elements of an [`Array`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     F32(Vec<f32>),
@@ -27,13 +26,16 @@ pub enum Data {
 }
 
 impl Array {
-    /// Returns the first integer beyond 2^53, which `f64` may not represent.
-    pub fn inexact(&self) -> Option<i64> {
-        let Data::I64(x) = &self.data else { return None };
-        x.iter().copied().find(|x| x.unsigned_abs() > 1 << 53)
+    /// Returns the elements as `f64`; rejects integers that would be rounded.
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, Problem> {
+        let Data::I64(x) = &self.data else { return Ok(self.to_f64()) };
+        match x.iter().find(|x| x.unsigned_abs() > 1 << 53) {
+            Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
+            None => Ok(self.to_f64()),
+        }
     }
 
-    /// Returns the elements as `f64` (integers beyond 2^53, see [`Array::inexact`], are rounded).
+    /// Returns the elements as `f64` (integers beyond 2^53 are rounded).
     pub fn to_f64(&self) -> Vec<f64> {
         match &self.data {
             Data::F32(x) => x.iter().map(|&x| x.into()).collect(),
@@ -50,13 +52,11 @@ impl Array {
         }
     }
 
-    /// Returns the dtype and the shape, as NumPy writes them.
     pub fn describe(&self) -> String {
         format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
 
-    /// Writes the content of a `.npy` file, version 1. Returns the errors of `out`, and one for more dimensions than the header
-    /// can hold.
+    /// Writes the content of a `.npy` file, version 1.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (descr, shape) = (self.dtype().1, tuple(&self.shape));
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -75,8 +75,7 @@ impl Array {
         }
     }
 
-    /// Reads an array of at most `most` numbers from the whole content of a `.npy` file; `name` is for messages. Returns
-    /// [`Problem::Unusable`], naming the array, for anything else.
+    /// Reads an array of at most `most` numbers from the content of a `.npy` file; `name` is for messages.
     pub fn parse(name: &str, bytes: &[u8], most: u64) -> Result<Self, Problem> {
         let malformed = |reason: &str| {
             Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")

@@ -2,7 +2,7 @@
 
 use super::Array;
 use super::error::{names, one_of};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files::limits::{ARRAYS, TABLE};
 use crate::files::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -29,15 +29,13 @@ pub struct Npz<R> {
 }
 
 impl Npz<BufReader<File>> {
-    /// Opens a file. Returns [`Problem::Io`], or [`Problem::Unusable`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, Error> {
-        let reader = files::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
-        Self::new(file, BufReader::new(reader))
+        Self::new(file, BufReader::new(files::open(file).in_file(file)?))
     }
 }
 
 impl<R: Read + Seek> Npz<R> {
-    /// Reads from a source; `file` is for messages. Returns the errors of [`Npz::open`].
+    /// Reads from a source; `file` is for messages.
     pub fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
         let open = || {
             let bytes = reader.seek(SeekFrom::End(0))?;
@@ -46,7 +44,7 @@ impl<R: Read + Seek> Npz<R> {
             archive.validate_header_consistency()?;
             Ok((bytes, archive))
         };
-        let (bytes, archive) = open().map_err(|e| zip_problem(e).in_file(file))?;
+        let (bytes, archive) = open().map_err(zip_problem).in_file(file)?;
         if archive.len() > ARRAYS {
             let reason = format!("{} arrays: expected at most {ARRAYS}", archive.len());
             return Err(malformed(reason).in_file(file));
@@ -55,7 +53,6 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Npz { file: file.to_owned(), archive, numbers_left })
     }
 
-    /// Returns the names of the arrays, in the file's order.
     pub fn names(&self) -> Vec<String> {
         let name = |raw: &[u8]| String::from_utf8_lossy(raw).trim_end_matches(".npy").to_owned();
         self.archive.file_names_raw().map(name).collect()
@@ -68,7 +65,6 @@ impl<R: Read + Seek> Npz<R> {
         Err(Problem::array(&unknown, "unknown", one_of(&unknown, known)).in_file(&self.file))
     }
 
-    /// Returns a required array. Returns [`Problem::Unusable`] if it is missing or malformed.
     pub fn array(&mut self, name: &str) -> Result<Array, Error> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),
@@ -76,9 +72,8 @@ impl<R: Read + Seek> Npz<R> {
         }
     }
 
-    /// Returns an optional array. Returns [`Problem::Unusable`] if it is malformed.
     pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, Error> {
-        self.read(name).map_err(|problem| problem.in_file(&self.file))
+        self.read(name).in_file(&self.file)
     }
 
     fn read(&mut self, name: &str) -> Result<Option<Array>, Problem> {
@@ -117,8 +112,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 }
 
-/// Returns arrays as an uncompressed file, like `numpy.savez`. Equal arrays give equal bytes. Returns an [`io::Error`] for a
-/// name or a header beyond 65,536 bytes.
+/// Returns arrays as an uncompressed file, like `numpy.savez`. Equal arrays give equal bytes.
 pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     // The date is fixed (1980), so that equal arrays give equal bytes.

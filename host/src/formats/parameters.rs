@@ -2,7 +2,7 @@
 //! file, the header of a stored model.
 
 use super::error::excerpt;
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 pub use compute::parameters::{LayerParameters, Parameters};
 pub use compute::recipe::{AttentionKind, LayerSharing};
 use compute::settings::Word;
@@ -12,8 +12,7 @@ use std::path::Path;
 /// The largest token size that a reader accepts: d = 64.
 pub const MAX_TOKEN_SIZE: usize = 129;
 
-/// Rejects parameters that no transformer of the core can have. Returns [`Problem::Unusable`] for a token size that is not 2d +
-/// 1, a wrong number of entries, NaN, or an infinity (with its row and column).
+/// Rejects parameters that no transformer of the core can have.
 pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
     let k = parameters.token_size;
     check_token_size("P", k)?;
@@ -56,10 +55,9 @@ pub struct PartialParams {
 }
 
 impl PartialParams {
-    /// Reads the content of a `params.json`; `file` is for messages. Returns [`Problem::Unusable`] with line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes)
-            .map_err(|error| Problem::malformed("params.json", error).in_file(file))
+        let read = serde_json::from_slice(bytes);
+        read.map_err(|error| Problem::malformed("params.json", error)).in_file(file)
     }
 
     pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {
@@ -69,8 +67,7 @@ impl PartialParams {
     }
 
     /// Combines the layers with the settings from the file; `l` and `attention` are the file's names for L and the attention.
-    /// Does not [`check`] the numbers. Returns [`Problem::Unusable`] for a setting that contradicts the layers, or that no
-    /// transformer of the core has.
+    /// Does not [`check`] the numbers.
     pub(crate) fn describe(
         &self,
         [l, attention]: [&str; 2],

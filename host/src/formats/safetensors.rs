@@ -18,7 +18,7 @@ use super::npz::missing;
 use super::parameters::{
     LayerParameters, LayerSharing, Parameters, PartialParams, check, check_token_size,
 };
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use compute::settings::Word as _;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
@@ -61,9 +61,8 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
     file
 }
 
-/// Reads the content of a file; `file` is for messages. Returns [`Problem::Unusable`] for anything but such a file.
 pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
-    read(bytes).map_err(|problem| problem.in_file(file))
+    read(bytes).in_file(file)
 }
 
 fn metadata(of: &Parameters) -> BTreeMap<String, String> {

@@ -18,29 +18,25 @@ use super::npz::{self, Npz};
 pub use super::parameters::PartialParams;
 use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_size};
 use super::{Array, Data};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use compute::log::{LogPoint, Matrices, SeedRun};
 use compute::measure::matrices;
 use std::io::{self, Read, Seek};
 
-/// The name of the arrays' file in a seed's folder.
 pub const DATA_FILE: &str = "data.npz";
 
-/// The name of the settings' file in a seed's folder.
 pub const PARAMS_FILE: &str = "params.json";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedLog {
     /// K = 2d + 1.
     pub token_size: usize,
-    /// Whether the layers share their parameters.
     pub layer_sharing: LayerSharing,
     /// The log, of which only the tasks, alpha, and the layers with their element-wise metrics are known.
     pub points: Vec<LogPoint>,
 }
 
-/// Returns the content of `data.npz`. Equal logs give equal bytes. Returns [`io::ErrorKind::InvalidInput`] if the points differ
-/// in their number of layers or in size.
+/// Returns the content of `data.npz`. Equal logs give equal bytes.
 pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     if !run.has_whole_matrices() {
         let reason =
@@ -75,7 +71,7 @@ pub fn log_point(tasks: u64, alpha: f64, layers: &[LayerParameters]) -> LogPoint
 
 impl SeedLog {
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K). A missing `alpha` is NaN;
-    /// missing `xs` are the indices of the log points. Returns [`Problem::Unusable`], and the errors of [`Npz`].
+    /// missing `xs` are the indices of the log points.
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
@@ -100,8 +96,7 @@ impl SeedLog {
         Ok(SeedLog { token_size: k, layer_sharing, points: points.collect() })
     }
 
-    /// Returns the parameters at a log point, with the settings of `params.json`. Returns [`Problem::Unusable`] for settings
-    /// that contradict the arrays or that no transformer of the core has. Does not check the numbers.
+    /// Returns the parameters at a log point, with the settings of `params.json`. Does not check the numbers.
     pub fn parameters(
         &self,
         point: &LogPoint,
@@ -137,7 +132,7 @@ fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Ar
     if shape.contains(&0) {
         return Err(refuse("at least one log point and one layer"));
     }
-    check_token_size(name, shape[2]).map_err(|e| e.in_file(&npz.file))?;
+    check_token_size(name, shape[2]).in_file(&npz.file)?;
     Ok((shape, array))
 }
 

@@ -4,7 +4,7 @@
 
 use super::error::excerpt;
 use super::transition_table::column_problem;
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files;
 use compute::cells::{self, Holds};
 use compute::rows::{Gaps, Layout, RowReader, Rows};
@@ -19,26 +19,20 @@ pub const STDIN: &str = "-";
 /// A CSV file of signals, open at its first row.
 pub struct SignalTable {
     file: PathBuf,
-    rows: RowReader,
-    /// Whether a cell that is not a finite number is an error.
-    pub refuses_gaps: bool,
-    /// A number that denotes a missing one.
-    pub missing: Option<f64>,
+    pub rows: RowReader,
     /// The place of each name; `None` for a name that appears twice.
     places: HashMap<String, Option<usize>>,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Places {
-    pub signals: Vec<usize>,
-    /// The rows' times: a column, or one of dates and one of times of the day.
-    pub time: Vec<(usize, TimeForm)>,
-    /// The name of each row's series.
-    pub series: Option<usize>,
+/// Returns the layout of rows with signals in these columns; a cell that is not a finite number is an error, or a gap.
+pub fn layout(signals: &[usize], skips_gaps: bool) -> Layout {
+    let gaps = if skips_gaps { Gaps::Any } else { Gaps::Refused };
+    let numbers = signals.iter().map(|column| (*column, gaps)).collect();
+    Layout { numbers, expected: "a finite number, or --skip-gaps", ..Layout::default() }
 }
 
 impl SignalTable {
-    /// Opens a file, or standard input; gaps are errors unless `refuses_gaps` is unset.
+    /// Opens a file, or standard input.
     pub fn open(file: &Path) -> Result<Self, Error> {
         let open = || -> Result<Self, Problem> {
             let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
@@ -70,14 +64,9 @@ impl SignalTable {
                 places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
             }
             let file = file.to_owned();
-            Ok(SignalTable { file, rows, refuses_gaps: true, missing: None, places })
+            Ok(SignalTable { file, rows, places })
         };
-        open().map_err(|problem| problem.in_file(file))
-    }
-
-    /// Returns the names of the columns, empty for those that have none.
-    pub fn names(&self) -> &[String] {
-        self.rows.names()
+        open().in_file(file)
     }
 
     pub fn first_cells(&self, at: usize) -> Vec<&[u8]> {
@@ -86,7 +75,7 @@ impl SignalTable {
 
     /// Returns the content of a column, by its first rows; `series` is the column with the names of series.
     pub fn holds(&self, at: usize, series: Option<usize>) -> Holds {
-        let of = |cells: &[&[u8]]| Holds::of(&self.names()[at], at == 0, cells);
+        let of = |cells: &[&[u8]]| Holds::of(&self.rows.names()[at], at == 0, cells);
         let holds = of(&self.first_cells(at));
         let Some(series) = series.filter(|_| holds == Holds::Numbers) else { return holds };
         // An index may begin anew in each series.
@@ -123,22 +112,8 @@ impl SignalTable {
         Err(problem.in_file(&self.file))
     }
 
-    /// Reads at most `most` rows of the columns at these places, by series; returns none at the end of the file.
-    pub fn read(&mut self, places: &Places, most: usize) -> Result<Vec<(String, Rows)>, Error> {
-        let gaps = if self.refuses_gaps { Gaps::Refused } else { Gaps::Any };
-        let layout = Layout {
-            numbers: places.signals.iter().map(|column| (*column, gaps)).collect(),
-            time: places.time.clone(),
-            missing: self.missing,
-            series: places.series,
-            expected: "a finite number, or --skip-gaps",
-            ..Layout::default()
-        };
-        let rows = self.rows.read(&layout, most);
-        rows.map_err(|problem| Problem::from(problem).in_file(&self.file))
-    }
-
-    pub fn bytes_read(&self) -> u64 {
-        self.rows.bytes_read()
+    /// Reads at most `most` rows, by series; returns none at the end of the file.
+    pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Vec<(String, Rows)>, Error> {
+        self.rows.read(layout, most).in_file(&self.file)
     }
 }

@@ -1,23 +1,11 @@
 //! The user's own tasks, from an `.npz` file.
 //!
-//! | array | of T tasks, or of one | |
-//! |---|---|---|
-//! | `p` | (T, m, m) or (m, m) | p(s' \| s), from row to column |
-//! | `reward` | (T, m) or (m,) | the reward on leaving a state |
-//! | `phi` | (T, m, d), (m, d), optional | features; one-hot states without it |
-//! | `p0` | (T, m) or (m,), optional | the initial distribution; uniform without it |
-//! | `terminal` | (T, m) or (m,), optional | 1: an episode ends in this state, of value 0 |
-//! | `gamma` | one number, optional | the discount |
-//!
-//! m and d are at most 64. All tasks share an array that has no axis of tasks.
-//!
-//! A file without `p` has logged transitions, in the arrays `phi`, `reward`, `phi_next`, `terminal` and `end` of
-//! [`super::trajectory`]. Its array `task`, (n), optional, names the task of each row, and `gamma` may be there, too.
+//! [`guide::task`](crate::guide::task) has its arrays; those of a log are read by [`super::trajectory`].
 
 use super::npy::{Array, Data, tuple};
 use super::npz::{self, Npz};
-use super::trajectory::{Trajectory, numbers};
-use crate::error::{Error, Problem};
+use super::trajectory::Trajectory;
+use crate::error::{Error, InFile as _, Problem};
 use crate::files;
 use compute::estimator::EpisodeEnd;
 use compute::logged::Log;
@@ -27,7 +15,6 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-/// The name of the file with the tasks of a run.
 pub const FILE_NAME: &str = "tasks.npz";
 
 /// The largest number of values in all tasks, as if none shared an array.
@@ -36,7 +23,6 @@ const MOST: usize = 1 << 24;
 /// The arrays of Markov reward processes.
 const ARRAYS: [&str; 6] = ["p", "reward", "phi", "p0", "terminal", "gamma"];
 
-/// Returns the tasks of these arrays, or [`Problem::Unusable`], naming the array, its shape and the expected one.
 pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
     if let Some(name) = ["p", "reward"].into_iter().find(|name| !given.contains_key(name)) {
         return Err(Problem::Unusable(format!("array `{name}` is missing")));
@@ -73,9 +59,9 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
         };
         let stack = [&[count], own].concat();
         if array.shape == stack {
-            numbers(name, array)
+            array.numbers(name)
         } else if array.shape == own {
-            Ok(numbers(name, array)?.repeat(count))
+            Ok(array.numbers(name)?.repeat(count))
         } else {
             let [alone, stack] = [own, &stack].map(tuple);
             Err(Problem::array(name, array.describe(), format!("{alone} or {stack}")))
@@ -106,7 +92,7 @@ pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {
 }
 
 fn discount(array: &Array) -> Result<f64, Problem> {
-    match numbers("gamma", array)?[..] {
+    match array.numbers("gamma")?[..] {
         [first, ref rest @ ..] if rest.iter().all(|x| *x == first) => Ok(first),
         _ => {
             let expected = "one discount for all tasks (or none, and --gamma-range)";
@@ -115,7 +101,6 @@ fn discount(array: &Array) -> Result<f64, Problem> {
     }
 }
 
-/// Reads tasks. Returns [`Error::File`], naming the array, its shape and the expected one.
 pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     let names = npz.names();
     let has = |name: &str| names.iter().any(|found| found == name);
@@ -127,7 +112,7 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     for name in &ARRAYS[2..] {
         given.extend(npz.optional_array(name)?.map(|array| (*name, array)));
     }
-    from_arrays(&given).map_err(|problem| problem.in_file(&npz.file))
+    from_arrays(&given).in_file(&npz.file)
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
@@ -143,10 +128,10 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
         let gamma = gamma.as_ref().map(discount).transpose()?;
         Log::new(transitions, &task, gamma).map_err(Problem::Unusable)
     };
-    log().map(OwnTasks::from).map_err(|problem| problem.in_file(&npz.file))
+    log().map(OwnTasks::from).in_file(&npz.file)
 }
 
-/// Returns the content of a file with these tasks: equal tasks give equal bytes. Returns the errors of [`npz::to_bytes`].
+/// Returns the content of a file with these tasks: equal tasks give equal bytes.
 pub fn to_bytes(tasks: &OwnData) -> std::io::Result<Vec<u8>> {
     let array = |shape: &[usize], numbers: &[f64]| Array {
         shape: shape.to_vec(),
@@ -187,7 +172,6 @@ pub fn to_bytes(tasks: &OwnData) -> std::io::Result<Vec<u8>> {
 }
 
 /// Returns a recipe with the tasks that it names by a file, or by their digest in the folder of its run.
-/// Errors: [`Error::File`], also for other tasks than it names; [`Error::Option`] if it is not a recipe for them.
 pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
     let Some(own) = recipe.task.own().filter(|own| own.read().is_err()) else {
         return Ok(recipe);
@@ -201,8 +185,8 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
         }
         (None, None) => return Ok(recipe),
     };
-    let bytes = reader.map_err(|e| Problem::Io(e).in_file(&file))?;
-    let mut tasks = read(&mut Npz::new(&file, std::io::Cursor::new(bytes))?)?;
+    let bytes = std::io::Cursor::new(reader.in_file(&file)?);
+    let mut tasks = read(&mut Npz::new(&file, bytes)?)?;
     tasks.place = file.display().to_string();
     if let Some(expected) = expected.filter(|expected| *expected != tasks.name()) {
         let reason =

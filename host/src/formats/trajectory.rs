@@ -1,20 +1,7 @@
 //! A user's own transitions, from a CSV or an `.npz` file.
 //!
-//! | CSV columns | `.npz` array | |
-//! |---|---|---|
-//! | `phi_0`, ..., `phi_{d-1}` | `phi`, (n, d) | features of the state |
-//! | `reward` | `reward`, (n) | the reward on leaving it |
-//! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d), optional | features of the next state |
-//! | `terminal` | `terminal`, (n), optional | 1: the next state is the end of an episode, of value 0 |
-//! | `end` | `end`, (n), optional | 1: the episode is truncated here |
-//! | `rho` | `rho`, (n), optional | the importance ratio pi(A\|S) / b(A\|S) of target and behaviour policy |
-//! | | `query`, (m, d), optional | features of states to evaluate |
-//!
-//! The columns may be in any order under a header line; separators are `,`, `;`, `|` or tabs; lines above it that begin with `#`,
-//! and a first column without a name (an index), are skipped. Queries for a CSV are in a second file with only the `phi`
-//! columns.
-//!
-//! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
+//! The help of `ictd evaluate` has their columns and arrays; a first column without a name (an index) is skipped, and queries for
+//! a CSV are in a second file with only the `phi` columns. Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
 //! transition leaves it, and its reward may be empty. A row marked `terminal` needs no next state. With `phi_next` every row is
 //! a transition, and the features of a terminal next state count as 0. Either mark ends the episode: the next row belongs to
 //! another one.
@@ -23,14 +10,13 @@ use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{ACCEPTED_WEIGHTS, Table, column_problem};
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{EpisodeEnd, Transitions};
 use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Feature vectors of states, (rows, d).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// The number of features d.
@@ -39,7 +25,6 @@ pub struct Features {
     pub numbers: Vec<f64>,
 }
 
-/// Transitions, and the states to evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     /// The transitions as observed; their rows are those of the file.
@@ -53,8 +38,7 @@ impl Features {
         self.numbers.len() / self.dimension
     }
 
-    /// Reads feature rows from a CSV file with only the columns `phi_0`, ..., `phi_{d-1}`, or from the array `query` or `phi`
-    /// of an `.npz` file. Returns the errors of [`Trajectory::open`].
+    /// Reads feature rows from a CSV file, or from the array `query` or `phi` of an `.npz` file.
     pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
             return Self::from_csv(file, csv(file)?);
@@ -64,10 +48,10 @@ impl Features {
             Some(array) => features("query", &array),
             None => features("phi", &npz.array("phi")?),
         };
-        features.map_err(|problem| problem.in_file(file))
+        features.in_file(file)
     }
 
-    /// Reads feature rows of CSV; `file` is for messages. Returns the errors of [`Trajectory::from_csv`].
+    /// Reads feature rows of CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(Box::new(source))?;
@@ -77,13 +61,12 @@ impl Features {
             }
             Ok(Features { dimension: table.dimension, numbers: table.phi })
         };
-        read().map_err(|problem| problem.in_file(file))
+        read().in_file(file)
     }
 }
 
 impl Trajectory {
-    /// Reads a file: `.npz` by its name, CSV otherwise. Returns [`Problem::Io`], and the errors of [`Trajectory::from_csv`] or
-    /// [`Trajectory::from_npz`].
+    /// Reads a file: `.npz` by its name, CSV otherwise.
     pub fn open(file: &Path) -> Result<Self, Error> {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
@@ -92,15 +75,12 @@ impl Trajectory {
         }
     }
 
-    /// Reads CSV; `file` is for messages. Returns [`Problem::Unusable`] for columns that are missing, unknown or there twice,
-    /// for a row of another length, and for a cell that is not a finite number.
+    /// Reads CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || Table::read(Box::new(source))?.transitions();
-        let transitions = read().map_err(|problem| problem.in_file(file))?;
-        Ok(Trajectory { transitions, query: None })
+        Ok(Trajectory { transitions: read().in_file(file)?, query: None })
     }
 
-    /// Reads the arrays of an `.npz` file. Returns [`Problem::Unusable`], and the errors of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let names = npz.names();
         if let Some(name) =
@@ -116,7 +96,7 @@ impl Trajectory {
     }
 
     /// Reads the arrays of an `.npz` file, and `task`, (n), which names the task of each row; empty without it. An episode ends
-    /// where the task changes. Returns the errors of [`Trajectory::from_npz`], but none for other arrays.
+    /// where the task changes. Ignores other arrays.
     pub fn with_tasks<R: Read + Seek>(npz: &mut Npz<R>) -> Result<(Self, Vec<f64>), Error> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
@@ -166,7 +146,7 @@ impl Trajectory {
             };
             Ok((Trajectory { transitions: table.transitions()?, query }, task))
         };
-        read().map_err(|problem: Problem| problem.in_file(&npz.file))
+        read().in_file(&npz.file)
     }
 }
 
@@ -183,7 +163,7 @@ fn column(
     accepts: impl Fn(f64) -> bool,
     expected: &str,
 ) -> Result<Vec<f64>, Problem> {
-    let numbers = numbers(name, array)?;
+    let numbers = array.numbers(name)?;
     if !matches!(*array.shape, [_] | [_, 1]) || !rows.contains(&numbers.len()) {
         let expected = format!("({},): one number for each row of `phi`", rows.end());
         return Err(Problem::array(name, array.describe(), expected));
@@ -192,14 +172,6 @@ fn column(
         return Err(Problem::array(name, format!("{} in row {}", numbers[row], row + 1), expected));
     }
     Ok(numbers)
-}
-
-/// Returns the numbers of an array; rejects integers that would be rounded.
-pub(super) fn numbers(name: &str, array: &Array) -> Result<Vec<f64>, Problem> {
-    match array.inexact() {
-        Some(x) => Err(Problem::array(name, format!("the integer {x}"), "integers up to 2^53")),
-        None => Ok(array.to_f64()),
-    }
 }
 
 /// Returns a finite (rows, d) array with at least one row.
@@ -212,7 +184,7 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
             return Err(Problem::array(name, array.describe(), expected));
         }
     };
-    let numbers = numbers(name, array)?;
+    let numbers = array.numbers(name)?;
     if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
         let (row, column) = (i / dimension + 1, i % dimension + 1);
         let place = format!("{} in row {row}, column {column}", numbers[i]);
@@ -226,13 +198,9 @@ fn is_npz(file: &Path) -> bool {
 }
 
 fn csv(file: &Path) -> Result<files::File, Error> {
-    let open = || -> Result<_, Problem> {
-        let source = files::open(file)?;
-        let bytes = source.metadata()?.len();
-        if bytes > TABLE {
-            return Err(Problem::too_large("the table", bytes, TABLE));
-        }
-        Ok(source)
-    };
-    open().map_err(|problem| problem.in_file(file))
+    let source = files::open(file).in_file(file)?;
+    match source.metadata().in_file(file)?.len() {
+        bytes if bytes > TABLE => Err(Problem::too_large("the table", bytes, TABLE).in_file(file)),
+        _ => Ok(source),
+    }
 }

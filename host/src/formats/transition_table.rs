@@ -10,7 +10,6 @@ use std::io::Read;
 
 pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 
-/// The number of rows that are read at a time.
 const BLOCK: usize = 4096;
 
 const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`, `rho`";
@@ -20,7 +19,6 @@ pub(super) const ACCEPTED_WEIGHTS: &str = "finite numbers of at least 0";
 /// The rows of a file: a CSV's, or those of the arrays of an `.npz`.
 #[derive(Default)]
 pub(super) struct Table {
-    /// The number of features d.
     pub(super) dimension: usize,
     /// A column that is not a feature of the state.
     pub(super) other: Option<String>,
@@ -89,7 +87,6 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
 }
 
 impl Table {
-    /// Reads a file. Returns [`Problem::Io`], or [`Problem::Unusable`] naming the column or row.
     pub(super) fn read(source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut reader = RowReader::open(source)?;
         let (layout, mut table) = layout(reader.names())?;
@@ -141,7 +138,7 @@ impl Table {
     }
 
     /// Returns the transitions. Without next features the next row is the next state, and the last row of an episode has no
-    /// transition unless it is terminal. Returns [`Problem::Unusable`] without rewards, and without transitions.
+    /// transition unless it is terminal.
     pub(super) fn transitions(self) -> Result<Transitions, Problem> {
         let Some(reward) = self.reward else {
             let expected = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";

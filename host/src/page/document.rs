@@ -1,8 +1,7 @@
 //! The page around the sections of its runs.
 
-use super::content::Content;
+use super::content::{Content, RunPage};
 use super::html::{table, tag, text};
-use super::run::RunPage;
 use super::section::{command, section};
 use super::words::{VERDICTS, badge, claims, class};
 use crate::program;

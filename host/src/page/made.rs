@@ -18,7 +18,6 @@ pub const NO_RESULTS: &str = "it has not finished, or is a sweep's (`sweep --col
 /// The errors of opening a file that is missing, or of another kind.
 const ELSE: [ErrorKind; 4] = [NotFound, NotADirectory, InvalidInput, FileTooLarge];
 
-/// The part of a run.json that the page shows.
 #[derive(Deserialize)]
 struct Info {
     #[serde(default)]
@@ -32,9 +31,7 @@ struct Info {
 /// The versions and the platform that made a run, and the files that have changed since.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    /// The versions and the platform, in words.
     pub by: String,
-    /// The files that have changed since the run wrote them.
     pub changed: Vec<String>,
     /// Whether the results are unchanged.
     pub results_stand: bool,

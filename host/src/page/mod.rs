@@ -9,15 +9,13 @@ mod document;
 pub mod html;
 mod made;
 pub mod numbers;
-mod run;
 pub mod section;
 pub mod words;
 
-pub use content::{Content, Damaged};
+pub use content::{Content, Damaged, RunPage};
 pub use made::{NO_RESULTS, Provenance, RESULTS};
-pub use run::RunPage;
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
 use crate::run::records::write_atomic;
@@ -28,7 +26,6 @@ pub const NAME: &str = "report.html";
 
 const TITLE: &str = "In-context TD: claims and measurements";
 
-/// Adds the page of the runs in a directory to a command's report.
 pub fn add(
     report: &mut Report,
     directory: &Path,
@@ -41,7 +38,6 @@ pub fn add(
     Ok(())
 }
 
-/// Writes the page into the directory of the runs, and returns its path.
 pub fn write(
     directory: &Path,
     damaged: Damaged,
@@ -51,8 +47,7 @@ pub fn write(
     let html = document::document(&content);
     let path = directory.join(NAME);
     if files::kind(&path) == Kind::File {
-        let found = files::read_below(directory, NAME, files::RECORD);
-        let found = found.map_err(|e| Error::file(&path, e))?;
+        let found = files::read_below(directory, NAME, files::RECORD).in_file(&path)?;
         // The title is near the page's beginning.
         if !found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes()) {
             return Err(Error::file(&path, "ictd did not write it; expected a page that it wrote"));

@@ -1,8 +1,8 @@
 //! A run on the page: its claims, pictures and numbers.
 
+use super::content::{RunPage, anchor};
 use super::html::{tag, text};
 use super::numbers;
-use super::run::{RunPage, anchor};
 use super::words::{badge, class, in_words};
 use crate::program;
 use crate::run::report::Claim;

@@ -27,7 +27,6 @@ const WORDS: [(&str, &str); 20] = [
     ("alpha_settled", "the share of training after which it stays near its end:"),
 ];
 
-/// Returns a text with words in place of the names of records.
 pub fn in_words(text: &str) -> String {
     let word = |token: &str| {
         let name = token.trim_end_matches(' ');
@@ -75,7 +74,6 @@ pub(super) fn claims(verdict: Verdict, count: usize) -> String {
     if count == 1 { format!("claim {one}") } else { format!("claims {several}") }
 }
 
-/// Returns the mark of a verdict, in its own words unless others are given.
 pub(super) fn badge(verdict: Verdict, words: Option<&str>) -> String {
     let (class, [own, _]) = shown(verdict);
     tag(&format!("span class=\"badge {class}\""), words.unwrap_or(own))

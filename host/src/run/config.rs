@@ -1,13 +1,12 @@
 //! `config.toml`: the command of a run, its first seed, and its options by their long names.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files::{self, Kind};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// The first line of a run's `config.toml`.
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
 /// Returns options by their long names, without those that are not given.
@@ -15,7 +14,6 @@ pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
 
-/// Returns the text of a run's `config.toml`.
 pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
     let mut table = Table::new();
     table.insert("command".into(), Value::String(command.into()));
@@ -34,50 +32,20 @@ pub fn parse(text: &str) -> Result<Table, String> {
     })
 }
 
-/// Returns the text of a file that was read.
 pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error> {
-    let bytes = read.map_err(|e| Error::file(path, e))?;
+    let bytes = read.in_file(path)?;
     String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))
 }
 
-fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
+pub fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
     let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
     Ok((path, text))
 }
 
-/// Returns the first seed in the `config.toml` of a run, and the options of a command.
-pub fn read_run<T: serde::de::DeserializeOwned>(
-    directory: &Path,
-    command: &str,
-) -> Result<(u64, T), Error> {
-    let (path, text) = text_of(directory)?;
-    run_of_text(&path, command, &text)
-}
-
-/// Returns the seed and options like [`read_run`], from the file's content.
-pub fn run_of_text<T: serde::de::DeserializeOwned>(
-    path: &Path,
-    command: &str,
-    text: &str,
-) -> Result<(u64, T), Error> {
-    let mut table = parse(text).map_err(|e| Error::file(path, e))?;
-    match table.remove("command") {
-        Some(Value::String(found)) if found == command => {}
-        _ => return Err(Error::file(path, format!("command: expected `{command}`"))),
-    }
-    let seed = match table.remove("seed") {
-        Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
-        _ => return Err(Error::file(path, "seed: expected an integer of at least 0")),
-    };
-    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
-    Ok((seed, options))
-}
-
-/// Returns the `command` of a run's config.toml.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
-    let table = parse(&text).map_err(|e| Error::file(&path, e))?;
+    let table = parse(&text).in_file(&path)?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
     command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }
@@ -92,7 +60,7 @@ pub struct FolderEntry {
 /// Returns the folders in a folder that the user named, by name, including links to folders, which are not followed; leaves out
 /// names that begin with `.`.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
-    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
+    let entries = files::list(directory).in_file(directory)?;
     let inside = |(name, kind): (OsString, Kind)| {
         let (name, path) = (name.to_string_lossy().into_owned(), directory.join(name));
         if name.starts_with('.') || kind == Kind::File || !files::is_folder(&path) {

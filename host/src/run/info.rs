@@ -18,7 +18,7 @@
 //! The `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
 //! `running`: a process that holds no lock on the directory and is `running` was killed.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files;
 use crate::run::report::Claim;
 use crate::run::session::Session;
@@ -30,7 +30,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub const FILE_NAME: &str = "run.json";
 
-/// The outcome of a process whose run is complete.
 pub const FINISHED: &str = "finished";
 
 /// Returns how a process ended, from its result: `finished`, `interrupted` (the run can continue), or an error in one line.
@@ -48,14 +47,12 @@ pub struct RunManifest {
     started: SystemTime,
     clock: Instant,
     cpu: cpu_time::ProcessTime,
-    /// The digests of seeds and of files, and the verdicts.
     pub seeds: Map<String, Value>,
     pub files: Map<String, Value>,
     pub verdicts: Vec<Claim>,
 }
 
 impl RunManifest {
-    /// Returns the manifest of a process that begins now.
     pub fn new(command: &str, session: &Session) -> Self {
         RunManifest {
             command: command.to_owned(),
@@ -108,7 +105,7 @@ impl RunManifest {
     pub fn write(&self, directory: &Path, outcome: Option<&str>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         let text = self.to_text(outcome);
-        files::replace(&path, text.as_bytes()).map_err(|e| Error::write(&path, e))?;
+        files::replace(&path, text.as_bytes()).to_file(&path)?;
         Ok(path)
     }
 }
@@ -129,11 +126,8 @@ pub fn digest(content: &[u8]) -> String {
 /// or, with the prefix [`files::NEW`], of the run about to replace it.
 pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     let name = &format!("{before}{FILE_NAME}");
-    let content = match files::read_below(directory, name, files::TEXT) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        found => found.map_err(|e| Error::file(&directory.join(name), e))?,
-    };
-    Ok(names(&content))
+    let found = files::if_there(files::read_below(directory, name, files::TEXT));
+    Ok(found.in_file(&directory.join(name))?.map_or(Vec::new(), |content| names(&content)))
 }
 
 /// Returns the names like [`files()`], from the content of a `run.json`.

@@ -1,9 +1,8 @@
 //! Locks a run directory for one process at a time.
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, File, Locked};
 use crate::program::printable;
-use std::io;
 use std::path::Path;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub const FILE_NAME: &str = ".lock";
 
 /// The file's first line; the second names the process that holds it.
-const MARK: &str = "ictd";
+pub const MARK: &str = "ictd";
 
 static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
@@ -28,28 +27,24 @@ impl RunLock {
     /// last and has not recorded its end (not every network file system supports locks); [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE_NAME);
-        // The error names the directory.
-        let named = |e: io::Error| io::Error::new(e.kind(), format!("{FILE_NAME}: {e}"));
-        let acquire = || -> Result<Self, Problem> {
-            let file = match files::lock(&path).map_err(named)? {
-                Locked::Mine(file) => file,
-                Locked::Held(content) => {
-                    let advice = "wait until it ends, or choose another directory".to_owned();
-                    return Err(Problem::InUse { holder: holder(&content), advice });
-                }
-            };
-            let content = files::first_bytes(&file, 256)?;
-            if is_elsewhere(&content) {
-                let advice = format!("if it has ended, remove {}", path.display());
-                return Err(Problem::InUse { holder: holder(&content), advice });
-            }
-            let here = format!("{MARK}\nprocess {} on {}\n", process::id(), files::host());
-            files::overwrite(&file, here.as_bytes())?;
-            let file = Arc::new(file);
-            HELD.lock().unwrap_or_else(PoisonError::into_inner).push(file.clone());
-            Ok(RunLock { file })
+        let in_use = |content: &[u8], advice: String| {
+            Err(Problem::InUse { holder: holder(content), advice }.in_file(directory))
         };
-        acquire().map_err(|problem| problem.in_file(directory))
+        let file = match files::lock(&path).in_file(&path)? {
+            Locked::Mine(file) => file,
+            Locked::Held(content) => {
+                return in_use(&content, "wait until it ends, or choose another directory".into());
+            }
+        };
+        let content = files::first_bytes(&file, 256).in_file(&path)?;
+        if is_elsewhere(&content) {
+            return in_use(&content, format!("if it has ended, remove {}", path.display()));
+        }
+        let here = format!("{MARK}\nprocess {} on {}\n", process::id(), files::host());
+        files::overwrite(&file, here.as_bytes()).in_file(&path)?;
+        let file = Arc::new(file);
+        HELD.lock().unwrap_or_else(PoisonError::into_inner).push(file.clone());
+        Ok(RunLock { file })
     }
 }
 
@@ -72,10 +67,6 @@ pub fn release_all() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|file| release(file));
 }
 
-pub fn is_marked(content: &[u8]) -> bool {
-    content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
-}
-
 /// Returns true if a process of another machine has not recorded its end.
 fn is_elsewhere(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
@@ -88,7 +79,6 @@ pub fn is_held_here(error: &Error) -> bool {
         if !is_elsewhere(holder.as_bytes()))
 }
 
-/// Returns the holder of the lock, from the file's content, as a printable line.
 pub fn holder(content: &[u8]) -> String {
     let text = String::from_utf8_lossy(content);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty() && *line != MARK);

@@ -6,7 +6,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by Ctrl-C.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Requests that the run stops at the next task; returns true if this was requested before.
@@ -14,12 +13,10 @@ pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::SeqCst)
 }
 
-/// Returns true after Ctrl-C.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Returns [`Error::Interrupted`] after Ctrl-C.
 pub fn check() -> Result<(), Error> {
     if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
 }
@@ -31,7 +28,6 @@ pub fn note(text: &str, silent: bool) {
     }
 }
 
-/// Returns a bar for `len` units of work.
 pub fn bar(label: &str, len: u64, silent: bool) -> ProgressBar {
     // The stderr target draws nothing when stderr is not a terminal.
     let target = if silent { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };

@@ -4,7 +4,7 @@
 //! per measurement, and the figures: the same bytes for the same config on any machine. `run.json` records how the run went
 //! ([`crate::run::info`]). All files change together, or none does ([`transaction`]).
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files::limits::{RECORD, of_record};
 use crate::files::{self, Kind, Staged};
 use crate::run::info::{self, RunManifest};
@@ -34,9 +34,7 @@ pub struct RunFiles {
 #[derive(Debug)]
 pub struct Stream {
     name: String,
-    path: PathBuf,
     file: Staged,
-    /// The bytes that are not yet in the file.
     buffer: Vec<u8>,
     digest: Digest,
 }
@@ -51,7 +49,7 @@ impl Stream {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.append(&self.buffer).map_err(|e| Error::write(&self.path, e))?;
+        self.file.append(&self.buffer).to_file(&self.file.path)?;
         self.buffer.clear();
         Ok(())
     }
@@ -66,20 +64,17 @@ impl RunFiles {
     /// Begins a file that need not fit in memory.
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
-        let file = files::begin(&path).map_err(|e| Error::write(&path, e))?;
-        let (name, buffer) = (name.to_owned(), Vec::new());
-        Ok(Stream { name, path, file, buffer, digest: Digest::EMPTY })
+        let file = files::begin(&path).to_file(&path)?;
+        Ok(Stream { name: name.to_owned(), file, buffer: Vec::new(), digest: Digest::EMPTY })
     }
 
-    /// Adds a file that was written piece by piece.
     pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
         stream.flush()?;
-        stream.file.sync().map_err(|e| Error::write(&stream.path, e))?;
+        stream.file.sync().to_file(&stream.file.path)?;
         self.streamed.push(stream);
         Ok(())
     }
 
-    /// Returns the records of a finished run.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !files::is_folder(directory) {
             return Err(Error::file(directory, "expected the directory of a run"));
@@ -114,7 +109,7 @@ impl RunFiles {
             Some(content) => Ok(content.clone()),
             None => {
                 let found = files::read_below(&self.directory, name, of_record(name).min(RECORD));
-                found.map_err(|e| Error::file(&self.directory.join(name), e))
+                found.in_file(&self.directory.join(name))
             }
         }
     }
@@ -172,7 +167,6 @@ pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
     }
 }
 
-/// A directory that a run may write to.
 pub struct RunDirectory {
     pub path: PathBuf,
     _lock: RunLock,
@@ -182,13 +176,12 @@ impl RunDirectory {
     /// Makes the directory and locks it for this process, so that a run does not compute in vain: other processes cannot lock
     /// it until the lock is dropped. Completes what a killed process left ([`transaction`]).
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
-        let refuse = |e| Error::write(&path, e);
         let lock = loop {
-            files::make_folders(&path).map_err(refuse)?;
+            files::make_folders(&path).to_file(&path)?;
             let found = match foreign(&path) {
                 // Another process has just renamed it.
                 Err(_) if !files::is_folder(&path) => continue,
-                found => found.map_err(refuse)?,
+                found => found.to_file(&path)?,
             };
             if let Some(name) = found {
                 let reason = format!(
@@ -202,7 +195,7 @@ impl RunDirectory {
                 lock => break lock?,
             }
         };
-        transaction::settle(&path).map_err(refuse)?;
+        transaction::settle(&path).to_file(&path)?;
         Ok(RunDirectory { path, _lock: lock })
     }
 
@@ -244,12 +237,13 @@ impl RunDirectory {
 
 /// Returns the first file in a directory that is not a run's, if the directory is not marked as one.
 fn foreign(path: &Path) -> io::Result<Option<String>> {
-    let begins = |name, is_ours: fn(&[u8]) -> bool| {
-        files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))
+    let begins = |name, mark: &str| {
+        let content = files::read_below(path, name, files::TEXT);
+        content.is_ok_and(|content| content.starts_with(mark.as_bytes()))
     };
     // A user may have removed the lock of a process on another machine.
-    if begins(lock::FILE_NAME, lock::is_marked)
-        || begins("config.toml", |text| text.starts_with(config::FIRST_LINE.as_bytes()))
+    if begins(lock::FILE_NAME, &format!("{}\n", lock::MARK))
+        || begins("config.toml", config::FIRST_LINE)
     {
         return Ok(None);
     }
@@ -268,19 +262,19 @@ pub fn write_all<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<(), Error> {
-    files::make_folder(folder).map_err(|e| Error::write(folder, e))?;
+    files::make_folder(folder).to_file(folder)?;
     let mut complete = Vec::new();
     for (name, content) in files {
         let path = folder.join(name);
-        complete.push((files::stage(&path, content).map_err(|e| Error::write(&path, e))?, path));
+        complete.push((files::stage(&path, content).to_file(&path)?, path));
     }
     for (file, path) in complete {
-        file.publish().map_err(|e| Error::write(&path, e))?;
+        file.publish().to_file(&path)?;
     }
-    files::sync_folder(folder).map_err(|e| Error::write(folder, e))
+    files::sync_folder(folder).to_file(folder)
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
-    files::replace(path, content).map_err(|e| Error::write(path, e))
+    files::replace(path, content).to_file(path)
 }

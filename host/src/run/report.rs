@@ -24,7 +24,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// The source of a claim of this project.
     pub const OWN: Self = Self::own("not in the paper");
 
     /// Returns a claim of this project, with words in place of the paper's.
@@ -32,7 +31,6 @@ impl Source {
         Source { whose: Whose::Own, section: "", quote: words }
     }
 
-    /// Returns a claim of the paper, in its words.
     pub const fn paper(section: &'static str, quote: &'static str) -> Self {
         Source { whose: Whose::Paper, section, quote }
     }
@@ -89,7 +87,6 @@ impl Claim {
         Claim { claim, whose, paper, measured, verdict, expected: Verdict::Holds }
     }
 
-    /// Returns true for a claim that does not hold, as expected.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::DoesNotHold && self.expected == Verdict::DoesNotHold
     }
@@ -114,12 +111,10 @@ impl Claim {
 }
 
 impl Verdict {
-    /// Returns [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
     pub fn of(holds: bool) -> Self {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
-    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that applies.
     pub fn graded(holds: bool, in_part: bool) -> Self {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }
@@ -173,7 +168,6 @@ pub struct Report {
     /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,
     pub files: Vec<PathBuf>,
-    /// Wall-clock seconds, if they are reported.
     pub seconds: Option<f64>,
 }
 
@@ -184,7 +178,6 @@ impl Report {
         report
     }
 
-    /// Returns a report like [`Report::new`], with the fields of `results`.
     pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::new(command);
         if let Value::Object(object) = json!(results) {
@@ -193,7 +186,6 @@ impl Report {
         report
     }
 
-    /// Reports skipped items, in the text and in the results.
     pub fn left_out(&mut self, what: Vec<String>) {
         what.iter().for_each(|what| self.text.push_str(&format!("left out: {what}\n")));
         self.results.insert("left_out".into(), json!(what));
@@ -209,7 +201,6 @@ impl Report {
         self.failures.is_empty() && !self.claims.iter().any(fails)
     }
 
-    /// Returns the results with claims and files, as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut object = self.results.clone();
         object.extend(self.seconds.map(|s| ("seconds".into(), json!(s))));

@@ -63,9 +63,8 @@ impl Session {
         }
     }
 
-    /// Returns `f` of every item, in order, with a progress bar. Threads take whole items, so the results do not depend on the
-    /// number of threads. Returns the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, or
-    /// [`Error::Option`] if the system has no thread, or no memory for one.
+    /// Returns `f` of every item, in order, with a progress bar, or the error of the first item that fails. Threads take whole
+    /// items, so the results do not depend on the number of threads.
     pub fn map<T: Sync, R: Send>(
         &self,
         label: &str,

@@ -6,7 +6,7 @@
 
 use super::info;
 use super::lock::RunLock;
-use crate::error::Error;
+use crate::error::{Error, ToFile as _};
 use crate::files::{self, Kind, Staged};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn commit(
     new.sort_by_key(|(name, _)| *name == info::FILE_NAME);
     for (name, content) in new {
         let path = directory.join(name);
-        let file = files::stage(&path, content).map_err(|e| Error::write(&path, e))?;
+        let file = files::stage(&path, content).to_file(&path)?;
         staged.push((name.to_owned(), file));
     }
     let is_new = |old: &String| staged.iter().any(|(name, _)| name == old);
@@ -38,12 +38,11 @@ pub fn commit(
     let names = staged.iter().map(|(name, _)| name);
     let written = names.clone().map(|name| directory.join(name)).collect();
     let ours: Vec<_> = old.iter().chain(names).cloned().collect();
-    let refuse = |e| Error::write(directory, e);
-    let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).map_err(refuse)?;
-    journal.publish().map_err(refuse)?;
+    let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).to_file(directory)?;
+    journal.publish().to_file(directory)?;
     staged.into_iter().for_each(|(_, file)| file.keep());
     // Flush the names to the disk before changing one of them.
-    files::sync_folder(directory).and_then(|()| finish(directory, &ours)).map_err(refuse)?;
+    files::sync_folder(directory).and_then(|()| finish(directory, &ours)).to_file(directory)?;
     Ok(written)
 }
 
@@ -80,8 +79,7 @@ fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
     files::remove(&directory.join(JOURNAL))
 }
 
-/// Completes what a killed process left in a directory that this process holds. Returns the system's errors, and one for a
-/// journal of another program, which then remains for the next process.
+/// Completes what a killed process left in a directory that this process holds.
 pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
         // The journal is untrusted. `run.json` is replaced last, so until then it lists the old run's files, and the new one
@@ -99,7 +97,7 @@ pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
         return Ok(());
     }
     match RunLock::acquire(directory) {
-        Ok(_lock) => settle(directory).map_err(|e| Error::write(directory, e)),
+        Ok(_lock) => settle(directory).to_file(directory),
         Err(e) if e.is_in_use() => Ok(()),
         Err(e) => Err(e),
     }

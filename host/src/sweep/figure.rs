@@ -96,7 +96,6 @@ pub fn table(summary: &[u8], metric: &str) -> Result<String, Error> {
     Ok(report::table(&head, lines) + &more)
 }
 
-/// Returns the axes of a summary, and the rows of a metric.
 fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), Error> {
     let refuse = |reason: String| {
         Error::file(Path::new(SUMMARY), format!("{reason}; expected what a sweep wrote"))

@@ -5,7 +5,7 @@
 //! takes the groups I, I + N, I + 2 N, ...; if there are fewer than N groups, they are halved until there are N, or each has
 //! one seed.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::files;
 use crate::formats::tasks;
 use crate::run::config;
@@ -17,10 +17,8 @@ use std::str::FromStr;
 use toml::{Table, Value};
 
 const RUNS: usize = 10_000;
-/// The largest number of seeds of all runs together.
 const SEEDS: usize = 1_000_000;
 
-/// Recipes, each to be trained with the same seeds.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The keys of the grid, in the file's order.
@@ -41,10 +39,9 @@ impl Plan {
     /// Reads a plan; a number of seeds starts at `first`.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let text = config::read_text(path, files::read(path, files::limits::PLAN))?;
-        Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
+        Self::of_text(&text, first).in_file(path)
     }
 
-    /// Parses the content of a plan's file, as for [`Plan::read`].
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
         let mut plan = config::parse(text)?;
         let seeds = seeds(plan.remove("seeds"), first)?;
@@ -106,11 +103,6 @@ impl Plan {
         Ok(Plan { axes: grid.into_iter().map(|(key, _)| key).collect(), runs, seeds })
     }
 
-    /// Returns a run as options of `ictd train`, with the first seed.
-    pub fn train(&self, run: &PlannedRun) -> (u64, Train) {
-        Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
-    }
-
     pub fn groups(&self, shard: Shard) -> Vec<Group<'_>> {
         let count = |lanes: &usize| self.runs.len() * self.seeds.len().div_ceil(*lanes);
         let lanes = [LANES, 8, 4, 2].into_iter().find(|lanes| count(lanes) >= shard.of);
@@ -143,7 +135,6 @@ impl FromStr for Shard {
     }
 }
 
-/// Seeds of one run that train in parallel.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     pub run: &'a PlannedRun,

@@ -74,9 +74,17 @@ impl<'a> Worker<'a> {
     fn train_and_wait(&self, mut left: Vec<(&'a PlannedRun, Vec<u64>)>) -> Result<(), Error> {
         let (threads, mut is_told) = (left.len(), false);
         loop {
-            let groups = || -> Result<Vec<_>, Error> {
-                let groups = left.into_par_iter().with_max_len(1);
-                groups.map(|(run, seeds)| Ok((run, self.train_group(run, &seeds)?))).collect()
+            let train =
+                |(run, seeds): (&'a PlannedRun, Vec<u64>)| match self.train_group(run, &seeds) {
+                    // A run that cannot be read does not stop the others.
+                    Err(e @ Error::File { .. }) => {
+                        self.found().failed.push(e.one_line());
+                        Ok((run, Vec::new()))
+                    }
+                    held => Ok((run, held?)),
+                };
+            let groups = || {
+                left.into_par_iter().with_max_len(1).map(train).collect::<Result<Vec<_>, Error>>()
             };
             left = self.session.on_threads(threads, groups)??;
             left.retain(|(_, seeds)| !seeds.is_empty());
@@ -93,25 +101,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Trains seeds of a run in parallel and returns those that another process of this machine trains. Records a run that
-    /// cannot be read.
+    /// Trains seeds of a run in parallel and returns those that another process of this machine trains. Sorts them by who trains
+    /// each: nobody, if it has ended; this process, if it can lock the seed; or another one.
     fn train_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         if progress::interrupted() {
             return Err(Error::Paused);
         }
-        match self.try_group(run, seeds) {
-            Err(e @ Error::File { .. }) => {
-                self.found().failed.push(e.one_line());
-                Ok(Vec::new())
-            }
-            held => held,
-        }
-    }
-
-    /// Sorts seeds by who trains each: nobody, if it has ended; this process, if it can lock the seed; or another one.
-    fn try_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
-        let (first, options) = self.plan.train(run);
-        let directory = TrainDirectory::join(&self.session.out, &options, first)?;
+        let planned = self.plan.seeds.iter().copied().collect();
+        let directory = TrainDirectory::join(&self.session.out, &run.recipe, &planned)?;
         let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
         let (mut claims, mut ours, mut begun, mut held) = (vec![], vec![], vec![], vec![]);
         for &seed in seeds {

@@ -6,13 +6,14 @@
 //! seeds have finished: adding seeds, continuing after an interruption and copying folders of seeds that were trained elsewhere
 //! have the same result.
 
-use super::options::{NetworkKind, Recipe, Train, folder_of, recipe_text};
+use super::options::{NetworkKind, Recipe, Seeds, Train, folder_of, recipe_text};
 use super::seed_files::{self, PARAMETERS};
 pub use super::seed_files::{final_parameters, seed_params};
-use crate::error::Error;
+use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::formats::tasks;
+use crate::model_file::seed_folder;
 use crate::options;
 use crate::run::lock::RunLock;
 use crate::run::records::{write_all, write_atomic};
@@ -20,7 +21,6 @@ use crate::run::{RunDirectory, RunFiles, RunManifest, config, info, lock, progre
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,7 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the first seed and the options of a run, with its own tasks, if any.
 pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
-    let (first, there) = config::read_run::<Train>(path, "train")?;
+    let (config, text) = config::text_of(path)?;
+    let (first, there) = Train::of_config(&config, &text)?;
     Ok((first, Train { recipe: tasks::load(there.recipe, Some(path))?, ..there }))
 }
 
@@ -51,33 +52,23 @@ pub struct TrainDirectory {
 }
 
 impl TrainDirectory {
-    /// Returns the directory of a recipe below `out`, prepared for the seeds of some options.
-    pub fn create(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
+    /// Returns the directory of a recipe below `out`, prepared for these seeds.
+    pub fn create(out: &Path, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        Self::open(records::place(out, &folder_of(recipe)?)?, recipe, seeds)
     }
 
-    /// Returns a run's directory at any path, prepared for the seeds of some options.
-    pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
-        let directory = Self::at(path, &options.recipe)?;
+    /// Returns a run's directory at any path, prepared for these seeds.
+    pub fn open(path: PathBuf, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        let directory = Self::at(path, recipe)?;
         let claimed = directory.claim()?;
-        let mut seeds = options.seed_set(seed);
-        if let Some((first, there)) = directory.config()? {
-            if there.recipe != directory.recipe {
-                let reason = "another recipe; expected a directory of this one";
-                return Err(Error::file(&directory.path.join(CONFIG), reason));
-            }
-            seeds.extend(there.seed_set(first));
-        }
+        let seeds = seeds | &directory.planned()?;
         if let Some(own) = directory.recipe.task.own() {
             let path = directory.path.join(tasks::FILE_NAME);
             if files::kind(&path) != Kind::File {
-                write_atomic(
-                    &path,
-                    &tasks::to_bytes(own.read()?).map_err(|e| Error::write(&path, e))?,
-                )?;
+                write_atomic(&path, &tasks::to_bytes(own.read()?).to_file(&path)?)?;
             }
         }
-        directory.write_config(&claimed, options, &seeds)?;
+        directory.write_config(&claimed, &seeds)?;
         Ok(directory)
     }
 
@@ -89,18 +80,13 @@ impl TrainDirectory {
 
     /// Returns the directory like [`TrainDirectory::create`], concurrently with any number of processes on any machines: the
     /// first one writes which seeds the run has, and the others need no lock.
-    pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        let path = records::place(out, &folder_of(&options.recipe)?)?;
+    pub fn join(out: &Path, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        let path = records::place(out, &folder_of(recipe)?)?;
         patiently(Error::is_in_use, || {
-            let directory = Self::at(path.clone(), &options.recipe)?;
-            match directory.config()? {
-                Some((first, there))
-                    if there.recipe == options.recipe
-                        && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
-                {
-                    Ok(directory)
-                }
-                _ => Self::open(path.clone(), options, seed),
+            let directory = Self::at(path.clone(), recipe)?;
+            match directory.planned()?.is_superset(seeds) {
+                true => Ok(directory),
+                false => Self::open(path.clone(), recipe, seeds),
             }
         })
     }
@@ -110,19 +96,27 @@ impl TrainDirectory {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// Returns the first seed and the options of the `config.toml`, if there is one.
-    pub fn config(&self) -> Result<Option<(u64, Train)>, Error> {
-        let is_there = is_there(&self.path.join(CONFIG), Kind::File)?;
-        is_there.then(|| read_run(&self.path)).transpose()
+    /// Returns the seeds of the `config.toml`; none without one. Returns an error if it has another recipe.
+    pub fn planned(&self) -> Result<BTreeSet<u64>, Error> {
+        let config = self.path.join(CONFIG);
+        if !is_there(&config, Kind::File)? {
+            return Ok(BTreeSet::new());
+        }
+        let (first, there) = read_run(&self.path)?;
+        if there.recipe != self.recipe {
+            let reason = "another recipe than that of this run; expected a directory of this one";
+            return Err(Error::file(&config, reason));
+        }
+        Ok(there.seed_set(first))
     }
 
     fn write_config(
         &self,
         _claimed: &RunDirectory,
-        options: &Train,
         seeds: &BTreeSet<u64>,
     ) -> Result<(u64, Train, String), Error> {
-        let (first, options) = options.with_seeds(seeds);
+        let (first, seeds) = Seeds::of(seeds);
+        let options = Train { seeds, ..Train::from(self.recipe.clone()) };
         let text = config::to_text("train", first, &options)?;
         let there = files::read_below(&self.path, CONFIG, files::TEXT).unwrap_or_default();
         if there != text.as_bytes() {
@@ -131,27 +125,20 @@ impl TrainDirectory {
         Ok((first, options, text))
     }
 
-    pub fn seed_path(&self, seed: u64) -> PathBuf {
-        self.path.join(format!("seed_{seed}"))
-    }
-
     /// Locks a seed for this process, and removes the incomplete files of a killed one.
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
-        let folder = self.seed_path(seed);
-        files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?;
+        let folder = seed_folder(&self.path, seed);
+        files::make_folder(&folder).to_file(&folder)?;
         let lock = RunLock::acquire(&folder)?;
-        files::sweep(&folder).map_err(|e| Error::write(&folder, e))?;
+        files::sweep(&folder).to_file(&folder)?;
         Ok(lock)
     }
 
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let name = format!("seed_{seed}/{CHECKPOINT}");
         let path = self.path.join(&name);
-        let bytes = match files::read_below(&self.path, &name, files::RECORD) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::file(&path, e)),
-        };
+        let found = files::read_below(&self.path, &name, files::RECORD);
+        let Some(bytes) = files::if_there(found).in_file(&path)? else { return Ok(None) };
         let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
         if checkpoint.config != self.name || checkpoint.run.seed != seed {
             let reason = "belongs to another run; expected a checkpoint of this recipe and seed";
@@ -165,9 +152,9 @@ impl TrainDirectory {
     }
 
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
-        let path = self.seed_path(checkpoint.run.seed);
-        files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
-        write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
+        let folder = seed_folder(&self.path, checkpoint.run.seed);
+        files::make_folder(&folder).to_file(&folder)?;
+        write_atomic(&folder.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
     /// Copies the checkpoints of a shorter run of the same recipe that are later than those here.
@@ -191,7 +178,7 @@ impl TrainDirectory {
     /// Returns true if a finished seed's records exist. They appear one by one after all were written, so one of them may be
     /// missing.
     pub fn is_recorded(&self, seed: u64) -> bool {
-        let folder = self.seed_path(seed);
+        let folder = seed_folder(&self.path, seed);
         let expected = match self.recipe.network {
             NetworkKind::Transformer => &OF_A_SEED[..5],
             NetworkKind::Rnn => &OF_A_SEED[..1],
@@ -204,14 +191,16 @@ impl TrainDirectory {
         if self.is_recorded(run.seed) {
             return Ok(());
         }
-        write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
+        write_all(
+            &seed_folder(&self.path, run.seed),
+            seed_files::records(&self.recipe, run)?.files(),
+        )
     }
 
     /// Returns the summary of all finished seeds, from any process.
-    pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
+    pub fn summary(&self) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
-        let mut seeds =
-            self.config()?.map_or_else(BTreeSet::new, |(first, there)| there.seed_set(first));
+        let mut seeds = self.planned()?;
         let mut runs = Vec::new();
         for seed in self.seeds()? {
             // Skip a seed whose own process is about to write its records.
@@ -225,14 +214,14 @@ impl TrainDirectory {
             }
         }
         seeds.extend(runs.iter().map(|run| run.seed));
-        let (seed, options, config) = self.write_config(&claimed, options, &seeds)?;
+        let (seed, options, config) = self.write_config(&claimed, &seeds)?;
         Ok(Summary { directory: self, claimed, runs, seed, options, config })
     }
 
     /// Returns the seeds that have begun: those with a checkpoint.
     pub fn seeds(&self) -> Result<BTreeSet<u64>, Error> {
         let mut seeds = BTreeSet::new();
-        for (name, _) in files::list(&self.path).map_err(|e| Error::file(&self.path, e))? {
+        for (name, _) in files::list(&self.path).in_file(&self.path)? {
             let number = name.to_str().and_then(|name| name.strip_prefix("seed_"));
             let Some(seed) = number.and_then(|number| options::seed(number).ok()) else { continue };
             let folder = self.path.join(name);
@@ -245,7 +234,7 @@ impl TrainDirectory {
 }
 
 fn is_there(path: &Path, wanted: Kind) -> Result<bool, Error> {
-    files::is_there(path, wanted).map_err(|e| Error::file(path, e))
+    files::is_there(path, wanted).in_file(path)
 }
 
 /// Tries again for a while, as long as another process holds the directory.
@@ -275,7 +264,6 @@ pub struct Summary<'a> {
     /// The seeds that have finished, in ascending order.
     pub runs: Vec<SeedRun>,
     pub seed: u64,
-    /// The run's recipe, with all its seeds.
     pub options: Train,
     pub config: String,
 }
@@ -298,11 +286,9 @@ impl Summary<'_> {
             info.files(records.files());
             for run in &self.runs {
                 for name in OF_A_SEED.iter().map(|name| format!("seed_{}/{name}", run.seed)) {
-                    match files::read_below(path, &name, files::RECORD) {
-                        Ok(content) => info.files([(name.as_str(), content.as_slice())]),
-                        Err(e) if e.kind() == ErrorKind::NotFound => {}
-                        Err(e) => return Err(Error::file(&path.join(name), e)),
-                    }
+                    let found = files::read_below(path, &name, files::RECORD);
+                    let found = files::if_there(found).in_file(&path.join(&name))?;
+                    info.files(found.iter().map(|content| (name.as_str(), content.as_slice())));
                 }
             }
             let text = info.to_text(Some(info::FINISHED));

@@ -1,8 +1,8 @@
 //! The options of `ictd train`: the trainer's recipe, its seeds, and how the run is watched.
 
-use crate::error::Error;
+use crate::error::{Error, InFile as _};
 use crate::options;
-use crate::run::info;
+use crate::run::{config, info};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use compute::recipe::{
@@ -12,7 +12,7 @@ pub use compute::recipe::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,7 +25,6 @@ pub struct Train {
     pub watch: Watching,
 }
 
-/// The options for watching a run, which do not affect its results.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Watching {
     /// Seconds between two checkpoints
@@ -195,6 +194,18 @@ impl From<Recipe> for Train {
 }
 
 impl Train {
+    /// Returns the first seed and the options of a run, from the content of its `config.toml`.
+    pub fn of_config(path: &Path, text: &str) -> Result<(u64, Self), Error> {
+        let mut table = config::parse(text).in_file(path)?;
+        if table.remove("command").is_none_or(|command| command.as_str() != Some("train")) {
+            return Err(Error::file(path, "command: expected `train`"));
+        }
+        let seed = table.remove("seed").and_then(|seed| u64::try_from(seed.as_integer()?).ok());
+        let seed = seed.ok_or("seed: expected an integer of at least 0".to_owned());
+        let options = table.try_into().map_err(|e: toml::de::Error| e.message().to_owned());
+        Ok((seed.in_file(path)?, options.in_file(path)?))
+    }
+
     /// Rejects a recipe that cannot be trained, and seeds that are too large; a number of seeds starts at `first`.
     pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
@@ -213,12 +224,6 @@ impl Train {
             Seeds::Count(count) => (first..).take(*count).collect(),
             Seeds::List(seeds) => seeds.clone(),
         }
-    }
-
-    /// Returns these options with other seeds, and the first of them: equal for equal sets.
-    pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
-        let (first, seeds) = Seeds::of(seeds);
-        (first, Train { seeds, ..self.clone() })
     }
 }
 

@@ -13,7 +13,6 @@ pub struct Trained {
     pub runs: Vec<SeedRun>,
     /// Wall-clock seconds of this process, without those of earlier ones.
     pub seconds: f64,
-    /// CPU seconds of all threads of this process.
     pub cpu_seconds: f64,
     /// For [`Summary::write`](super::directory::Summary::write), unless the run was finished before.
     pub info: Option<RunManifest>,
@@ -23,7 +22,6 @@ pub struct Trained {
 pub struct Files<'a> {
     pub directory: &'a TrainDirectory,
     pub bar: &'a ProgressBar,
-    /// The time between two checkpoints.
     pub every: Duration,
 }
 
@@ -48,8 +46,7 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from their checkpoints, if any, on `threads` threads. Returns [`Error::Paused`] after Ctrl-C, and the
-    /// errors of the files and of the core.
+    /// Trains seeds from their checkpoints, if any, on `threads` threads.
     pub fn train(
         &self,
         seeds: Vec<u64>,

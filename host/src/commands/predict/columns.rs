@@ -2,8 +2,9 @@
 
 use super::Predict;
 use crate::error::Error;
-use crate::formats::signal_table::{Places, SignalTable};
-use compute::cells::{self, Holds, excerpt};
+use crate::formats::signal_table::{SignalTable, layout};
+use compute::cells::{self, Holds, Meant, excerpt};
+use compute::rows::Layout;
 use compute::times::TimeForm;
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,19 +12,15 @@ use std::path::Path;
 /// The largest number of omitted columns that the report names.
 const NAMED: usize = 20;
 
-/// The columns that are read: signals, and the time and series of each row.
 pub(super) struct Columns {
     pub(super) names: Vec<String>,
-    pub(super) places: Places,
+    pub(super) layout: Layout,
     pub(super) time: Option<String>,
-    /// The columns that are not signals, with the reasons.
     pub(super) left_out: Vec<(String, String)>,
-    /// Remarks on the signals for the user.
     notes: String,
 }
 
 impl Columns {
-    /// Finds the columns by their names, and by their first rows.
     pub(super) fn new(options: &Predict, table: &SignalTable, file: &Path) -> Result<Self, Error> {
         for name in options.column.iter().chain(&options.leave_out) {
             table.column(name)?;
@@ -35,7 +32,7 @@ impl Columns {
         let (given, series) = (place(&options.time)?, place(&options.by)?);
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
-        let (names, is_chosen) = (table.names(), !asked.is_empty());
+        let (names, is_chosen) = (table.rows.names(), !asked.is_empty());
         let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
         let of_day = Holds::Times(TimeForm::OfDay);
         let of_day = holds.iter().position(|holds| *holds == of_day);
@@ -63,9 +60,12 @@ impl Columns {
         };
         if signals.is_empty() {
             signals = free(|holds| matches!(holds, Holds::Counts(_) | Holds::PartOfDate));
-            let words = free(|holds| matches!(holds, Holds::Words(_)));
+            let words = free(|holds| matches!(holds, Holds::Words(..)));
             // A cell that was meant as a number is the most informative, and no index stands for it.
-            let meant = words.iter().find(|at| is_meant_as_number(&holds[**at]));
+            let is_meant = |holds: &Holds| {
+                matches!(holds, Holds::Words(_, Some(Meant::Number | Meant::NumberWithComma)))
+            };
+            let meant = words.iter().find(|at| is_meant(&holds[**at]));
             if signals.is_empty() || meant.is_some() {
                 let reason = match meant.or(words.first()) {
                     Some(at) => no_numbers(table, *at),
@@ -100,12 +100,14 @@ impl Columns {
                 Holds::Counts(reason) => reason.clone(),
                 Holds::PartOfDate => "a part of a date".to_owned(),
                 _ if time == Some(at) => "it is the time".to_owned(),
-                Holds::Words(reason)
-                    if series.is_none() && is_of_series(table, at) && !reason.contains("comma") =>
+                Holds::Words(reason, meant)
+                    if series.is_none()
+                        && is_of_series(table, at)
+                        && *meant != Some(Meant::NumberWithComma) =>
                 {
                     format!("{reason}; --by {name:?} if each of its values is a series")
                 }
-                Holds::Words(reason) => reason.clone(),
+                Holds::Words(reason, _) => reason.clone(),
                 Holds::Numbers => "it has no name in the header".to_owned(),
                 _ if is_shared(table, at) => "a time that rows share".to_owned(),
                 _ => "a time".to_owned(),
@@ -120,20 +122,12 @@ impl Columns {
             Holds::Times(form) => (at, form),
             _ => (at, TimeForm::Number),
         };
-        let places = Places {
-            time: time
-                .into_iter()
-                .flat_map(|at| [Some(at), other(at)])
-                .flatten()
-                .map(form)
-                .collect(),
-            signals,
-            series,
-        };
+        let times = time.into_iter().flat_map(|at| [Some(at), other(at)]).flatten().map(form);
+        let rows = layout(&signals, options.skip_gaps);
         Ok(Columns {
-            names: places.signals.iter().map(|at| names[*at].clone()).collect(),
+            names: signals.iter().map(|at| names[*at].clone()).collect(),
+            layout: Layout { time: times.collect(), series, missing: options.missing, ..rows },
             time: time.map(|at| called(table, at)),
-            places,
             left_out,
             notes,
         })
@@ -141,10 +135,9 @@ impl Columns {
 
     /// Returns true if the rows have times of day without dates.
     pub(super) fn is_of_day(&self) -> bool {
-        matches!(self.places.time[..], [(_, TimeForm::OfDay)])
+        matches!(self.layout.time[..], [(_, TimeForm::OfDay)])
     }
 
-    /// Returns a text that names the omitted columns.
     pub(super) fn said(&self) -> String {
         let named = self.left_out.iter().take(NAMED);
         let mut text: String =
@@ -156,15 +149,9 @@ impl Columns {
     }
 }
 
-/// Returns a column's name, or its place if it has none.
 fn called(table: &SignalTable, at: usize) -> String {
-    let name = &table.names()[at];
+    let name = &table.rows.names()[at];
     if name.is_empty() { format!("column {}", at + 1) } else { name.clone() }
-}
-
-/// Returns true for words with a cause that tells how to make numbers of them.
-fn is_meant_as_number(holds: &Holds) -> bool {
-    matches!(holds, Holds::Words(reason) if reason.contains("`, ") && !reason.contains("a date or a time"))
 }
 
 /// Returns true if a column has dates without times of day.
@@ -184,7 +171,7 @@ fn is_shared(table: &SignalTable, at: usize) -> bool {
 fn sentinel(table: &SignalTable, at: usize) -> Option<String> {
     let x: Vec<f64> = table.first_cells(at).into_iter().filter_map(cells::plain).collect();
     let (value, count) = cells::sentinel(&x)?;
-    let (name, rows) = (&table.names()[at], x.len());
+    let (name, rows) = (&table.rows.names()[at], x.len());
     Some(format!(
         "`{name}` is {value} in {count} of the first {rows} rows, far from all others: if this stands for a missing value, add \
          --missing {value} --skip-gaps\n"
@@ -201,7 +188,7 @@ fn is_of_series(table: &SignalTable, at: usize) -> bool {
 /// Returns why a column, and with it every column, has no number in the first row.
 fn no_numbers(table: &SignalTable, at: usize) -> String {
     let (first, number) = table.first_lines();
-    let name = excerpt(&table.names()[at]);
+    let name = excerpt(&table.rows.names()[at]);
     let cells = table.first_cells(at);
     let word = cells.iter().find_map(|cell| cells::number(cell).err()).unwrap_or_default();
     let advice = match number.filter(|line| *line > first) {

@@ -21,7 +21,6 @@ const PANELS: usize = 12;
 /// The changes of a signal that the predictor measures in single precision.
 const MEASURED: Range<f64> = 1e-16..1e12;
 
-/// The columns of `shown.csv`.
 const SHOWN: [&str; 10] = [
     "signal",
     "gamma",
@@ -50,7 +49,6 @@ struct ShownRow {
     surprise: f32,
 }
 
-/// Records the last rows of each task.
 pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Result<(), Error> {
     let rows = tasks.iter().flat_map(|task| {
         task.shown.iter().filter_map(|row| {
@@ -63,27 +61,22 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
 }
 
 /// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
-fn shown(error: Option<f64>) -> String {
-    error.map_or("—".to_owned(), |x| number(x, 3))
-}
-
-fn size(error: Option<f64>) -> f64 {
-    error.unwrap_or(f64::INFINITY)
+fn shown(error: f64) -> String {
+    if error.is_nan() { "—".to_owned() } else { number(error, 3) }
 }
 
 /// The results of `ictd predict`: `tasks`, one for each column and discount, grouped by column.
 pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
-    /// The number of tasks of each column.
     tasks_per_column: usize,
     candidates: &'a [Candidate],
     /// The names of the estimators, each once.
     names: Vec<&'a str>,
-    /// The normalised errors: a row for each task, a column for each candidate.
-    errors: Vec<Vec<Option<f64>>>,
+    /// The normalised errors, NaN where there is none: a row for each task, a column for each candidate.
+    errors: Vec<Vec<f64>>,
     scores: Vec<&'a ForecastScore>,
     /// The geometric means of the candidates' errors over the tasks whose returns change, and the scores of these tasks above.
-    means: Vec<Option<f64>>,
+    means: Vec<f64>,
 }
 
 impl<'a> Found<'a> {
@@ -91,8 +84,9 @@ impl<'a> Found<'a> {
         let candidates = tasks[0].candidates();
         let mut names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
         names.dedup();
-        let errors: Vec<Vec<_>> =
-            tasks.iter().map(|task| task.judged.normalised_errors()).collect();
+        let errors = tasks.iter().map(|task| task.judged.normalised_errors());
+        let errors = errors.map(|of| of.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect());
+        let errors: Vec<Vec<f64>> = errors.collect();
         // A signal with constant returns does not distinguish estimators.
         let is_telling = |task: &SignalForecast| {
             task.judged.standard_deviation() > 0.0 || tasks.len() == tasks_per_column
@@ -100,38 +94,34 @@ impl<'a> Found<'a> {
         let telling: Vec<_> =
             tasks.iter().zip(&errors).filter(|(task, _)| is_telling(task)).collect();
         let mean = |at: usize| {
-            let errors: Option<Vec<f64>> = telling.iter().map(|(_, errors)| errors[at]).collect();
-            let errors = errors.unwrap_or_default();
-            let sum: f64 = errors.iter().map(|x| libm::log(*x)).sum();
-            Some(libm::exp(sum / errors.len() as f64)).filter(|x| x.is_finite())
+            let sum: f64 = telling.iter().map(|(_, errors)| libm::log(errors[at])).sum();
+            let mean = libm::exp(sum / telling.len() as f64);
+            if mean.is_finite() { mean } else { f64::NAN }
         };
         let means = (0..candidates.len()).map(mean).collect();
         let scores = telling.iter().map(|(task, _)| &task.judged).collect();
         Found { tasks, tasks_per_column, candidates, names, errors, scores, means }
     }
 
-    fn columns(&self) -> impl Iterator<Item = (&'a [SignalForecast], &[Vec<Option<f64>>])> {
+    fn columns(&self) -> impl Iterator<Item = (&'a [SignalForecast], &[Vec<f64>])> {
         let errors = self.errors.chunks(self.tasks_per_column);
         self.tasks.chunks(self.tasks_per_column).zip(errors)
     }
 
-    /// Returns the candidate of a name with the smallest error, and that error.
-    fn best(&self, name: &str, errors: &[Option<f64>]) -> Option<(&'a Candidate, Option<f64>)> {
-        let errors = errors.iter().copied();
+    fn best(&self, name: &str, errors: &[f64]) -> Option<(&'a Candidate, f64)> {
         let of_name = self.candidates.iter().zip(errors).filter(|(c, _)| c.name == name);
-        of_name.min_by(|a, b| size(a.1).total_cmp(&size(b.1)))
+        of_name.map(|(c, error)| (c, *error)).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// Returns the places of the candidates, that with the least geometric mean first.
     fn ranked(&self) -> Vec<usize> {
         let mut places: Vec<_> = (0..self.candidates.len()).collect();
-        places.sort_by(|a, b| size(self.means[*a]).total_cmp(&size(self.means[*b])));
+        places.sort_by(|a, b| self.means[*a].total_cmp(&self.means[*b]));
         places
     }
 
-    /// Returns the results of a file with this number of rows, by d features.
     pub(super) fn results(&self, rows: u64, d: usize, columns: &Columns, times: &str) -> Value {
-        let gamma = |(task, errors): (&SignalForecast, &Vec<Option<f64>>)| {
+        let gamma = |(task, errors): (&SignalForecast, &Vec<f64>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
                 json!({ "name": c.name, "column": c.column, "normalised_error": error })
             });
@@ -211,7 +201,6 @@ impl<'a> Found<'a> {
         text
     }
 
-    /// Returns the table of errors: a line for each task.
     fn table(&self) -> String {
         let mut head = ["signal", "gamma", "rows"].map(str::to_owned).to_vec();
         head.extend(self.names.iter().map(|name| match *name {
@@ -243,9 +232,10 @@ impl<'a> Found<'a> {
     fn recommended(&self) -> Result<Advice<'a>, String> {
         let places = self.ranked();
         let best = places[0];
-        let Some(least) = self.means[best] else {
+        let least = self.means[best];
+        if least.is_nan() {
             return Err("the returns never changed, in single precision".into());
-        };
+        }
         let horizons = |task: &SignalForecast| task.judged.judged as f64 * (1.0 - task.gamma);
         if self.tasks.iter().map(horizons).fold(f64::INFINITY, f64::min) < HORIZONS {
             return Err(format!("fewer than {HORIZONS} horizons of rows were judged"));
@@ -261,9 +251,10 @@ impl<'a> Found<'a> {
         }
         let advice = Advice { candidate: &self.candidates[best], over_mean, over_simple: None };
         let simple = places.iter().copied().find(|at| !chosen(&self.candidates[*at]));
-        let simple = simple.filter(|at| *at != best).and_then(|at| Some((at, self.means[at]?)));
-        let Some((at, mean)) = simple else { return Ok(advice) };
-        let (candidate, over) = (&self.candidates[at], interval(best, Some(at)));
+        let is_other = |at: &usize| *at != best && !self.means[*at].is_nan();
+        let Some(at) = simple.filter(is_other) else { return Ok(advice) };
+        let (candidate, mean) = (&self.candidates[at], self.means[at]);
+        let over = interval(best, Some(at));
         Ok(if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
             Advice { candidate, over_mean: interval(at, None), ..advice }
         } else {
@@ -274,13 +265,11 @@ impl<'a> Found<'a> {
     /// Returns the columns and discounts at which a candidate is not better than the mean of the returns.
     fn no_better(&self, candidate: &Candidate) -> Vec<&'a SignalForecast> {
         let at = self.candidates.iter().position(|c| c.column == candidate.column);
-        let is_worse =
-            |errors: &Vec<Option<f64>>| at.and_then(|at| errors[at]).is_some_and(|x| x >= 1.0);
+        let is_worse = |errors: &Vec<f64>| at.is_some_and(|at| errors[at] >= 1.0);
         let worse = self.tasks.iter().zip(&self.errors).filter(|(_, errors)| is_worse(errors));
         worse.map(|(task, _)| task).collect()
     }
 
-    /// Returns the recommendation in words, and where it and the universal model are no better than the mean.
     fn recommendation(&self) -> String {
         let advice = self.recommended();
         let mut text = match &advice {
@@ -348,9 +337,8 @@ fn chosen(candidate: &Candidate) -> bool {
     matches!(candidate.name.as_str(), "td" | "lstd")
 }
 
-/// Returns the share of returns inside the predictor's band.
-fn coverage(judged: &ForecastScore) -> Option<f64> {
-    (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64)
+fn coverage(judged: &ForecastScore) -> f64 {
+    judged.in_band as f64 / judged.banded as f64
 }
 
 /// Returns the value of a column that never changes.

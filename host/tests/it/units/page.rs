@@ -1,8 +1,7 @@
-use clap::{Args as _, Command, Subcommand as _};
+use clap::{Args as _, Command};
 use figures::{Figure, Heatmap, Panel};
 use ictd::commands::evaluate::Evaluate;
-use ictd::experiments::ExperimentCommand;
-use ictd::experiments::demo::Demo;
+use ictd::experiments::{self, demo::Demo};
 use ictd::page::command_line::repeats;
 use ictd::page::numbers::tables;
 use ictd::page::section::cells;
@@ -16,7 +15,7 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         Demo::augment_args(Command::new("demo")),
         Evaluate::augment_args(Command::new("evaluate")),
     ]);
-    let root = ExperimentCommand::augment_subcommands(root);
+    let root = root.subcommands(experiments::commands());
     let of = |command, seed, value| repeats(&root, command, seed, &config(value));
     assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
     assert_eq!(

@@ -2,10 +2,10 @@
 
 use compute::universal::Family;
 use ictd::experiments::ALL;
-use ictd::experiments::experiment::Runner;
+use ictd::experiments::experiment::{ExperimentSpec, Runner};
 use ictd::experiments::judging::of_seeds;
 use ictd::experiments::measurements::MeasurementTable;
-use ictd::experiments::{table::ExperimentSpec, universal};
+use ictd::experiments::universal;
 use ictd::run::report::{Claim, Verdict};
 use ictd_core::rng::Rng;
 

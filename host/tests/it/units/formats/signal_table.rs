@@ -1,29 +1,28 @@
 use compute::cells::Holds;
+use compute::rows::Layout;
 use compute::times::TimeForm;
 use ictd::Error;
-use ictd::formats::signal_table::{Places, SignalTable};
+use ictd::formats::signal_table::{SignalTable, layout};
 
-fn table(content: impl AsRef<[u8]>, skip_gaps: bool) -> Result<SignalTable, Error> {
+fn table(content: impl AsRef<[u8]>) -> Result<SignalTable, Error> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), content).unwrap();
-    let mut table = SignalTable::open(file.path())?;
-    table.refuses_gaps = !skip_gaps;
-    Ok(table)
+    SignalTable::open(file.path())
 }
 
-fn places(names: &[&str], table: &SignalTable) -> Places {
-    let signals = names.iter().map(|name| table.column(name).unwrap()).collect();
-    Places { signals, ..Places::default() }
+fn with_gaps(names: &[&str], table: &SignalTable) -> Layout {
+    let signals: Vec<_> = names.iter().map(|name| table.column(name).unwrap()).collect();
+    layout(&signals, true)
 }
 
 #[test]
 fn columns_are_told_apart_and_read_in_pieces() {
     let text = "\u{feff}time;x;y\r\n12:00;1;nan\r\n12:01;2;5\r\n12:02;-3e1;6\r\n";
-    let mut table = table(text, true).unwrap();
-    assert_eq!(table.names(), ["time", "x", "y"]);
+    let mut table = table(text).unwrap();
+    assert_eq!(table.rows.names(), ["time", "x", "y"]);
     let holds = [Holds::Times(TimeForm::OfDay), Holds::Numbers, Holds::Numbers];
     assert_eq!([0, 1, 2].map(|at| table.holds(at, None)), holds);
-    let columns = places(&["y", "x"], &table);
+    let columns = with_gaps(&["y", "x"], &table);
     let rows = table.read(&columns, 2).unwrap().remove(0).1;
     assert!(rows.row(0)[0].is_nan());
     assert_eq!((rows.row(0)[1], rows.row(1)), (1.0, &[5.0, 2.0][..]));
@@ -36,9 +35,9 @@ fn columns_are_told_apart_and_read_in_pieces() {
 fn what_cannot_be_read_is_named() {
     let message = |text: &[u8]| {
         let read = || {
-            let mut table = table(text, false)?;
-            let signals = vec![table.column("x")?];
-            table.read(&Places { signals, ..Places::default() }, 100)
+            let mut table = table(text)?;
+            let signals = [table.column("x")?];
+            table.read(&layout(&signals, false), 100)
         };
         read().unwrap_err().to_string()
     };
@@ -83,8 +82,8 @@ fn what_cannot_be_read_is_named() {
 fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
     for end in ["\n", "\r\n"] {
         let text = "# above\n\nx;y\n\n1;2\n\n\n#N/A;4\n5;\"6\n\"\n7;8\n\n".replace('\n', end);
-        let mut table = table(&text, true).unwrap();
-        let columns = places(&["x", "y"], &table);
+        let mut table = table(&text).unwrap();
+        let columns = with_gaps(&["x", "y"], &table);
         let mut found = Vec::new();
         // In pieces, one of which ends between two empty lines.
         while let Some((_, rows)) = table.read(&columns, 2).unwrap().pop() {
