@@ -1,15 +1,13 @@
-use ictd_core::Context;
-use ictd_core::UniversalModel;
-use ictd_core::constructions;
+use super::{every_damage_is_found, resealed};
 use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
 use ictd_core::error::{Error, StoredError};
 use ictd_core::mask::{Mask, Td0, TdLambda, TwoTraces};
-use ictd_core::model::crc32;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
 use ictd_core::transformer::Transformer;
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use ictd_core::value_function::Gvf;
+use ictd_core::{Context, UniversalModel, constructions};
 use nalgebra::SVector;
 
 type Task = Mrp<f64, 4, 10>;
@@ -37,21 +35,10 @@ fn every_damage_to_a_stored_model_is_found() {
     assert_eq!(len, model.byte_len());
     let stored = &buffer[..len];
     assert_eq!(UniversalModel::from_bytes(stored), Ok(model));
-    for at in 0..len {
-        for bit in 0..8 {
-            let mut damaged = buffer;
-            damaged[at] ^= 1 << bit;
-            assert!(UniversalModel::<f32>::from_bytes(&damaged[..len]).is_err(), "{at} {bit}");
-        }
-        assert!(UniversalModel::<f32>::from_bytes(&stored[..at]).is_err(), "{at} bytes");
-    }
+    every_damage_is_found(stored, None, 12, UniversalModel::<f32>::from_bytes);
     // Whole and undamaged, and yet not a model of the type that reads it, or of none.
     let changed = |at: usize, to: u8| {
-        let mut bytes = buffer;
-        bytes[at] = to;
-        let crc = crc32(&bytes[..len - 4]).to_le_bytes();
-        bytes[len - 4..len].copy_from_slice(&crc);
-        UniversalModel::<f32>::from_bytes(&bytes[..len])
+        UniversalModel::<f32>::from_bytes(&resealed(stored, |bytes| bytes[at] = to))
     };
     let part = "format version";
     let older = StoredError::Mismatch { part, found: 3, expected: 4 };

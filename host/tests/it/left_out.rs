@@ -1,26 +1,23 @@
 //! What a command leaves out of runs that it reads, it names; a link in them it does not follow.
 
-use crate::common::{as_train, contents, done, files, ictd, json, refusal, trained};
+use crate::common::*;
 use crate::untrusted::TRAIN;
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
 
-fn directory() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
+fn directory() -> Folder {
+    Folder::new()
 }
 
 #[test]
 fn folders_of_somebody_else_are_merged_and_none_is_written_through() {
     let (out, from) = (directory(), directory());
-    ictd(from.path(), &format!("{TRAIN} --seeds 2"));
-    let run = trained(from.path());
-    fs::rename(run.join("seed_1"), out.path().join("seed_1")).unwrap();
-    fs::write(run.join("seed_0/metrics.csv"), "mine").unwrap();
-    fs::write(run.join("seed_0/more.txt"), "mine").unwrap();
-    let to = out.path().join("to");
-    done(&to, &format!("merge {}", from.path().display()));
+    ictd(&from, &format!("{TRAIN} --seeds 2"));
+    let run = trained(&from);
+    fs::rename(run.join("seed_1"), out.join("seed_1")).unwrap();
+    run.put("seed_0/metrics.csv", "mine");
+    run.put("seed_0/more.txt", "mine");
+    let to = out.join("to");
+    done(&to, &format!("merge {}", from.display()));
     let seeds = files(&trained(&to)).into_iter().filter(|name| name.starts_with("seed_"));
     assert!(
         seeds.clone().all(|name| name.starts_with("seed_0/")),
@@ -28,16 +25,16 @@ fn folders_of_somebody_else_are_merged_and_none_is_written_through() {
         seeds.collect::<Vec<_>>()
     );
     assert!(!trained(&to).join("seed_0/more.txt").exists());
-    let metrics = fs::read_to_string(trained(&to).join("seed_0/metrics.csv")).unwrap();
+    let metrics = trained(&to).text("seed_0/metrics.csv");
     assert!(metrics.starts_with("tasks,alpha,"), "{metrics}");
     // And none is written through.
     fs::remove_dir_all(trained(&to).join("seed_0")).unwrap();
-    symlink(out.path().join("seed_1"), trained(&to).join("seed_0")).unwrap();
-    let line = refusal(&ictd(&to, &format!("merge {}", from.path().display())));
+    symlink(out.join("seed_1"), trained(&to).join("seed_0")).unwrap();
+    let line = refusal(&ictd(&to, &format!("merge {}", from.display())));
     assert!(line.contains("seed_0: a link"), "{line}");
     // Of results whose seeds are nowhere nothing is made.
     fs::remove_dir_all(run.join("seed_0")).unwrap();
-    let nothing = out.path().join("nothing");
+    let nothing = out.join("nothing");
     let line = refusal(&ictd(&nothing, &format!("merge {}", run.display())));
     assert!(line.contains("results.json: ") && line.contains("no seed has finished"), "{line}");
     assert!(!nothing.exists());
@@ -60,7 +57,7 @@ const PLAN: &str = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 
 #[test]
 fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
     let out = directory();
-    let at = |name: &str| out.path().join(name);
+    let at = |name: &str| out.join(name);
     fs::write(at("plan.toml"), PLAN).unwrap();
     ictd(&at("from"), &format!("{TRAIN} --seeds 2"));
     let run = trained(&at("from"));
@@ -115,29 +112,29 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
 #[test]
 fn a_link_to_a_run_is_named_and_nothing_is_read_or_drawn_through_it() {
     let (out, mine) = (directory(), directory());
-    ictd(mine.path(), "demo --tasks 2");
-    ictd(mine.path(), TRAIN);
-    as_train(mine.path());
-    let before = contents(mine.path());
-    ictd(out.path(), "demo --tasks 2");
+    ictd(&mine, "demo --tasks 2");
+    ictd(&mine, TRAIN);
+    as_train(&mine);
+    let before = contents(&mine);
+    ictd(&out, "demo --tasks 2");
     for (run, name) in [("demo", "linked"), ("train", "linked_train")] {
-        symlink(mine.path().join(run), out.path().join(name)).unwrap();
+        symlink(mine.join(run), out.join(name)).unwrap();
     }
     // Unfinished: without results.
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
-    fs::remove_file(out.path().join("train/results.json")).unwrap();
-    let all = out.path().display();
-    let plotted = json(&ictd(out.path(), &format!("plot {all} --json")));
+    ictd(&out, TRAIN);
+    as_train(&out);
+    fs::remove_file(out.join("train/results.json")).unwrap();
+    let all = out.display();
+    let plotted = json(&ictd(&out, &format!("plot {all} --json")));
     assert!(plotted["left_out"].to_string().contains("linked: a link"), "{plotted}");
-    let report = json(&ictd(out.path(), &format!("report {all} --json")));
+    let report = json(&ictd(&out, &format!("report {all} --json")));
     assert_eq!(report["runs"], serde_json::json!(["demo"]));
     for what in ["linked: a link", "linked_train: a link", "train: no results.json"] {
         assert!(report["left_out"].to_string().contains(what), "{report}");
     }
-    let page = fs::read_to_string(out.path().join("report.html")).unwrap();
+    let page = out.text("report.html");
     assert!(page.contains("Left out: linked: a link"));
-    let line = refusal(&ictd(&out.path().join("to"), &format!("merge {all}")));
+    let line = refusal(&ictd(&out.join("to"), &format!("merge {all}")));
     assert!(line.contains("linked: a link"), "{line}");
-    assert!(contents(mine.path()) == before);
+    assert!(contents(&mine) == before);
 }

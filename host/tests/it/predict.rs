@@ -1,12 +1,8 @@
 //! `ictd predict`: a user's signals, from the command line.
 
-use crate::common::{self, files, ictd, json};
+use crate::common::{self, *};
 use ictd_core::rng::Rng;
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use tempfile::TempDir;
 
 /// A signal that is worth predicting: an oscillation of drifting frequency, and noise.
 pub(crate) fn signal(rows: usize) -> Vec<f64> {
@@ -29,18 +25,18 @@ pub(crate) fn csv(head: &str, rows: impl Iterator<Item = String>) -> String {
 }
 
 /// Writes a file into a directory and predicts it.
-pub(crate) fn predict(directory: &TempDir, content: &str, arguments: &str) -> std::process::Output {
-    let file = directory.path().join("data.csv");
+pub(crate) fn predict(directory: &Folder, content: &str, arguments: &str) -> Output {
+    let file = directory.join("data.csv");
     fs::write(&file, content).unwrap();
-    ictd(&directory.path().join("out"), &format!("predict {} {arguments}", file.display()))
+    ictd(&directory.join("out"), &format!("predict {} {arguments}", file.display()))
 }
 
 /// The line of a refusal that leaves no files but a lock.
 fn refused(content: &str, arguments: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("data.csv"), content).unwrap();
-    let line = common::refused(directory.path(), &format!("predict data.csv {arguments}"));
-    let left = files(&directory.path().join("results"));
+    let directory = Folder::new();
+    directory.put("data.csv", content);
+    let line = common::refused(&directory, &format!("predict data.csv {arguments}"));
+    let left = files(&directory.join("results"));
     assert!(left.iter().all(|file| file.ends_with(".lock")), "{left:?}");
     line
 }
@@ -75,7 +71,7 @@ fn close(a: f64, b: f64) -> bool {
 
 #[test]
 fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let x = signal(1500);
     let y: Vec<f64> = x.iter().map(|x| 5.0 - 2.0 * x * x).collect();
     let rows = x.iter().zip(&y).enumerate().map(|(t, (x, y))| format!("{t}s,{x},{y}"));
@@ -92,7 +88,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
         let name = found["name"].as_str().unwrap();
         for found in gammas {
             let gamma = found["gamma"].as_f64().unwrap();
-            let lines = predictions(&directory.path().join("out"), name, gamma);
+            let lines = predictions(&directory.join("out"), name, gamma);
             assert_eq!(lines.len(), signal.len());
             // What followed, from the file alone, at the end of which the last value stays.
             let last = signal[signal.len() - 1] / (1.0 - gamma);
@@ -173,10 +169,10 @@ fn a_prediction_is_made_before_what_it_predicts_is_seen() {
     let second: Vec<f64> =
         first.iter().enumerate().map(|(t, x)| if t < 200 { *x } else { 9.0 - x }).collect();
     let [a, b] = [first, second].map(|signal| {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         let content = csv("x", signal.iter().map(f64::to_string));
         assert!(predict(&directory, &content, "--json").status.success());
-        predictions(&directory.path().join("out"), "x", 0.9)
+        predictions(&directory.join("out"), "x", 0.9)
     });
     for t in 0..400 {
         assert_eq!(a[t].2 == b[t].2, t < 200, "row {}", t + 1);
@@ -187,15 +183,15 @@ fn a_prediction_is_made_before_what_it_predicts_is_seen() {
 fn a_stream_is_read_to_the_same_predictions_in_any_pieces() {
     // More rows than are read at a time, and than wait for their returns, against the first of them alone.
     let x = signal(20_000);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let content = csv("x", x.iter().map(f64::to_string));
     let result = json(&predict(&directory, &content, "--json"));
-    let lines = predictions(&directory.path().join("out"), "x", 0.9);
+    let lines = predictions(&directory.join("out"), "x", 0.9);
     assert_eq!(lines.len(), x.len());
-    let short = tempfile::tempdir().unwrap();
+    let short = Folder::new();
     let content = csv("x", x[..9000].iter().map(f64::to_string));
     predict(&short, &content, "--json --threads 1");
-    let of_short = predictions(&short.path().join("out"), "x", 0.9);
+    let of_short = predictions(&short.join("out"), "x", 0.9);
     for (a, b) in lines.iter().zip(&of_short) {
         assert_eq!((a.0, &a.2), (b.0, &b.2));
         assert!(b.1.is_none() || (a.1.unwrap() - b.1.unwrap()).abs() < 1e-2);
@@ -212,11 +208,11 @@ fn gaps_are_named_or_skipped() {
     let line = refused(&rows(&cells), "");
     assert!(line.contains("data.csv: row 100 (line 101), column `x`: `nan`; expected"), "{line}");
     assert!(line.contains("--skip-gaps"));
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let result =
         json(&predict(&directory, &rows(&cells), "--column x --skip-gaps --gamma 0.5 --json"));
     assert_eq!(result["signals"][0]["gaps"], 2);
-    let lines = predictions(&directory.path().join("out"), "x", 0.5);
+    let lines = predictions(&directory.join("out"), "x", 0.5);
     assert_eq!(lines.len(), 398);
     assert!(lines.iter().all(|(row, ..)| ![100, 200].contains(row)));
     // What follows row 90 is known up to the gap alone.
@@ -254,14 +250,14 @@ fn what_cannot_be_predicted_is_one_line() {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
     }
-    let none = tempfile::tempdir().unwrap();
-    let line = common::refused(none.path(), "predict /nowhere.csv");
+    let none = Folder::new();
+    let line = common::refused(&none, "predict /nowhere.csv");
     assert!(line.contains("/nowhere.csv: No such file"), "{line}");
 }
 
 #[test]
 fn a_constant_column_has_an_answer() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let result = json(&predict(&directory, &csv("x,y", (0..300).map(|_| "5,0".into())), "--json"));
     let [five, zero] = [0, 1].map(|i| &result["signals"][i]);
     assert_eq!((five["constant"].as_f64(), zero["constant"].as_f64()), (Some(5.0), Some(0.0)));
@@ -269,63 +265,42 @@ fn a_constant_column_has_an_answer() {
         let estimators = constant["gammas"][0]["estimators"].as_array().unwrap();
         assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{constant}");
     }
-    let text = common::text(&predict(&directory, &csv("x", (0..300).map(|_| "0".into())), ""));
-    assert!(
-        text.contains("`x` is 0 in every row") && text.contains("nothing to recommend"),
-        "{text}"
-    );
-    let text = common::text(&predict(
-        &directory,
-        &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))),
-        "",
-    ));
-    assert!(text.contains("the returns never changed, in single precision"), "{text}");
+    let said = |cell: &dyn Fn(usize) -> String| {
+        text(&predict(&directory, &csv("x", (0..300).map(cell)), ""))
+    };
+    let zero = said(&|_| "0".into());
+    let is_named = zero.contains("`x` is 0 in every row") && zero.contains("nothing to recommend");
+    assert!(is_named, "{zero}");
+    let tiny = said(&|i| format!("{}e-320", i % 7));
+    assert!(tiny.contains("the returns never changed, in single precision"), "{tiny}");
     for (power, is_said) in [("e-30", true), ("e-9", false), ("e9", false), ("e20", true)] {
-        let rows = (0..300).map(|i| format!("{}{power}", i % 7));
-        let text = common::text(&predict(&directory, &csv("x", rows), ""));
+        let text = said(&|i| format!("{}{power}", i % 7));
         assert_eq!(text.contains("scale the column"), is_said, "{text}");
     }
 }
 
 #[test]
-fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
-    let directory = tempfile::tempdir().unwrap();
+fn a_model_of_ones_own_is_judged_beside_the_one_that_ships() {
+    let directory = Folder::new();
     let content = csv("x", signal(400).iter().map(f64::to_string));
-    let model = directory.path().join("universal.ictd");
-    common::done(&model, "export universal");
+    let model = directory.join("universal.ictd");
+    done(&model, "export universal");
     let model = model.display().to_string();
     let arguments = format!("--column x --gamma 0.5 --gamma 0.9 --dim 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));
-    let run = directory.path().join("out/predict");
     let written = "config.toml predictions.csv predictions.svg results.json run.json shown.csv";
-    assert_eq!(files(&run)[1..].join(" "), written);
-    // The model that ships, from a file in f32: nearly the same predictions.
+    assert_eq!(files(&directory.join("out/predict"))[1..].join(" "), written);
+    // From a file in f32: nearly the same predictions.
     for found in result["signals"][0]["gammas"].as_array().unwrap() {
-        let estimators = found["estimators"].as_array().unwrap();
-        let [shipped, given] = [&estimators[0], &estimators[1]];
-        assert_eq!(
-            (&shipped["name"], &given["name"]),
-            (&"universal".into(), &model.as_str().into())
-        );
+        let [shipped, given] = [0, 1].map(|i| &found["estimators"][i]);
+        assert_eq!([&shipped["name"], &given["name"]], ["universal", &model]);
         assert!(given["normalised_error"].as_f64().unwrap() < 2.0, "{given}");
     }
-    let again = directory.path().join("again");
-    let config = run.join("config.toml");
-    let output = ictd(&again, &format!("--config {} --threads 2", config.display()));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for name in ["config.toml", "predictions.csv", "results.json", "predictions.svg"] {
-        let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
-        assert!(a == b, "{name}");
-    }
-    let figure = fs::read(run.join("predictions.svg")).unwrap();
-    fs::remove_file(run.join("predictions.svg")).unwrap();
-    assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());
-    assert_eq!(fs::read(run.join("predictions.svg")).unwrap(), figure);
 }
 
 #[test]
 fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let (mut rng, mut x) = (Rng::new(3), 0.0);
     let mut next = || {
         x = 0.9 * x + rng.normal::<f64>();
@@ -359,7 +334,7 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
 
 #[test]
 fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let mut rng = Rng::new(4);
     let rows = |n: usize, mut x: Box<dyn FnMut(usize) -> f64>| -> String {
         let rows = (0..n).map(|t| format!("{},{}", 1700 + t, x(t)));
@@ -384,12 +359,12 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
 
 #[test]
 fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let content = csv("x", signal(300).iter().map(f64::to_string));
     predict(&directory, &content, "");
-    let own = directory.path().join("out/predict/predictions.csv");
+    let own = directory.join("out/predict/predictions.csv");
     let before = fs::read(&own).unwrap();
-    let line = common::refused(directory.path(), &format!("predict {} --out out", own.display()));
+    let line = common::refused(&directory, &format!("predict {} --out out", own.display()));
     assert!(line.contains("it lies in the folder that this command writes"), "{line}");
     assert_eq!(fs::read(&own).unwrap(), before);
 }

@@ -1,19 +1,15 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
-use crate::bounds::{MEMORY, bounded};
-use crate::common::{self, as_train, code, contents, done, ictd, json, refusal, trained};
-use std::fs;
+use crate::bounds::bounded;
+use crate::common::{self, *};
 use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
 
 pub(crate) const TRAIN: &str =
     "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
 
-fn directory() -> TempDir {
-    tempfile::tempdir().unwrap()
+fn directory() -> Folder {
+    Folder::new()
 }
 
 /// A `.safetensors` file of (3, 3) tensors.
@@ -57,10 +53,10 @@ fn pipe(path: &Path) {
 fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
     use std::os::unix::fs::symlink;
     let out = directory();
-    let precious = out.path().join("precious");
-    ictd(out.path(), TRAIN);
-    ictd(out.path(), "demo --tasks 2");
-    let (run, demo) = (trained(out.path()), out.path().join("demo"));
+    let precious = out.join("precious");
+    ictd(&out, TRAIN);
+    ictd(&out, "demo --tasks 2");
+    let (run, demo) = (trained(&out), out.join("demo"));
     for (run, command) in [
         (demo.clone(), "demo --tasks 2".to_owned()),
         (demo.clone(), format!("plot {}", demo.display())),
@@ -73,7 +69,7 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
             fs::write(&precious, "precious").unwrap();
             fs::remove_file(&lock).unwrap();
             make(&precious, &lock).unwrap();
-            let line = refusal(&ictd(out.path(), &command));
+            let line = refusal(&ictd(&out, &command));
             assert!(line.contains(".lock: a "), "{line}");
             assert_eq!(fs::read(&precious).unwrap(), b"precious", "{command}");
         }
@@ -87,25 +83,25 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
 fn a_run_directory_that_is_a_link_is_not_written_to() {
     use std::os::unix::fs::symlink;
     let (out, mine) = (directory(), directory());
-    ictd(mine.path(), TRAIN);
-    ictd(mine.path(), "demo --tasks 2");
-    let run = trained(mine.path()).file_name().unwrap().to_owned();
-    let before = contents(mine.path());
+    ictd(&mine, TRAIN);
+    ictd(&mine, "demo --tasks 2");
+    let run = trained(&mine).file_name().unwrap().to_owned();
+    let before = contents(&mine);
     for name in ["demo".as_ref(), run.as_os_str()] {
-        symlink(mine.path().join(name), out.path().join(name)).unwrap();
+        symlink(mine.join(name), out.join(name)).unwrap();
     }
-    symlink(mine.path(), out.path().join("runs")).unwrap();
-    let merge = format!("merge {}", mine.path().join(&run).display());
+    symlink(&mine, out.join("runs")).unwrap();
+    let merge = format!("merge {}", mine.join(&run).display());
     let more = format!("{TRAIN} --seeds 2");
     let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     for command in ["demo --tasks 3", &more, &merge, rnn] {
-        let line = refusal(&ictd(out.path(), command));
+        let line = refusal(&ictd(&out, command));
         assert!(line.contains(": a link; expected a folder"), "{command}: {line}");
     }
-    assert_eq!(contents(mine.path()), before);
+    assert_eq!(contents(&mine), before);
     // As the user named it, it is followed.
-    symlink(mine.path(), out.path().join("there")).unwrap();
-    assert!(code(&ictd(&out.path().join("there"), "demo --tasks 2")) < Some(2));
+    symlink(&mine, out.join("there")).unwrap();
+    assert!(code(&ictd(&out.join("there"), "demo --tasks 2")) < Some(2));
 }
 
 #[cfg(unix)]
@@ -113,7 +109,7 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
 fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
     use std::os::unix::fs::{FileTypeExt, symlink};
     let out = directory();
-    let at = |name: &str| out.path().join(name);
+    let at = |name: &str| out.join(name);
     pipe(&at("pipe"));
     symlink("/dev/full", at("device")).unwrap();
     fs::create_dir(at("folder")).unwrap();
@@ -135,49 +131,49 @@ fn a_directory_that_ictd_did_not_make_is_left_alone() {
     let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     let names = {
         let made = directory();
-        [TRAIN, rnn].iter().for_each(|command| drop(ictd(made.path(), command)));
+        [TRAIN, rnn].iter().for_each(|command| drop(ictd(&made, command)));
         let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-        let shared = format!("runs/{}", name(trained(&made.path().join("runs"))));
-        [name(trained(made.path())), "demo".into(), shared, ".".into()]
+        let shared = format!("runs/{}", name(trained(&made.join("runs"))));
+        [name(trained(&made)), "demo".into(), shared, ".".into()]
     };
     for run in &names {
-        let folder = out.path().join(run);
+        let folder = out.join(run);
         fs::create_dir_all(&folder).unwrap();
-        mine.iter().for_each(|(name, content)| fs::write(folder.join(name), content).unwrap());
+        mine.iter().for_each(|(name, content)| folder.put(name, content));
     }
     let commands = [TRAIN, "demo --tasks 2", rnn, "--threads 1"];
     for command in commands {
-        let line = refusal(&ictd(out.path(), command));
+        let line = refusal(&ictd(&out, command));
         assert!(line.contains("config.toml, which ictd did not write"), "{line}");
     }
     for run in &names {
         for (name, content) in mine {
-            assert_eq!(fs::read_to_string(out.path().join(run).join(name)).unwrap(), content);
+            assert_eq!(fs::read_to_string(out.join(run).join(name)).unwrap(), content);
         }
-        assert!(!out.path().join(run).join(".lock").exists(), "{run}");
+        assert!(!out.join(run).join(".lock").exists(), "{run}");
     }
     // What it made itself, and an empty directory, it takes.
     let other = directory();
-    fs::create_dir(other.path().join("demo")).unwrap();
+    fs::create_dir(other.join("demo")).unwrap();
     for _ in 0..2 {
-        assert!(code(&ictd(other.path(), "demo --tasks 2")) < Some(2));
+        assert!(code(&ictd(&other, "demo --tasks 2")) < Some(2));
     }
     // A page that somebody else wrote stays, too.
-    let page = other.path().join("report.html");
+    let page = other.join("report.html");
     fs::write(&page, "<html>mine</html>").unwrap();
-    let report = format!("report {}", other.path().display());
-    assert!(refusal(&ictd(other.path(), &report)).contains("report.html: ictd did not write it"));
+    let report = format!("report {}", other.display());
+    assert!(refusal(&ictd(&other, &report)).contains("report.html: ictd did not write it"));
     fs::remove_file(&page).unwrap();
     for _ in 0..2 {
-        done(other.path(), &report);
+        done(&other, &report);
     }
 }
 
 #[test]
 fn a_config_cannot_say_where_to_write() {
     let out = directory();
-    ictd(out.path(), TRAIN);
-    let config = out.path().join("received.toml");
+    ictd(&out, TRAIN);
+    let config = out.join("received.toml");
     for (text, key) in [
         ("command = \"train\"\nout = \"/tmp/x\"\n", "out"),
         ("command = \"train\"\nresume = \"train\"\n", "resume"),
@@ -186,23 +182,23 @@ fn a_config_cannot_say_where_to_write() {
         ("command = \"report\"\n", "command"),
     ] {
         fs::write(&config, text).unwrap();
-        let line = refusal(&ictd(out.path(), &format!("--config {}", config.display())));
+        let line = refusal(&ictd(&out, &format!("--config {}", config.display())));
         assert!(line.contains(&format!("received.toml: {key}: expected")), "{line}");
     }
     // A run's own is what it was.
-    let again = format!("--config {}", trained(out.path()).join("config.toml").display());
-    done(out.path(), &again);
+    let again = format!("--config {}", trained(&out).join("config.toml").display());
+    done(&out, &again);
 }
 
 #[test]
 fn a_model_with_more_layers_than_can_be_typed_is_refused() {
     let out = directory();
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    ictd(&out, TRAIN);
+    as_train(&out);
+    out.put("data.csv", DATA);
     let many = [("L", "4000000000"), ("gamma", "0.9"), ("attention", "linear")];
-    fs::write(out.path().join("m.safetensors"), safetensors(&["P", "Q"], &many)).unwrap();
-    let params = out.path().join("train/seed_0/params.json");
+    out.put("m.safetensors", safetensors(&["P", "Q"], &many));
+    let params = out.join("train/seed_0/params.json");
     let text = fs::read_to_string(&params).unwrap().replace("\"l\":3", "\"l\":4000000000");
     fs::write(&params, text).unwrap();
     for command in [
@@ -212,56 +208,15 @@ fn a_model_with_more_layers_than_can_be_typed_is_refused() {
         "export train/seed_0/data.npz --out x",
         "evaluate --data data.csv --model train/seed_0/data.npz",
     ] {
-        let line = refusal(&bounded(out.path(), command));
+        let line = refusal(&bounded(&out, command));
         assert!(line.contains("4000000000; expected an integer from 1 to 65535"), "{line}");
     }
 }
 
 #[test]
-fn a_plan_of_somebody_else_is_bounded() {
-    let out = directory();
-    let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
-    let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
-    for (plan, is_read) in [
-        (format!("seeds = 100000\n[grid]\nlearning-rate = [{}]\n", list(10)), true),
-        (
-            format!(
-                "seeds = 1\n[grid]\nlearning-rate = [{}]\nlayers = [{}]",
-                list(999),
-                many(10, &|i| format!("{},", i + 1))
-            ),
-            true,
-        ),
-        (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = \"{}\"\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = 1\n[grid]\nlearning-rate = [{0}]\ngain = [{0}]\n", list(999)), false),
-        (format!("seeds = 1\n[grid]\nlearning-rate = [{}]\n", list(100_000)), false),
-        (format!("seeds = 1\n[settings]\ntask = \"{}\"\n", "boyan,".repeat(150_000)), false),
-        (format!("seeds = 1\n[settings]\nlearning-rate = {}\n", "[".repeat(1_000_000)), false),
-        (format!("seeds = 1\na{} = 1\n", ".a".repeat(400_000)), false),
-        ("seeds = 1\n".repeat(100_000), false),
-        ("\u{0}".repeat(1_000_000), false),
-    ] {
-        fs::write(out.path().join("plan.toml"), &plan).unwrap();
-        let line = refusal(&bounded(out.path(), "sweep plan.toml --collect"));
-        assert_eq!(
-            line.contains("no seed of the plan has finished"),
-            is_read,
-            "{}: {line}",
-            &plan[..60]
-        );
-        assert!(line.len() < 1000, "{line}");
-    }
-    // More than a plan may have.
-    fs::write(out.path().join("plan.toml"), "#".repeat(5 << 20)).unwrap();
-    let line = refusal(&bounded(out.path(), "sweep plan.toml"));
-    assert!(line.contains("plan.toml: 5242880 bytes: expected at most 4194304"), "{line}");
-}
-
-#[test]
 fn half_a_layer_and_two_namings_are_refused_by_name() {
     let out = directory();
-    let model = out.path().join("m.safetensors");
+    let model = out.join("m.safetensors");
     let layers = |l: &[usize]| -> Vec<String> {
         l.iter().flat_map(|l| [format!("layers.{l}.P"), format!("layers.{l}.Q")]).collect()
     };
@@ -280,27 +235,9 @@ fn half_a_layer_and_two_namings_are_refused_by_name() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let metadata = [("gamma", "0.9"), ("attention", "linear"), ("L", "1")];
         fs::write(&model, safetensors(&names, &metadata[..2])).unwrap();
-        let line = refusal(&ictd(out.path(), &format!("import {} --layers 1", model.display())));
+        let line = refusal(&ictd(&out, &format!("import {} --layers 1", model.display())));
         assert!(line.contains(culprit), "{names:?}: {line}");
         assert!(line.contains("array `"), "{names:?}: {line}");
-    }
-}
-
-#[test]
-fn a_file_larger_than_the_memory_is_compared_with_its_digest_piece_by_piece() {
-    let out = directory();
-    ictd(out.path(), "demo --tasks 2");
-    let run = out.path().join("demo");
-    let info = run.join("run.json");
-    let text = fs::read_to_string(&info).unwrap();
-    let listed = "\"files\": {\n      \"large.csv\": \"0000000000000000\",";
-    assert!(text.contains("\"files\": {"), "{text}");
-    fs::write(&info, text.replacen("\"files\": {", listed, 1)).unwrap();
-    fs::File::create(run.join("large.csv")).unwrap().set_len((MEMORY + 100_000) << 10).unwrap();
-    for command in ["report demo", "plot demo"] {
-        let said = String::from_utf8(bounded(out.path(), command).stdout).unwrap();
-        assert!(said.contains("Not as the run wrote it: "), "{command}: {said}");
-        assert!(said.contains("large.csv"), "{command}: {said}");
     }
 }
 
@@ -308,9 +245,9 @@ fn a_file_larger_than_the_memory_is_compared_with_its_digest_piece_by_piece() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
     let out = directory();
-    ictd(out.path(), "demo --tasks 2");
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
-    pipe(&out.path().join("pipe"));
+    ictd(&out, "demo --tasks 2");
+    out.put("data.csv", DATA);
+    pipe(&out.join("pipe"));
     for command in [
         "--config pipe",
         "evaluate --data pipe",
@@ -321,16 +258,16 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
         "compare pipe data.csv",
         "export pipe --out x",
     ] {
-        let line = refusal(&bounded(out.path(), command));
+        let line = refusal(&bounded(&out, command));
         assert!(line.contains("pipe: no regular file"), "{command}: {line}");
     }
     for name in ["results.json", "config.toml", "run.json", "records.csv", "demo.svg", ".lock"] {
-        let path = out.path().join("demo").join(name);
-        let aside = out.path().join("aside");
+        let path = out.join("demo").join(name);
+        let aside = out.join("aside");
         fs::rename(&path, &aside).unwrap();
         pipe(&path);
         for command in ["report demo", "plot demo", "demo --tasks 2 --out .", "compare demo demo"] {
-            bounded(out.path(), command);
+            bounded(&out, command);
         }
         fs::remove_file(&path).unwrap();
         fs::rename(&aside, &path).unwrap();
@@ -340,9 +277,9 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
 #[test]
 fn a_stored_lambda_is_used_and_named() {
     let out = directory();
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    out.put("data.csv", DATA);
     let run = |command: &str| {
-        let output = bounded(out.path(), &format!("{command} --json"));
+        let output = bounded(&out, &format!("{command} --json"));
         assert_eq!(code(&output), Some(0), "{output:?}");
         json(&output)
     };
@@ -376,20 +313,20 @@ fn a_stored_lambda_is_used_and_named() {
 fn a_logged_alpha_that_is_none_is_refused() {
     let out = directory();
     let file = |name: &str, bytes: Vec<u8>| -> PathBuf {
-        fs::write(out.path().join(name), bytes).unwrap();
-        out.path().join(name)
+        out.put(name, bytes);
+        out.join(name)
     };
     let p = npy("<f4", "(1, 1, 3, 3)", &0.5_f32.to_le_bytes().repeat(9));
     let rest = "--layers 2 --gamma 0.9 --attention linear --tasks 2";
     for alpha in [f64::INFINITY, -0.5] {
         let alpha = npy("<f8", "(1,)", &doubles(&[alpha]));
         let log = file("data.npz", npz(&[("P", p.clone()), ("Q", p.clone()), ("alpha", alpha)]));
-        let line = refusal(&ictd(out.path(), &format!("import {} {rest}", log.display())));
+        let line = refusal(&ictd(&out, &format!("import {} {rest}", log.display())));
         assert!(
             line.contains("array `alpha`: ") && line.contains("at least 0, or --alpha"),
             "{line}"
         );
-        let typed = ictd(out.path(), &format!("import {} {rest} --alpha 0.2", log.display()));
+        let typed = ictd(&out, &format!("import {} {rest} --alpha 0.2", log.display()));
         assert!(code(&typed) < Some(2), "{typed:?}");
     }
 }

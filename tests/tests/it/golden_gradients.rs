@@ -23,7 +23,7 @@ golden!(golden_gradients, "gradients", Scalar, gradients);
 
 fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
     let prompt = tests::prompt::<S, K, N>(case, lane);
-    let transformer = tests::transformer::<S, K, L>(case, lane);
+    let transformer = tests::transformer::<S, K, L>(case, ["P", "Q"], lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {

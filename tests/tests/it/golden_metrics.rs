@@ -36,7 +36,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
         (features[s], weights[s]) = (phi[s], d_p[s]);
     }
     let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
-    let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, 0);
+    let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, ["P", "Q"], 0);
     let prompt = Prompt::<R, K, MAX_CONTEXT>::from_columns(&context, zeros()).unwrap();
     let statistic = Statistic::from_prompt(&prompt, &Td0).unwrap();
 

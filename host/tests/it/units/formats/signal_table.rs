@@ -1,12 +1,13 @@
+use crate::common::*;
 use compute::cells::Holds;
 use compute::times::TimeForm;
 use ictd::Error;
 use ictd::formats::signal_table::{Places, SignalTable};
 
 fn table(content: impl AsRef<[u8]>, skip_gaps: bool) -> Result<SignalTable, Error> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), content).unwrap();
-    let mut table = SignalTable::open(file.path())?;
+    let folder = Folder::new();
+    folder.put("a.csv", content);
+    let mut table = SignalTable::open(&folder.join("a.csv"))?;
     table.refuses_gaps = !skip_gaps;
     Ok(table)
 }
