@@ -1,12 +1,8 @@
-use super::{every_damage_is_found, resealed};
-use ictd_core::Error;
-use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
-use ictd_core::mask::{Entrywise, Mask, MaskState, Td0, TdLambda};
+use super::*;
+use ictd_core::context::Sliding;
+use ictd_core::mask::{Entrywise, MaskState};
 use ictd_core::model::crc32;
-use ictd_core::nalgebra::{SMatrix, SVector};
-use ictd_core::prompt::Prompt;
-use ictd_core::rng::Rng;
-use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::tasks::Task;
 use ictd_core::transition::Transition;
 
 /// Terms that a growing context adds up before a block is closed.

@@ -1,16 +1,12 @@
-use super::{every_damage_is_found, resealed};
+use super::*;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::context::{Context, Growing};
-use ictd_core::layer::{Layer, LayerParameters};
-use ictd_core::mask::{MeanCentred, Td0, TdLambda};
+use ictd_core::constructions;
+use ictd_core::layer::LayerParameters;
+use ictd_core::mask::MeanCentred;
 use ictd_core::model::{
     AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
 };
-use ictd_core::rng::Rng;
-use ictd_core::scalar::{Real, Scalar};
-use ictd_core::transformer::Transformer;
 use ictd_core::value_function::Gvf;
-use ictd_core::{Error, StoredError, constructions};
 
 type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;

@@ -1,9 +1,6 @@
-use super::{every_damage_is_found, resealed};
+use super::*;
 use ictd_core::digest::Digest;
-use ictd_core::error::{Error, StoredError};
 use ictd_core::predictor::*;
-use ictd_core::rng::Rng;
-use ictd_core::scalar::Real;
 
 /// Two signals: a noisy triangle, and a walk that returns.
 fn samples(rng: &mut Rng, state: &mut f32, t: usize) -> [f32; 2] {

@@ -1,4 +1,5 @@
-use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
+use super::*;
+use ictd_core::scalar::{Lanes8, exp_f32};
 
 /// Angles beyond it are reduced by the `f64` next to 2 pi.
 const LARGEST_ANGLE: f64 = 1_647_099.0;

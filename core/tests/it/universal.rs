@@ -1,14 +1,10 @@
-use super::{every_damage_is_found, resealed};
-use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
-use ictd_core::error::{Error, StoredError};
-use ictd_core::mask::{Mask, Td0, TdLambda, TwoTraces};
-use ictd_core::rng::Rng;
-use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
-use ictd_core::transformer::Transformer;
+use super::*;
+use ictd_core::context::Sliding;
+use ictd_core::mask::TwoTraces;
+use ictd_core::tasks::{Task as _, boyan_chain_representable};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use ictd_core::value_function::Gvf;
-use ictd_core::{Context, UniversalModel, constructions};
-use nalgebra::SVector;
+use ictd_core::{UniversalModel, constructions};
 
 type Task = Mrp<f64, 4, 10>;
 

@@ -1,11 +1,8 @@
 //! Importance weights of transitions: off-policy evaluation in context.
 
-use ictd_core::context::{Forgetting, Growing, Memory};
+use super::*;
+use ictd_core::UniversalModel;
 use ictd_core::linalg::dot;
-use ictd_core::mask::{Mask, TdLambda};
-use ictd_core::rng::Rng;
-use ictd_core::{Context, Error, UniversalModel};
-use nalgebra::{SMatrix, SVector};
 
 const STATES: usize = 10;
 const ACTIONS: usize = 3;

@@ -4,13 +4,9 @@ use crate::common::*;
 use crate::untrusted::TRAIN;
 use std::os::unix::fs::symlink;
 
-fn directory() -> Folder {
-    Folder::new()
-}
-
 #[test]
 fn folders_of_somebody_else_are_merged_and_none_is_written_through() {
-    let (out, from) = (directory(), directory());
+    let (out, from) = (Folder::new(), Folder::new());
     ictd(&from, &format!("{TRAIN} --seeds 2"));
     let run = trained(&from);
     fs::rename(run.join("seed_1"), out.join("seed_1")).unwrap();
@@ -56,7 +52,7 @@ const PLAN: &str = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 
 
 #[test]
 fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
-    let out = directory();
+    let out = Folder::new();
     let at = |name: &str| out.join(name);
     fs::write(at("plan.toml"), PLAN).unwrap();
     ictd(&at("from"), &format!("{TRAIN} --seeds 2"));
@@ -111,7 +107,7 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
 
 #[test]
 fn a_link_to_a_run_is_named_and_nothing_is_read_or_drawn_through_it() {
-    let (out, mine) = (directory(), directory());
+    let (out, mine) = (Folder::new(), Folder::new());
     ictd(&mine, "demo --tasks 2");
     ictd(&mine, TRAIN);
     as_train(&mine);

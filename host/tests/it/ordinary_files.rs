@@ -1,7 +1,7 @@
 //! Tables as loggers, spreadsheets and databases write them.
 
 use crate::common::*;
-use crate::predict::{csv, predict, predictions, signal};
+use crate::predict::*;
 use ictd_core::rng::Rng;
 
 /// A time of the form that a logger writes, of a number of minutes.
@@ -61,14 +61,12 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
         let skipped = predict(&directory, &content, "--skip-gaps --json");
         assert!(json(&skipped)["times"].to_string().contains("began anew"));
         let of_times = predictions(&directory.join("out"), "x", 0.9);
-        let other = Folder::new();
         let mut cells: Vec<String> = x.iter().map(f64::to_string).collect();
         for at in [800, 701, 700, 400] {
             cells.insert(at, "NA".into());
         }
         let rows = cells.iter().enumerate().map(|(t, x)| format!("{t},{x}"));
-        predict(&other, &csv("t,x", rows), "--column x --skip-gaps --json");
-        let of_gaps = predictions(&other.join("out"), "x", 0.9);
+        let of_gaps = predictions_of_x(&csv("t,x", rows), "--column x --skip-gaps");
         for (a, b) in of_times.iter().zip(&of_gaps).take(800) {
             assert_eq!(a.2, b.2, "{form}: rows {} and {}", a.0, b.0);
         }
@@ -100,13 +98,9 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
             predict(&directory, &csv("time,id,x,step", rows.into_iter()), "--by id --json");
         let found = json(&output);
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
-        let names: Vec<_> =
-            found["signals"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
-        assert_eq!(names.len(), 2);
+        assert_eq!(found["signals"].as_array().unwrap().len(), 2);
         for (i, x) in series.iter().enumerate() {
-            let alone = Folder::new();
-            predict(&alone, &csv("x", x.iter().map(f64::to_string)), "--json");
-            let expected = predictions(&alone.join("out"), "x", 0.9);
+            let expected = predictions_of_x(&csv_of_x(x), "");
             let found = predictions(&directory.join("out"), &format!("x of {SERIES} {i}"), 0.9);
             assert_eq!(found.len(), expected.len());
             for (t, (a, b)) in found.iter().zip(&expected).enumerate() {
@@ -201,11 +195,8 @@ fn a_number_that_stands_for_missing_ones_is_named_or_a_gap() {
         let line = format!("predict data.csv --missing {missing}");
         let line = refused(&directory, &line);
         assert!(line.contains("row 6 (line 7), column `x`") && line.contains("missing"), "{line}");
-        predict(&directory, &content, &format!("--missing {missing} --skip-gaps"));
-        let found = predictions(&directory.join("out"), "x", 0.9);
-        let other = Folder::new();
-        predict(&other, &csv("x", cells("NA").into_iter()), "--skip-gaps");
-        let expected = predictions(&other.join("out"), "x", 0.9);
+        let found = predictions_of_x(&content, &format!("--missing {missing} --skip-gaps"));
+        let expected = predictions_of_x(&csv("x", cells("NA").into_iter()), "--skip-gaps");
         assert!(found.iter().zip(&expected).all(|(a, b)| (a.0, &a.2) == (b.0, &b.2)), "{missing}");
     }
     // Two values, or a pulse now and then, are a signal.
@@ -222,11 +213,7 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
     let rows = |separator: &str| -> Vec<String> {
         x.iter().enumerate().map(|(t, x)| format!("{}{separator}{x}", t * t)).collect()
     };
-    let of = |content: String| {
-        let directory = Folder::new();
-        predict(&directory, &content, "--skip-gaps");
-        predictions(&directory.join("out"), "x", 0.9)
-    };
+    let of = |content: String| predictions_of_x(&content, "--skip-gaps");
     let expected = of(csv("t,x", rows(",").into_iter()));
     for (head, separator) in
         [("t|x", "|"), ("sep=;\r\nt;x", ";"), ("sep=,\nt,x", ","), ("#a\n\u{feff}sep=|\nt|x", "|")]
@@ -258,30 +245,9 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
 }
 
 #[test]
-fn a_header_that_is_none_is_refused_with_what_it_may_be() {
-    let directory = Folder::new();
-    for (content, part) in [
-        ("# x,y\n1,2\n", "without its #, is `# x,y` the header?"),
-        ("x,y\ns,°C\n1,2\n", "number is in line 3: expected the header line right above it"),
-        ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
-        ("Sensor 7\n\nx,y\n1,2\n", "number is in line 4: expected the header line right above it"),
-        ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "column `x`: `-0,2`, a decimal comma"),
-        ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
-        ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
-        ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),
-        ("day;x\n01.02.2024;0,5\n02.02.2024;0,6\n", "column `x`: `0,5`, a decimal comma"),
-    ] {
-        directory.put("data.csv", content);
-        let line = refused(&directory, "predict data.csv");
-        assert!(line.contains(part), "{content:?}: {line}");
-    }
-}
-
-#[test]
 fn a_file_that_no_run_wrote_is_not_replaced() {
     let directory = Folder::new();
-    let content = csv("x", signal(300).iter().map(f64::to_string));
-    predict(&directory, &content, "");
+    predict(&directory, &csv_of_x(&signal(300)), "");
     let out = directory.join("out/predict");
     // A user keeps a file of his own in the folder; a later version writes one of that name.
     let manifest = out.text("run.json");

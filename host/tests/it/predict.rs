@@ -32,7 +32,7 @@ pub(crate) fn predict(directory: &Folder, content: &str, arguments: &str) -> Out
 }
 
 /// The line of a refusal that leaves no files but a lock.
-fn refused(content: &str, arguments: &str) -> String {
+fn refused(content: impl AsRef<[u8]>, arguments: &str) -> String {
     let directory = Folder::new();
     directory.put("data.csv", content);
     let line = common::refused(&directory, &format!("predict data.csv {arguments}"));
@@ -58,6 +58,22 @@ pub(crate) fn predictions(
         (r[0].parse().unwrap(), r[3].parse().ok(), numbers.collect())
     })
     .collect()
+}
+
+/// The [`predictions`] of a table's signal `x` at the discount 0.9, in a folder of their own.
+pub(crate) fn predictions_of_x(
+    content: &str,
+    arguments: &str,
+) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+    let directory = Folder::new();
+    let output = predict(&directory, content, arguments);
+    assert!(output.status.success(), "{output:?}");
+    predictions(&directory.join("out"), "x", 0.9)
+}
+
+/// A table of one column, `x`.
+pub(crate) fn csv_of_x(x: &[f64]) -> String {
+    csv("x", x.iter().map(f64::to_string))
 }
 
 /// A column with predictions of what follows.
@@ -168,12 +184,7 @@ fn a_prediction_is_made_before_what_it_predicts_is_seen() {
     let first = signal(400);
     let second: Vec<f64> =
         first.iter().enumerate().map(|(t, x)| if t < 200 { *x } else { 9.0 - x }).collect();
-    let [a, b] = [first, second].map(|signal| {
-        let directory = Folder::new();
-        let content = csv("x", signal.iter().map(f64::to_string));
-        assert!(predict(&directory, &content, "--json").status.success());
-        predictions(&directory.join("out"), "x", 0.9)
-    });
+    let [a, b] = [first, second].map(|x| predictions_of_x(&csv_of_x(&x), ""));
     for t in 0..400 {
         assert_eq!(a[t].2 == b[t].2, t < 200, "row {}", t + 1);
     }
@@ -184,14 +195,10 @@ fn a_stream_is_read_to_the_same_predictions_in_any_pieces() {
     // More rows than are read at a time, and than wait for their returns, against the first of them alone.
     let x = signal(20_000);
     let directory = Folder::new();
-    let content = csv("x", x.iter().map(f64::to_string));
-    let result = json(&predict(&directory, &content, "--json"));
+    let result = json(&predict(&directory, &csv_of_x(&x), "--json"));
     let lines = predictions(&directory.join("out"), "x", 0.9);
     assert_eq!(lines.len(), x.len());
-    let short = Folder::new();
-    let content = csv("x", x[..9000].iter().map(f64::to_string));
-    predict(&short, &content, "--json --threads 1");
-    let of_short = predictions(&short.join("out"), "x", 0.9);
+    let of_short = predictions_of_x(&csv_of_x(&x[..9000]), "--threads 1");
     for (a, b) in lines.iter().zip(&of_short) {
         assert_eq!((a.0, &a.2), (b.0, &b.2));
         assert!(b.1.is_none() || (a.1.unwrap() - b.1.unwrap()).abs() < 1e-2);
@@ -223,7 +230,8 @@ fn gaps_are_named_or_skipped() {
 
 #[test]
 fn what_cannot_be_predicted_is_one_line() {
-    let x = csv("x", signal(200).iter().map(f64::to_string));
+    let x = csv_of_x(&signal(200));
+    let of_x = "--column x";
     let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
         (x.as_str(), "--column y", "column `y`: missing; expected one of `x`"),
@@ -245,13 +253,48 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x\n1\n2\0\n", "", "column `x`: a NUL byte"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
+        ("", of_x, "header: no names"),
+        ("x\n0,5;\n", of_x, "row 1 (line 2): 2 cells; expected 1"),
+        ("y;x\n1;0,5\n", of_x, "column `x`: `0,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1.234,5\n", of_x, "column `x`: `1.234,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1,234,567\n", of_x, "column `x`: `1,234,567`, a separator of thousands"),
+        ("y;x\n1;1 234.5\n", of_x, "column `x`: `1 234.5`, a separator of thousands"),
+        ("y;x\n1;1,234\n", of_x, "`1,234`, a decimal comma or a separator of thousands"),
+        ("y;x\n1;21.5 °C\n", of_x, "column `x`: `21.5 °C`, a number with a unit"),
+        ("y;x\n1;12%\n", of_x, "column `x`: `12%`, a number with a unit"),
+        ("y;x\n1;$5\n", of_x, "column `x`: `$5`, a unit with a number"),
+        ("x\n1 2 3\n", of_x, "column `x`: `1 2 3`, numbers with blanks between them"),
+        ("y;x\n1;2024-01-01\n", of_x, "column `x`: `2024-01-01`, a date or a time"),
+        ("y;x\n1;9007199254740993\n", of_x, "column `x`: `9007199254740993`, an integer of 2^53"),
+        ("x,y\n", of_x, "row 1 (line 2): no rows below the header"),
+        ("y,z\n1,2\n", of_x, "column `x`: missing; expected one of `y`, `z`"),
+        ("x,y\n1,2\n3\n", of_x, "row 2 (line 3): 1 cells; expected 2"),
+        ("x,y\n1,2\n,2\n", of_x, "(line 3), column `x`: empty; expected a finite number, or"),
+        ("# a\nx\n1\ninf\n", of_x, "row 2 (line 4), column `x`: `inf`"),
+        ("\"temp; C\",x\n1,-\n", of_x, "row 1 (line 2), column `x`: `-`"),
+        (&format!("x,{}\n1,2\n", "y".repeat(201)), of_x, "column 2: a name of 201 bytes"),
+        (&format!("x\n\"{}\n", "1\n".repeat(600_000)), of_x, "a row of more than 1048576 bytes"),
+        ("# x,y\n1,2\n", "", "without its #, is `# x,y` the header?"),
+        ("x,y\ns,°C\n1,2\n", "", "number is in line 3: expected the header line right above it"),
+        ("@data x\n@end\n1\n2\n3\n", "", "the first number is in line 3"),
+        ("Sensor 7\n\nx,y\n1,2\n", "", "in line 4: expected the header line right above it"),
+        ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "", "column `x`: `-0,2`, a decimal comma"),
+        ("x\n0x1F\n", "", "`0x1F`, a hexadecimal number"),
+        ("x,y\n\"20,386.5\",a\n", "", "`20,386.5`, a separator of thousands"),
+        ("x\n\u{2212}3\n", "", "a minus sign that is no hyphen"),
+        ("day;x\n01.02.2024;0,5\n02.02.2024;0,6\n", "", "column `x`: `0,5`, a decimal comma"),
         (&gaps, "--skip-gaps", "at most 6 rows without a gap, and no prediction"),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
     }
-    let none = Folder::new();
-    let line = common::refused(&none, "predict /nowhere.csv");
+    for (begin, what) in [
+        (&b"\x1f\x8b\x08\x00"[..], "a packed file (gzip); expected CSV: unpack it"),
+        (b"PK\x03\x04aaaa", "a packed file (zip, or a spreadsheet)"),
+    ] {
+        assert!(refused(begin, "").contains(what), "{what}");
+    }
+    let line = common::refused(&Folder::new(), "predict /nowhere.csv");
     assert!(line.contains("/nowhere.csv: No such file"), "{line}");
 }
 
@@ -282,7 +325,7 @@ fn a_constant_column_has_an_answer() {
 #[test]
 fn a_model_of_ones_own_is_judged_beside_the_one_that_ships() {
     let directory = Folder::new();
-    let content = csv("x", signal(400).iter().map(f64::to_string));
+    let content = csv_of_x(&signal(400));
     let model = directory.join("universal.ictd");
     done(&model, "export universal");
     let model = model.display().to_string();
@@ -360,7 +403,7 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
 #[test]
 fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
     let directory = Folder::new();
-    let content = csv("x", signal(300).iter().map(f64::to_string));
+    let content = csv_of_x(&signal(300));
     predict(&directory, &content, "");
     let own = directory.join("out/predict/predictions.csv");
     let before = fs::read(&own).unwrap();

@@ -1,7 +1,7 @@
 //! The runs show their results, and can be repeated.
 
 use crate::common::*;
-use crate::predict::{csv, signal};
+use crate::predict::{csv_of_x, signal};
 use ictd::commands::reproduce::choose;
 use ictd::experiments::{ALL, experiment::Runner, measurements::MeasurementTable};
 use ictd::run::records::RunFiles;
@@ -79,7 +79,7 @@ fn loop_task_repeats_the_authors_demo() {
 #[test]
 fn a_run_has_the_same_bytes_with_other_threads_from_its_config_and_drawn_again() {
     let here = &Folder::new();
-    here.put("x.csv", csv("x", signal(400).iter().map(f64::to_string)));
+    here.put("x.csv", csv_of_x(&signal(400)));
     done(&here.join("universal.ictd"), "export universal");
     for line in [
         "demo --tasks 21 --seed 5 --layers 12",

@@ -8,10 +8,6 @@ pub(crate) const TRAIN: &str =
     "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
 
-fn directory() -> Folder {
-    Folder::new()
-}
-
 /// A `.safetensors` file of (3, 3) tensors.
 fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
     let matrices: Vec<_> = names.iter().map(|name| (name, vec![0.125; 9])).collect();
@@ -52,7 +48,7 @@ fn pipe(path: &Path) {
 #[test]
 fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
     use std::os::unix::fs::symlink;
-    let out = directory();
+    let out = Folder::new();
     let precious = out.join("precious");
     ictd(&out, TRAIN);
     ictd(&out, "demo --tasks 2");
@@ -82,7 +78,7 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
 #[test]
 fn a_run_directory_that_is_a_link_is_not_written_to() {
     use std::os::unix::fs::symlink;
-    let (out, mine) = (directory(), directory());
+    let (out, mine) = (Folder::new(), Folder::new());
     ictd(&mine, TRAIN);
     ictd(&mine, "demo --tasks 2");
     let run = trained(&mine).file_name().unwrap().to_owned();
@@ -108,7 +104,7 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
 #[test]
 fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
     use std::os::unix::fs::{FileTypeExt, symlink};
-    let out = directory();
+    let out = Folder::new();
     let at = |name: &str| out.join(name);
     pipe(&at("pipe"));
     symlink("/dev/full", at("device")).unwrap();
@@ -126,11 +122,11 @@ fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
 
 #[test]
 fn a_directory_that_ictd_did_not_make_is_left_alone() {
-    let out = directory();
+    let out = Folder::new();
     let mine = [("config.toml", "[package]\n"), ("run.json", "{}"), ("seeds.csv", "1,2\n")];
     let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     let names = {
-        let made = directory();
+        let made = Folder::new();
         [TRAIN, rnn].iter().for_each(|command| drop(ictd(&made, command)));
         let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
         let shared = format!("runs/{}", name(trained(&made.join("runs"))));
@@ -153,7 +149,7 @@ fn a_directory_that_ictd_did_not_make_is_left_alone() {
         assert!(!out.join(run).join(".lock").exists(), "{run}");
     }
     // What it made itself, and an empty directory, it takes.
-    let other = directory();
+    let other = Folder::new();
     fs::create_dir(other.join("demo")).unwrap();
     for _ in 0..2 {
         assert!(code(&ictd(&other, "demo --tasks 2")) < Some(2));
@@ -171,7 +167,7 @@ fn a_directory_that_ictd_did_not_make_is_left_alone() {
 
 #[test]
 fn a_config_cannot_say_where_to_write() {
-    let out = directory();
+    let out = Folder::new();
     ictd(&out, TRAIN);
     let config = out.join("received.toml");
     for (text, key) in [
@@ -192,7 +188,7 @@ fn a_config_cannot_say_where_to_write() {
 
 #[test]
 fn a_model_with_more_layers_than_can_be_typed_is_refused() {
-    let out = directory();
+    let out = Folder::new();
     ictd(&out, TRAIN);
     as_train(&out);
     out.put("data.csv", DATA);
@@ -215,7 +211,7 @@ fn a_model_with_more_layers_than_can_be_typed_is_refused() {
 
 #[test]
 fn half_a_layer_and_two_namings_are_refused_by_name() {
-    let out = directory();
+    let out = Folder::new();
     let model = out.join("m.safetensors");
     let layers = |l: &[usize]| -> Vec<String> {
         l.iter().flat_map(|l| [format!("layers.{l}.P"), format!("layers.{l}.Q")]).collect()
@@ -244,7 +240,7 @@ fn half_a_layer_and_two_namings_are_refused_by_name() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
-    let out = directory();
+    let out = Folder::new();
     ictd(&out, "demo --tasks 2");
     out.put("data.csv", DATA);
     pipe(&out.join("pipe"));
@@ -276,7 +272,7 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
 
 #[test]
 fn a_stored_lambda_is_used_and_named() {
-    let out = directory();
+    let out = Folder::new();
     out.put("data.csv", DATA);
     let run = |command: &str| {
         let output = bounded(&out, &format!("{command} --json"));
@@ -311,7 +307,7 @@ fn a_stored_lambda_is_used_and_named() {
 
 #[test]
 fn a_logged_alpha_that_is_none_is_refused() {
-    let out = directory();
+    let out = Folder::new();
     let file = |name: &str, bytes: Vec<u8>| -> PathBuf {
         out.put(name, bytes);
         out.join(name)

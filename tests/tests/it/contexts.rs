@@ -1,13 +1,7 @@
 //! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
 
-use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
-use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::rng::Rng;
-use ictd_core::scalar::Real;
-use ictd_core::transformer::Transformer;
-use ictd_core::{Error, Model, StoredError, constructions, td, transition};
-use nalgebra::SVector;
-use transition::Transition;
+use super::*;
+use ictd_core::{Model, StoredError};
 
 const D: usize = 3;
 const K: usize = 2 * D + 1;

@@ -1,16 +1,9 @@
 //! The paper's claims in `f64`, where the golden data has no case: a streaming pass is the literal one on any numbers, and
 //! the written equations are what the functions compute.
 
-use ictd_core::attention::{
-    Attention, AverageReward, Mask, MeanCentred, SoftmaxAttention, Td0, TdLambda,
-};
-use ictd_core::layer::{Layer, TwoHeadLayer};
-use ictd_core::linalg;
-use ictd_core::prompt::Prompt;
-use ictd_core::rng::Rng;
-use ictd_core::statistic::Statistic;
-use ictd_core::transformer::Transformer;
-use nalgebra::SMatrix;
+use super::*;
+use ictd_core::attention::AverageReward;
+use ictd_core::layer::TwoHeadLayer;
 
 const K: usize = 7;
 const N: usize = 60;

@@ -1,10 +1,6 @@
 //! Golden family linear_forward: eqs. "Z_l update", "tf output convention".
 
-use ictd_core::attention::Td0;
-use ictd_core::linalg;
-use ictd_core::scalar::Scalar;
-use ictd_core::statistic::Statistic;
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, golden};
+use super::*;
 
 golden!(golden_linear_forward, "linear_forward", Scalar, forward);
 

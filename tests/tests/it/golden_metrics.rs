@@ -1,20 +1,12 @@
 //! Golden family metrics: VD, IWS, SS and the element-wise metrics.
 
-use ictd_core::attention::Td0;
+use super::*;
+use ictd_core::ValueFunction;
 use ictd_core::constructions::{scaled_identity, td0};
-use ictd_core::layer::Layer;
 use ictd_core::linalg::{to_f64, zeros};
 use ictd_core::metrics::{ElementwiseMetrics, EvaluationStates, ValueSample, batch_td};
-use ictd_core::prompt::Prompt;
-use ictd_core::scalar::Real;
-use ictd_core::statistic::Statistic;
 use ictd_core::training::value_and_query_gradient;
-use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
-use ictd_core::value_function::ValueFunction;
-use nalgebra::{SMatrix, SVector};
-use tests::golden;
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs};
 
 /// The capacity for states.
 const M: usize = 64;

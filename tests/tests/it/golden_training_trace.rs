@@ -1,13 +1,10 @@
 //! Golden family training_trace: three batches of the semi-gradient with Adam, Algorithm 1's plain TD
 //! window by window, and the batch-TD reference with its trained step size.
 
-use ictd_core::scalar::Scalar;
+use super::*;
 use ictd_core::training::{
-    Adam, AdamSettings, BatchTdReference, LinearNetwork, LinearShape, Network, Parameters,
-    SoftmaxNetwork, Targets, Windows, td_update,
+    Adam, AdamSettings, BatchTdReference, SoftmaxNetwork, Targets, td_update,
 };
-use nalgebra::SMatrix;
-use tests::{Case, Outputs, check_family};
 
 /// The capacity for layers, stored or in the pass.
 const L: usize = 4;

@@ -1,13 +1,9 @@
 use crate::common::*;
 use ictd::files::{Kind, list, make_folder, read_below, stage, sweep, temporary};
 
-fn folder() -> Folder {
-    Folder::new()
-}
-
 #[test]
 fn what_a_killed_process_left_is_used_or_swept_unless_another_is_at_it() {
-    let folder = folder();
+    let folder = Folder::new();
     let path = folder.join("a");
     fs::write(temporary(&path), "a longer left-over").unwrap();
     let staged = stage(&path, b"new").unwrap();
@@ -22,7 +18,7 @@ fn what_a_killed_process_left_is_used_or_swept_unless_another_is_at_it() {
 
 #[test]
 fn a_name_below_a_folder_leads_nowhere_else() {
-    let folder = folder();
+    let folder = Folder::new();
     fs::create_dir(folder.join("in")).unwrap();
     folder.put("in/a", "1");
     let inside = folder.join("in");

@@ -34,53 +34,6 @@ fn columns_are_told_apart_and_read_in_pieces() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
-    let message = |text: &[u8]| {
-        let read = || {
-            let mut table = table(text, false)?;
-            let signals = vec![table.column("x")?];
-            table.read(&Places { signals, ..Places::default() }, 100)
-        };
-        read().unwrap_err().to_string()
-    };
-    for (text, part) in [
-        ("", "header: no names"),
-        ("1,2\n3,4\n", "header: `1` is a number or a date"),
-        ("2024-01-01;x\n2024-01-02;4\n", "header: `2024-01-01` is a number or a date"),
-        ("x\n0,5;\n", "row 1 (line 2): 2 cells; expected 1"),
-        ("y;x\n1;0,5\n", "column `x`: `0,5`, a decimal comma (write a point)"),
-        ("y;x\n1;1.234,5\n", "column `x`: `1.234,5`, a decimal comma (write a point)"),
-        ("y;x\n1;1,234,567\n", "column `x`: `1,234,567`, a separator of thousands"),
-        ("y;x\n1;1 234.5\n", "column `x`: `1 234.5`, a separator of thousands"),
-        ("y;x\n1;1,234\n", "column `x`: `1,234`, a decimal comma or a separator of thousands"),
-        ("y;x\n1;21.5 °C\n", "column `x`: `21.5 °C`, a number with a unit"),
-        ("y;x\n1;12%\n", "column `x`: `12%`, a number with a unit"),
-        ("y;x\n1;$5\n", "column `x`: `$5`, a unit with a number"),
-        ("x\n1 2 3\n", "column `x`: `1 2 3`, numbers with blanks between them"),
-        ("y;x\n1;2024-01-01\n", "column `x`: `2024-01-01`, a date or a time"),
-        ("y;x\n1;9007199254740993\n", "column `x`: `9007199254740993`, an integer of 2^53"),
-        ("x,y\n", "row 1 (line 2): no rows below the header"),
-        ("y,z\n1,2\n", "column `x`: missing; expected one of `y`, `z`"),
-        ("x,x\n1,2\n", "column `x`: there twice"),
-        ("x,y\n1,2\n3\n", "row 2 (line 3): 1 cells; expected 2"),
-        ("x,y\n1,2\n,2\n", "row 2 (line 3), column `x`: empty; expected a finite number, or"),
-        ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
-        ("\"temp; C\",x\n1,-\n", "row 1 (line 2), column `x`: `-`"),
-        (&format!("x,{}\n1,2\n", "y".repeat(201)), "column 2: a name of 201 bytes"),
-        (&format!("x\n\"{}\n", "1\n".repeat(600_000)), "a row of more than 1048576 bytes"),
-    ] {
-        let message = message(text.as_bytes());
-        assert!(message.contains(part), "{text:?}: {message}");
-    }
-    for (begin, what) in [
-        (&b"\x1f\x8b\x08\x00"[..], "a packed file (gzip); expected CSV: unpack it"),
-        (b"PK\x03\x04aaaa", "a packed file (zip, or a spreadsheet)"),
-    ] {
-        assert!(message(begin).contains(what), "{}", message(begin));
-    }
-}
-
-#[test]
 fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
     for end in ["\n", "\r\n"] {
         let text = "# above\n\nx;y\n\n1;2\n\n\n#N/A;4\n5;\"6\n\"\n7;8\n\n".replace('\n', end);
