@@ -115,8 +115,7 @@ fn the_guide_has_every_limit_as_it_is() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
-    let out = Folder::new();
-    out.put("a.csv", signal("x,y", 200));
+    let out = Folder::with("a.csv", signal("x,y", 200));
     let of_threads = [
         "train --tasks 2 --threads 1024 --out a",
         "predict a.csv --threads 1024 --out b",
@@ -165,8 +164,7 @@ fn where_memory_cannot_be_had_a_line_says_so() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_predicted_as_a_file_is() {
-    let out = Folder::new();
-    out.put("a.csv", signal("x,y", 200));
+    let out = Folder::with("a.csv", signal("x,y", 200));
     for command in ["ictd predict a.csv --out a", "cat a.csv | ictd predict - --out b"] {
         let run = shell(&out, command);
         assert_eq!(code(&run), Some(0), "{run:?}");

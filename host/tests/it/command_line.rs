@@ -88,8 +88,7 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
 
 #[test]
 fn a_directory_that_cannot_be_written_is_named_before_anything_is_computed() {
-    let here = Folder::new();
-    here.put("file", "");
+    let here = Folder::with("file", "");
     let line = crate::common::refused(&here, "demo --tasks 1000000 --out file/x");
     assert!(line.contains("--out") && line.contains("file/x"), "{line}");
 }

@@ -13,6 +13,13 @@ impl Folder {
     pub(crate) fn new() -> Self {
         Folder(tempfile::tempdir().unwrap())
     }
+
+    /// One with this file.
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
+        let folder = Folder::new();
+        folder.put(name, content);
+        folder
+    }
 }
 
 impl std::ops::Deref for Folder {

@@ -46,13 +46,12 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     let results = out.text("results.json");
     assert!(main["seconds"].is_f64() && !results.contains("seconds"));
     assert!(!results.contains(out.to_str().unwrap()));
-    let info: Value = serde_json::from_slice(&out.bytes("run.json")).unwrap();
+    let info: Value = out.json("run.json");
     assert_eq!(info["command"], "main");
     assert!(!info["verdicts"].as_array().unwrap().is_empty());
 
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
-    let path = Path::new(folder).join("peer_linear_L3_30seeds.json");
-    let peer: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let peer = Path::new(folder).json("peer_linear_L3_30seeds.json");
     // The pages have the numbers of what it computes.
     let (compared, differing) = differing(&out);
     assert!(compared > 10 && differing.is_empty(), "{compared}: {differing:#?}");

@@ -42,8 +42,7 @@ fn wait_for(what: impl Fn() -> bool) {
 
 #[test]
 fn a_full_stdout_is_an_error() {
-    let out = Folder::new();
-    out.put("a.csv", "x\n1\n");
+    let out = Folder::with("a.csv", "x\n1\n");
     for arguments in ["list", "digest", "compare a.csv a.csv --json", "--help", "nothing --json"] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = start(&out, arguments).stdout(full).output().unwrap();

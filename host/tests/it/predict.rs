@@ -33,8 +33,7 @@ pub(crate) fn predict(directory: &Folder, content: &str, arguments: &str) -> Out
 
 /// The line of a refusal that leaves no files but a lock.
 fn refused(content: impl AsRef<[u8]>, arguments: &str) -> String {
-    let directory = Folder::new();
-    directory.put("data.csv", content);
+    let directory = Folder::with("data.csv", content);
     let line = common::refused(&directory, &format!("predict data.csv {arguments}"));
     let left = files(&directory.join("results"));
     assert!(left.iter().all(|file| file.ends_with(".lock")), "{left:?}");

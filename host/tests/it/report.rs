@@ -37,8 +37,7 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
     assert_eq!(html.matches(">Made by ictd ").count(), 2);
     assert!(!html.contains("Not as the run wrote it"));
     for file in ["demo/results.json", "verify/results.json"] {
-        let text = out.text(file);
-        let results: Value = serde_json::from_str(&text).unwrap();
+        let results = out.json(file);
         let claims = results["claims"].as_array().unwrap();
         assert!(!claims.is_empty());
         for claim in claims {

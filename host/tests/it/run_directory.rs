@@ -5,15 +5,11 @@ use ictd::run::lock::RunLock;
 
 const TRAIN: &str = "train --tasks 20 --batches 2 --batch-size 8 --context-length 10 --seeds 2 --checkpoint-every 0 --json";
 
-fn run_json(run: &Path) -> Value {
-    serde_json::from_slice(&run.bytes("run.json")).unwrap()
-}
-
 #[test]
 fn run_json_has_versions_platform_times_digests_and_verdicts() {
     let out = Folder::new();
     let result = json(&ictd(&out, &format!("{TRAIN} --threads 2")));
-    let info = run_json(&trained(&out));
+    let info = trained(&out).json("run.json");
     assert_eq!((&info["format"], &info["command"]), (&2.into(), &"train".into()));
     assert_eq!(info["versions"]["ictd"], env!("CARGO_PKG_VERSION"));
     assert!(info["versions"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
@@ -28,7 +24,7 @@ fn run_json_has_versions_platform_times_digests_and_verdicts() {
     }
 
     let claims = json(&ictd(&out, "demo --tasks 20 --json"))["claims"].clone();
-    let info = run_json(&out.join("demo"));
+    let info = out.json("demo/run.json");
     assert_eq!(info["verdicts"], claims);
 }
 

@@ -59,9 +59,8 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
 
 #[test]
 fn loop_task_repeats_the_authors_demo() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run/demo.json");
-    let text = fs::read_to_string(path).unwrap();
-    let reference: Value = serde_json::from_str(&text).unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
+    let reference = Path::new(folder).json("demo.json");
     let out = Folder::new();
     let arguments = "demo --json --task loop --min-states 5 --max-states 15";
     let result = json(&ictd(&out, arguments));
@@ -78,8 +77,7 @@ fn loop_task_repeats_the_authors_demo() {
 
 #[test]
 fn a_run_has_the_same_bytes_with_other_threads_from_its_config_and_drawn_again() {
-    let here = &Folder::new();
-    here.put("x.csv", csv_of_x(&signal(400)));
+    let here = &Folder::with("x.csv", csv_of_x(&signal(400)));
     done(&here.join("universal.ictd"), "export universal");
     for line in [
         "demo --tasks 21 --seed 5 --layers 12",

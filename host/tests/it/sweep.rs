@@ -14,13 +14,6 @@ const PLAN: &str = "seeds = 8\n\
 const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
-/// A folder with this plan.
-fn with_plan(plan: &str) -> Folder {
-    let place = Folder::new();
-    place.put("plan.toml", plan);
-    place
-}
-
 fn sweep(place: &Path, out: &str, options: &str) -> Output {
     run(place, &format!("sweep plan.toml --out {out} {options}"))
 }
@@ -35,7 +28,7 @@ fn swept(place: &Path, out: &str, options: &str) -> String {
 
 #[test]
 fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
-    let place = &with_plan(PLAN);
+    let place = &Folder::with("plan.toml", PLAN);
     swept(&place, "one", "");
     let collected = swept(&place, "one", "--collect --metric loss --check");
     assert!(collected.contains("\n48 of 48 seeds\n"), "{collected}");
@@ -99,8 +92,10 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
 
 #[test]
 fn the_tables_have_the_numbers_of_the_runs() {
-    let place =
-        with_plan(&format!("seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td\", \"monte-carlo\"]\n"));
+    let place = Folder::with(
+        "plan.toml",
+        format!("seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td\", \"monte-carlo\"]\n"),
+    );
     swept(&place, "out", "");
     swept(&place, "out", "--collect --metric p_bottom_right_0");
     let read = |name: &str| place.join("out").text(name);
@@ -158,14 +153,14 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         (grid(&both), "expected 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
-        let place = with_plan(&plan);
+        let place = Folder::with("plan.toml", &plan);
         for options in ["", "--collect", "--shard 1/2"] {
             let line = refusal(&sweep(&place, "out", options));
             assert!(line.contains("plan.toml: ") && line.contains(words), "{plan}: {line}");
             assert!(!place.join("out").exists(), "{plan}");
         }
     }
-    let place = with_plan("seeds = 1\n");
+    let place = Folder::with("plan.toml", "seeds = 1\n");
     for (options, words) in [
         ("--shard 0/2", "--shard 0/2: expected I/N with I from 1 to N"),
         ("--shard 3/2", "--shard 3/2: expected"),
@@ -216,7 +211,7 @@ fn shards_of_any_number_do_every_seed_once() {
 
 #[test]
 fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
-    let place = with_plan(&format!("seeds = 4\n{TINY}"));
+    let place = Folder::with("plan.toml", format!("seeds = 4\n{TINY}"));
     swept(&place, "out", "--shard 1/4");
     let run = trained(&place.join("out"));
     for seed in [1, 2] {
@@ -248,7 +243,10 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
 
 #[test]
 fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
-    let place = with_plan(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"));
+    let place = Folder::with(
+        "plan.toml",
+        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"),
+    );
     let found = swept(&place, "out", "");
     assert!(found.contains("4 of 4") && found.contains("seeds diverged: boyan-"), "{found}");
     assert_eq!(sweep(&place, "out", "--check").status.code(), Some(1));
@@ -256,7 +254,10 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     assert!(collected.contains("seeds diverged: boyan-"), "{collected}");
     assert_eq!(sweep(&place, "out", "--collect --check").status.code(), Some(1));
 
-    let other = with_plan(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"));
+    let other = Folder::with(
+        "plan.toml",
+        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"),
+    );
     swept(&other, "out", "--shard 1/3");
     let damaged = trained(&other.join("out")).join("seed_0/checkpoint.bin");
     let intact = fs::read(&damaged).unwrap();

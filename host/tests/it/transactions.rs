@@ -203,8 +203,7 @@ fn folders(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn prepared(commands: &[&str]) -> Folder {
-    let directory = Folder::new();
-    directory.put("data.csv", DATA);
+    let directory = Folder::with("data.csv", DATA);
     directory.put("queries.csv", "phi_0\n3\n");
     let rows: String = (0..200).map(|i| format!("{}\n", i % 7)).collect();
     directory.put("signals.csv", format!("a\n{rows}"));

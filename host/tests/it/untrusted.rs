@@ -272,8 +272,7 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
 
 #[test]
 fn a_stored_lambda_is_used_and_named() {
-    let out = Folder::new();
-    out.put("data.csv", DATA);
+    let out = Folder::with("data.csv", DATA);
     let run = |command: &str| {
         let output = bounded(&out, &format!("{command} --json"));
         assert_eq!(code(&output), Some(0), "{output:?}");

@@ -211,8 +211,7 @@ fn configs() -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_file_of_a_megabyte_costs_any_command_little() {
-    let out = Folder::new();
-    out.put("data.csv", "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n");
+    let out = Folder::with("data.csv", "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n");
     let (tables, models, configs) = (tables(), models(), configs());
     let bytes = |(name, text): &(&'static str, String)| (*name, text.clone().into_bytes());
     let kinds = [

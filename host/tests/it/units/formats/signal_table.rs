@@ -5,8 +5,7 @@ use ictd::Error;
 use ictd::formats::signal_table::{Places, SignalTable};
 
 fn table(content: impl AsRef<[u8]>, skip_gaps: bool) -> Result<SignalTable, Error> {
-    let folder = Folder::new();
-    folder.put("a.csv", content);
+    let folder = Folder::with("a.csv", content);
     let mut table = SignalTable::open(&folder.join("a.csv"))?;
     table.refuses_gaps = !skip_gaps;
     Ok(table)
