@@ -29,51 +29,6 @@ fn episodes(seed: u64) -> Vec<Vec<Transition<f64, D>>> {
         .collect()
 }
 
-/// L iterations of TD(lambda) whose sums over the transitions are made episode by episode, each trace from 0.
-fn td_lambda(episodes: &[Vec<Transition<f64, D>>], lambda: f64, alpha: f64, layers: usize) -> Phi {
-    let n: usize = episodes.iter().map(Vec::len).sum();
-    let c = constructions::scaled_identity(alpha);
-    (0..layers).fold(Phi::zeros(), |w, _| {
-        // The algorithm's own step on one episode, (alpha/m) sum_i delta_i e_i, of its m transitions.
-        let step = |episode: &Vec<_>| {
-            let alone = td::updates::td_lambda(&w, &c, episode, GAMMA, lambda).unwrap();
-            (alone - w) * (episode.len() as f64 / n as f64)
-        };
-        w + episodes.iter().map(step).sum::<Phi>()
-    })
-}
-
-#[test]
-fn td_lambda_over_many_episodes_is_the_classical_algorithm_run_episode_by_episode() {
-    type Deep = ictd_core::model::Model<f64, D, K, 1, TdLambda<f64>>;
-    let episodes = episodes(1);
-    for (lambda, layers) in [(0.0, 3), (0.5, 1), (0.5, 15), (0.9, 3), (1.0, 1), (1.0, 15)] {
-        let layer = constructions::td_lambda(&constructions::scaled_identity::<_, D>(0.2));
-        let transformer = Transformer::autoregressive(layer, layers).unwrap();
-        let model = Deep::new(transformer, TdLambda::new(lambda).unwrap(), GAMMA).unwrap();
-        let mut context = model.context();
-        // It holds as many transitions as there are, and so forgets nothing.
-        let mut window = Context::<D, _, _, f64>::with_memory(*context.mask(), Sliding::<200>);
-        for t in episodes.iter().flatten() {
-            if t.phi_next == Phi::zeros() {
-                context.observe_terminal(&t.phi, t.reward).unwrap();
-                window.observe_terminal(&t.phi, t.reward).unwrap();
-            } else {
-                context.observe_transition(t).unwrap();
-                window.observe_transition(t).unwrap();
-            }
-        }
-        let want = td_lambda(&episodes, lambda, 0.2, layers);
-        for got in [model.value_function(&context), model.value_function(&window)] {
-            let got = got.unwrap().weights;
-            assert!((got - want).amax() < 1e-12, "{lambda}, {layers}: {got:?} {want}");
-        }
-        // It matters: one trace through all of them gives another function.
-        let one = td_lambda(&[episodes.concat()], lambda, 0.2, layers);
-        assert!(lambda == 0.0 || (one - want).amax() > 1e-3);
-    }
-}
-
 #[test]
 fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
     fn check(mask: impl Mask<f64>) {
