@@ -15,9 +15,9 @@ coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
   -Cllvm-args=-sanitizer-coverage-trace-compares'
 RUSTFLAGS="$coverage --cfg fuzzing" \
-  cargo build --release --target "$host" --target-dir "$work/build" --bins
-binaries=$work/build/$host/release
-ICTD_FUZZ_SEEDS=$work/seeds "$binaries/toml" >/dev/null
+  cargo build --release --target "$host" --target-dir "$work/build"
+fuzz=$work/build/$host/release/ictd-fuzz
+ICTD_FUZZ_SEEDS=$work/seeds "$fuzz" >/dev/null
 
 # Run directories are made in memory where there is a place for it.
 if [ -w /dev/shm ]; then
@@ -27,14 +27,14 @@ if [ -w /dev/shm ]; then
 fi
 targets=("$@")
 if [ $# = 0 ]; then
-  for target in fuzz_targets/*.rs; do targets+=("$(basename "$target" .rs)"); done
+  for seeds in "$work"/seeds/*; do targets+=("$(basename "$seeds")"); done
 fi
 failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$work/corpus/$target" "$work/crashes"
   echo "== $target"
   # A target itself watches what it takes; one that does not come back, or takes far more, is ended.
-  "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
+  ICTD_FUZZ_TARGET=$target "$fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
     -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$work/crashes/$target-" \
     "$work/corpus/$target" "$work/seeds/$target" 2>&1 |
     grep -E '^stat::(number_of|peak)|panicked|ERROR|SUMMARY|Test unit' || failed=1

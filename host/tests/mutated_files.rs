@@ -1,6 +1,9 @@
 //! Every reader on every truncation and every flipped bit of real files: it must refuse or read them, without a panic,
 //! and without asking for more memory than the file can back. Mutations of other kinds are `host/fuzz`'s.
 
+#[path = "../fuzz/src/bounds.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod bounds;
 #[path = "../fuzz/src/targets.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod targets;
@@ -17,51 +20,15 @@ use ictd::train::group::SeedGroup;
 use ictd::train::level::SimdLevel;
 use ictd::train::{SeedRun, shapes};
 use ictd_core::model::ConstructionSettings;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::Debug;
 use std::io::Cursor;
 use std::panic;
 use std::path::Path;
 
-/// Remembers the largest block that each thread asked for.
-struct Watching;
-
-thread_local! {
-    static LARGEST: Cell<usize> = const { Cell::new(0) };
-}
-
-impl Watching {
-    fn note(size: usize) {
-        LARGEST.with(|largest| largest.set(largest.get().max(size)));
-    }
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Watching {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Self::note(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        Self::note(layout.size());
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Self::note(size);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Watching = Watching;
-
-/// Blocks of fixed size (buffers, a transformer of 16 layers) and a multiple of the file: a byte of
-/// a CSV can become a double, and a vector that grows doubles.
-fn accepted_block(bytes: usize) -> usize {
+/// The memory that a reader may hold at once: what is of fixed size (buffers, a transformer of 16 layers) and a
+/// multiple of the file, as a byte of a CSV can become a double, and a vector that grows doubles.
+fn accepted(bytes: usize) -> usize {
     (1 << 20) + 64 * bytes
 }
 
@@ -106,11 +73,10 @@ fn the_files_of_numpy_and_pandas_are_read() {
 /// Reads every truncation of a file and the file with each of its bits flipped.
 fn every_damage(file: &[u8], read: impl Fn(&[u8])) {
     let check = |bytes: &[u8], what: &dyn Fn() -> String| {
-        LARGEST.with(|largest| largest.set(0));
-        let found = panic::catch_unwind(panic::AssertUnwindSafe(|| read(bytes)));
-        let largest = LARGEST.with(Cell::get);
-        assert!(found.is_ok(), "{} panicked", what());
-        assert!(largest <= accepted_block(bytes.len()), "{}: {largest} bytes", what());
+        let read = || bounds::most(|| read(bytes));
+        let most = panic::catch_unwind(panic::AssertUnwindSafe(read));
+        let most = most.unwrap_or_else(|_| panic!("{} panicked", what()));
+        assert!(most <= accepted(bytes.len()), "{}: {most} bytes", what());
     };
     check(file, &|| "the file itself".to_owned());
     for length in 0..file.len() {

@@ -167,12 +167,13 @@ pub fn rows<S: Scalar, const K: usize>(columns: &[SVector<S, K>]) -> Vec<S> {
     (0..K).flat_map(|i| columns.iter().map(move |z| z[i])).collect()
 }
 
-/// Reads the transformer of a case: inputs P, Q, params L and mode; C is its capacity for layers.
+/// Reads the transformer of a case: inputs with these names of P and Q, params L and mode; C is its capacity for layers.
 pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     case: &Case,
+    [p, q]: [&str; 2],
     lane: usize,
 ) -> Transformer<Layer<S, K>, C> {
-    let layers = layers::<S, K>(&case.input("P"), &case.input("Q"), lane);
+    let layers = layers::<S, K>(&case.input(p), &case.input(q), lane);
     let transformer = match case.word("mode") {
         "auto" => {
             assert_eq!(layers.len(), 1, "{}: one shared layer", case.label());

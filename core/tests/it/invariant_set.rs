@@ -1,15 +1,13 @@
 use super::training::diagonals;
-use ictd_core::error::Error;
+use super::*;
 use ictd_core::invariant_set::*;
-use ictd_core::layer::{Layer, LayerParameters};
+use ictd_core::layer::LayerParameters;
 use ictd_core::linalg::{identity, mul, mul_transpose, transpose, zeros};
-use ictd_core::rng::Rng;
-use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
+use ictd_core::tasks::Task as _;
 use ictd_core::training::{
     Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets,
     Windows,
 };
-use nalgebra::{SMatrix, SVector};
 
 const GAMMA: f64 = 0.9;
 /// n + 3 for contexts of 3 transitions.

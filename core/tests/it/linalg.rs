@@ -1,10 +1,8 @@
-use ictd_core::Error;
+use super::*;
 use ictd_core::linalg::linear_system::{least_squares, solve};
 use ictd_core::linalg::{
     add_outer, mul, mul_transpose, mul_vector, transpose, transpose_mul_vector,
 };
-use ictd_core::nalgebra::{SMatrix, SVector};
-use ictd_core::rng::Rng;
 
 #[test]
 fn products_are_nalgebras_own_bits() {

@@ -18,3 +18,49 @@ mod training;
 mod universal;
 mod weights;
 mod windows;
+
+// What nearly every test names.
+use ictd_core::context::{Forgetting, Growing, Memory};
+use ictd_core::layer::Layer;
+use ictd_core::mask::{Mask, Td0, TdLambda};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::scalar::{Real, Scalar};
+use ictd_core::tasks::{Mrp, boyan_chain};
+use ictd_core::transformer::Transformer;
+use ictd_core::{Context, Error, StoredError};
+use nalgebra::{SMatrix, SVector};
+
+use ictd_core::model::crc32;
+
+/// Returns stored bytes, changed, with the checksum that fits, so that the error behind it shows.
+fn resealed(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    change(&mut bytes);
+    let (body, checksum) = bytes.split_last_chunk_mut::<4>().unwrap();
+    *checksum = crc32(body).to_le_bytes();
+    bytes
+}
+
+/// Asserts that no bit of stored bytes can be another, and that bytes which are missing are named: from the header of
+/// so many, or from all; from a magic word, if it is given, as that.
+fn every_damage_is_found<T: core::fmt::Debug>(
+    bytes: &[u8],
+    magic: Option<&'static str>,
+    header: usize,
+    mut read: impl FnMut(&[u8]) -> Result<T, Error>,
+) {
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.to_vec();
+            damaged[at] ^= 1 << bit;
+            assert!(read(&damaged).is_err(), "byte {at}, bit {bit}");
+        }
+        let expected = if at < header { header } else { bytes.len() } as u32;
+        let error = match magic.filter(|_| at < 4) {
+            Some(expected) => StoredError::Magic { expected },
+            None => StoredError::Length { found: at as u32, expected },
+        };
+        assert_eq!(read(&bytes[..at]).unwrap_err(), error.into(), "{at} bytes");
+    }
+}

@@ -1,18 +1,13 @@
 //! What training is judged by: elements and forms of parameters, IWS and SS of linear value functions.
 
+use super::*;
+use ictd_core::ValueFunction;
 use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::invariant_set::theta_star;
-use ictd_core::layer::Layer;
-use ictd_core::mask::Td0;
 use ictd_core::metrics::comparison::cosine;
 use ictd_core::metrics::{Blocks, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td};
-use ictd_core::prompt::Prompt;
-use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
-use ictd_core::tasks::{Mrp, Task, boyan_chain};
-use ictd_core::transformer::Transformer;
-use ictd_core::value_function::ValueFunction;
-use nalgebra::{SMatrix, SVector};
+use ictd_core::tasks::Task;
 
 fn setting(seed: u64) -> (EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
     let mut rng = Rng::new(seed);

@@ -1,15 +1,12 @@
+use super::*;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::context::{Context, Growing};
-use ictd_core::layer::{Layer, LayerParameters};
-use ictd_core::mask::{MeanCentred, Td0, TdLambda};
+use ictd_core::constructions;
+use ictd_core::layer::LayerParameters;
+use ictd_core::mask::MeanCentred;
 use ictd_core::model::{
     AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
 };
-use ictd_core::rng::Rng;
-use ictd_core::scalar::{Real, Scalar};
-use ictd_core::transformer::Transformer;
 use ictd_core::value_function::Gvf;
-use ictd_core::{Error, StoredError, constructions};
 
 type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
@@ -49,12 +46,7 @@ fn stored<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionM
     change: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
     let mut bytes = vec![0xaa; 4096];
-    let len = model.write(&mut bytes).unwrap().len();
-    bytes.truncate(len);
-    change(&mut bytes);
-    let crc = crc32(&bytes[..len - 4]);
-    bytes[len - 4..].copy_from_slice(&crc.to_le_bytes());
-    bytes
+    resealed(model.write(&mut bytes).unwrap(), change)
 }
 
 /// A number in the place of that at an offset.
@@ -124,11 +116,7 @@ fn what_follows_a_model_is_refused_and_no_alignment_is_needed() {
         bytes.insert(0, 0xaa);
     }
     let mut bytes = stored(&model, |_| {});
-    for at in 0..bytes.len() {
-        let expected = if at < 12 { 12 } else { bytes.len() as u32 };
-        let short = StoredError::Length { found: at as u32, expected };
-        assert_eq!(Header::parse(&bytes[..at]), Err(short), "{at} bytes");
-    }
+    every_damage_is_found(&bytes, None, 12, |bytes| Header::parse(bytes).map_err(Error::from));
     let magic = StoredError::Magic { expected: "ICTD" };
     assert_eq!(Header::parse(b"ICTX"), Err(magic));
     for _ in 0..7 {

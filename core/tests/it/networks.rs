@@ -1,13 +1,9 @@
 //! What all networks' numbers have in common; what a recurrent network sees, how it begins, and what it learns from.
 
-use ictd_core::Error;
-use ictd_core::layer::Layer;
-use ictd_core::rng::Rng;
+use super::*;
 use ictd_core::training::{
     Adam, AdamSettings, LayerInput, LinearNetwork, LinearShape, Network, Parameters, Rnn, Windows,
 };
-use ictd_core::transformer::Transformer;
-use nalgebra::SMatrix;
 
 #[test]
 fn bad_constants_are_named() {

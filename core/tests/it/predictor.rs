@@ -1,9 +1,6 @@
+use super::*;
 use ictd_core::digest::Digest;
-use ictd_core::error::{Error, StoredError};
-use ictd_core::model::crc32;
 use ictd_core::predictor::*;
-use ictd_core::rng::Rng;
-use ictd_core::scalar::Real;
 
 /// Two signals: a noisy triangle, and a walk that returns.
 fn samples(rng: &mut Rng, state: &mut f32, t: usize) -> [f32; 2] {
@@ -56,24 +53,13 @@ fn every_damage_to_a_stored_predictor_is_found() {
     assert!(len == page.len() && predictor.write(&mut page[..len - 1]).is_err());
     // The magic word, the version, the bytes of a sample, and the number of horizons.
     assert_eq!(page[..8], *b"ICTP\x03\x04\x01\x00");
-    for at in 0..len {
-        let mut damaged = page;
-        damaged[at] ^= 1 << (at % 8);
-        assert!(kept.read(&damaged).is_err() && kept == before, "{at}");
-        let error = match at {
-            ..4 => StoredError::Magic { expected: "ICTP" },
-            4..12 => StoredError::Length { found: at as u32, expected: 12 },
-            _ => StoredError::Length { found: at as u32, expected: len as u32 },
-        };
-        assert_eq!(Predictor::<1>::from_bytes(&page[..at]), Err(error.into()), "{at} bytes");
-    }
-    let resealed = |change: &dyn Fn(&mut [u8])| {
-        let mut bytes = page;
-        change(&mut bytes);
-        let checksum = crc32(&bytes[..len - 4]);
-        bytes[len - 4..].copy_from_slice(&checksum.to_le_bytes());
-        Predictor::<1>::from_bytes(&bytes)
-    };
+    every_damage_is_found(&page, Some("ICTP"), 12, |bytes| {
+        let found = kept.read(bytes);
+        assert_eq!(kept, before);
+        found
+    });
+    let resealed =
+        |change: &dyn Fn(&mut [u8])| Predictor::<1>::from_bytes(&resealed(&page, change));
     let magic = StoredError::Magic { expected: "ICTP" };
     assert_eq!(resealed(&|bytes| bytes[0] = b'i'), Err(magic.into()));
     // Whatever bits the checksum has, it is not one of the numbers.
@@ -83,13 +69,11 @@ fn every_damage_to_a_stored_predictor_is_found() {
     }
     // Ten turns of two horizons.
     let mut two = [0; Predictor::<2>::SIZE];
-    let len_of_two = Predictor::new([10.0, 20.0]).unwrap().write(&mut two).unwrap().len();
+    Predictor::new([10.0, 20.0]).unwrap().write(&mut two).unwrap();
     for turn in 0..12 {
-        two[32] = turn;
-        let checksum = crc32(&two[..len_of_two - 4]);
-        two[len_of_two - 4..].copy_from_slice(&checksum.to_le_bytes());
+        let with = super::resealed(&two, |bytes| bytes[32] = turn);
         let mut again = [0; Predictor::<2>::SIZE];
-        Predictor::<2>::from_bytes(&two).unwrap().write(&mut again).unwrap();
+        Predictor::<2>::from_bytes(&with).unwrap().write(&mut again).unwrap();
         assert_eq!(again[32], turn % 10);
     }
     for at in [32, len - 12, len - 8] {
@@ -115,10 +99,7 @@ fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
     predictor.write(&mut page).unwrap();
     // A horizon, a limit, the anchor and numbers of the state that are none, under a right checksum.
     for at in [12, 16, 24, 32, 40, page.len() - 8] {
-        let mut none = page;
-        none[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-        let checksum = crc32(&none[..none.len() - 4]);
-        none[Predictor::<1>::SIZE - 4..].copy_from_slice(&checksum.to_le_bytes());
+        let none = resealed(&page, |b| b[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes()));
         assert!(made.read(&none).is_err() && *made == before, "{at}");
     }
     made.read(&page).unwrap();

@@ -1,6 +1,7 @@
 //! Random numbers.
 
-use ictd_core::rng::{Rng, RngStream};
+use super::*;
+use ictd_core::rng::RngStream;
 
 #[test]
 fn streams_of_a_seed_differ_and_repeat() {

@@ -1,4 +1,5 @@
-use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
+use super::*;
+use ictd_core::scalar::{Lanes8, exp_f32};
 
 /// Angles beyond it are reduced by the `f64` next to 2 pi.
 const LARGEST_ANGLE: f64 = 1_647_099.0;
@@ -38,47 +39,14 @@ fn a_huge_angle_is_a_small_one_and_none_is_not_a_number() {
 }
 
 #[test]
-fn sqrt_is_libms_bit_for_bit() {
-    let sqrt = |x| Lanes8::splat(x).sqrt().lane(0);
-    for bits in (0..=u32::MAX).step_by(977) {
-        let x = f32::from_bits(bits);
-        let (got, want) = (sqrt(x), libm::sqrtf(x));
-        assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{x:e}");
-    }
-    for x in [0.0, -0.0, f32::INFINITY, f32::MIN_POSITIVE, f32::MAX, 1.0, 1e-45] {
-        assert_eq!(sqrt(x).to_bits(), libm::sqrtf(x).to_bits(), "{x:e}");
-    }
-}
-
-#[test]
-fn exp2_is_within_2e_7_of_f64_exp2() {
+fn exp2_is_exact_of_integers_and_no_number_of_none() {
     let exp2 = <f32 as Scalar>::exp2;
-    let mut x = -125.0f32;
-    while x < 127.0 {
-        let want = libm::exp2(x as f64);
-        let err = ((exp2(x) as f64 - want) / want).abs();
-        assert!(err < 2e-7, "exp2({x}): relative error {err:e}");
-        x += 0.000_31;
-    }
     assert_eq!((exp2(0.0), exp2(-3.0), exp2(-1e30)), (1.0, 0.125, exp2(-125.0)));
     assert!(exp2(-124.5).is_normal() && exp2(-1e30).is_normal());
     // Whatever its payload, also that of erased flash.
     for bits in [0x7fc0_0000, 0x7fc0_007f, 0x7fc0_0080, 0xffc0_0001, u32::MAX] {
         assert!(exp2(f32::from_bits(bits)).is_nan(), "{bits:#x}");
     }
-}
-
-#[test]
-fn tanh_is_next_to_f64_tanh() {
-    let tanh = <f32 as Scalar>::tanh;
-    let mut x = -12.0f32;
-    while x < 12.0 {
-        let err = (tanh(x) as f64 - libm::tanh(x as f64)).abs();
-        assert!(err < 3.1e-8, "tanh({x}): error {err:e}");
-        assert_eq!(tanh(-x).to_bits(), (-tanh(x)).to_bits());
-        x += 0.000_7;
-    }
-    assert!(tanh(1e30) == 1.0);
 }
 
 #[test]

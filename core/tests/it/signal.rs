@@ -1,4 +1,4 @@
-use ictd_core::rng::Rng;
+use super::*;
 use ictd_core::signal::{FeatureScaler, SignalFeatures};
 
 #[test]

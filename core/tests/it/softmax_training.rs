@@ -1,11 +1,6 @@
 use super::training::random_windows;
-use ictd_core::Error;
-use ictd_core::layer::Layer;
-use ictd_core::prompt::Prompt;
-use ictd_core::rng::Rng;
+use super::*;
 use ictd_core::training::*;
-use ictd_core::transformer::Transformer;
-use nalgebra::{SMatrix, SVector};
 
 type Network3<S> = SoftmaxNetwork<S, 5, 3, 3, 6>;
 

@@ -1,9 +1,8 @@
 //! Signals, and the tiles of CartPole.
 
-use ictd_core::rng::Rng;
+use super::*;
 use ictd_core::tasks::cart_pole::{CartPoleState, TileCoding};
-use ictd_core::tasks::{Mrp, Task as _, random_signal};
-use nalgebra::{SMatrix, SVector};
+use ictd_core::tasks::{Task as _, random_signal};
 
 #[test]
 fn signals_are_finite_and_of_many_kinds() {

@@ -1,8 +1,6 @@
-use ictd_core::Error;
+use super::*;
 use ictd_core::constructions::scaled_identity;
 use ictd_core::linalg::dot;
-use ictd_core::nalgebra::{SMatrix, SVector};
-use ictd_core::rng::Rng;
 use ictd_core::td::updates::td0;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
@@ -62,6 +60,21 @@ fn batch_algorithms_agree_and_refuse_what_does_not_determine_their_weights() {
         .unwrap()
         .value_function(&context);
     assert!(matches!(mismatch, Err(Error::Mismatch { .. })));
+}
+
+#[test]
+fn a_singular_system_is_refused_and_heals() {
+    let settings = RecursiveLstdSettings { gamma: 0.5, lambda: 0.0, retention: 0.5, ridge: 1.0 };
+    assert!(RecursiveLstd::new(RecursiveLstdSettings { retention: 1.0, ..settings }).is_err());
+    let lstd = RecursiveLstd::<f64>::new(settings).unwrap();
+    let mut learner = lstd.context::<1>();
+    // A = 0.5 + 1 (1 - 0.5 phi') + 0.5 = 0 for phi' = 4.
+    learner.observe(&[1.0], 1.0, &[4.0]).unwrap();
+    assert!(matches!(lstd.value_function(&learner), Err(Error::Singular { .. })));
+    (0..100).for_each(|_| learner.observe(&[1.0], 1.0, &[1.0]).unwrap());
+    // A = 1 + 2 * 0.5, b = 2.
+    let value = lstd.value_function(&learner).unwrap().at(&[1.0]);
+    assert!((value - 1.0).abs() < 1e-12, "{value}");
 }
 
 #[test]

@@ -1,9 +1,7 @@
-use ictd_core::error::Error;
-use ictd_core::rng::Rng;
-use ictd_core::scalar::{Lanes8, Real, Scalar};
+use super::*;
+use ictd_core::scalar::Lanes8;
 use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind};
 use ictd_core::training::*;
-use nalgebra::SVector;
 
 pub(crate) const CAPACITY: usize = 6 + 8 + 2;
 type Trainer<S, N = LinearNetwork<S, Vec<S>>> =
@@ -356,7 +354,7 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     network.initialise_lane(0, &mut rng);
     network.parameters_mut().numbers_mut().for_each(|x| *x *= 8.0);
     let transformer = network.transformer::<5, 1>(0).unwrap();
-    let mask = ictd_core::mask::TdLambda::new(0.7).unwrap();
+    let mask = TdLambda::new(0.7).unwrap();
     for t in 0..5 {
         let prompt = windows.window(t).prompt::<5, 6>().unwrap();
         let want = transformer.value(&prompt, &mask).unwrap();

@@ -1,16 +1,10 @@
-use ictd_core::Context;
-use ictd_core::UniversalModel;
-use ictd_core::constructions;
-use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
-use ictd_core::error::{Error, StoredError};
-use ictd_core::mask::{Mask, Td0, TdLambda, TwoTraces};
-use ictd_core::model::crc32;
-use ictd_core::rng::Rng;
-use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
-use ictd_core::transformer::Transformer;
+use super::*;
+use ictd_core::context::Sliding;
+use ictd_core::mask::TwoTraces;
+use ictd_core::tasks::{Task as _, boyan_chain_representable};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use ictd_core::value_function::Gvf;
-use nalgebra::SVector;
+use ictd_core::{UniversalModel, constructions};
 
 type Task = Mrp<f64, 4, 10>;
 
@@ -37,21 +31,10 @@ fn every_damage_to_a_stored_model_is_found() {
     assert_eq!(len, model.byte_len());
     let stored = &buffer[..len];
     assert_eq!(UniversalModel::from_bytes(stored), Ok(model));
-    for at in 0..len {
-        for bit in 0..8 {
-            let mut damaged = buffer;
-            damaged[at] ^= 1 << bit;
-            assert!(UniversalModel::<f32>::from_bytes(&damaged[..len]).is_err(), "{at} {bit}");
-        }
-        assert!(UniversalModel::<f32>::from_bytes(&stored[..at]).is_err(), "{at} bytes");
-    }
+    every_damage_is_found(stored, None, 12, UniversalModel::<f32>::from_bytes);
     // Whole and undamaged, and yet not a model of the type that reads it, or of none.
     let changed = |at: usize, to: u8| {
-        let mut bytes = buffer;
-        bytes[at] = to;
-        let crc = crc32(&bytes[..len - 4]).to_le_bytes();
-        bytes[len - 4..len].copy_from_slice(&crc);
-        UniversalModel::<f32>::from_bytes(&bytes[..len])
+        UniversalModel::<f32>::from_bytes(&resealed(stored, |bytes| bytes[at] = to))
     };
     let part = "format version";
     let older = StoredError::Mismatch { part, found: 3, expected: 4 };
@@ -181,52 +164,26 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     assert!(reading.linearity > 0.9, "{}", reading.linearity);
 }
 
-/// A(lambda) and b(lambda) beside those of a context with that trace alone, in each window.
 #[test]
-fn the_sums_of_both_traces_are_those_of_td_lambda() {
-    fn check<W: Memory<f64>>(window: W, seed: u64) {
-        let task: Task = boyan_chain(10, 4, &mut Rng::new(seed)).unwrap();
-        let traces = TwoTraces::new(0.5, 0.9).unwrap();
-        let mut both = Context::<4, TwoTraces<f64>, W, f64>::with_memory(traces, window);
-        let mut plain = Context::<4, Td0, W, f64>::with_memory(Td0, window);
-        let mut alone = traces.trace_decays().map(|decay| {
-            Context::<4, TdLambda<f64>, W, f64>::with_memory(TdLambda::new(decay).unwrap(), window)
-        });
-        let mut rng = Rng::new(5);
-        let mut state = task.initial_state(&mut rng);
-        for n in 0..700 {
-            let t = task.transition(&mut state, &mut rng);
-            both.observe_transition(&t).unwrap();
-            plain.observe_transition(&t).unwrap();
-            alone.iter_mut().for_each(|context| context.observe_transition(&t).unwrap());
-            if n % 90 == 0 {
-                both.end_episode();
-                plain.end_episode();
-                alone.iter_mut().for_each(|context| context.end_episode());
+fn the_sums_of_a_sliding_window_are_those_of_what_is_in_it() {
+    let task: Task = boyan_chain(10, 4, &mut Rng::new(3)).unwrap();
+    let all = task.trajectory::<500>(500, &mut Rng::new(5)).unwrap();
+    let sums = |memory, seen: core::ops::Range<usize>| -> Vec<f64> {
+        let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+        let mut context = Context::<4, _, Sliding<40>, f64>::with_memory(*model.mask(), memory);
+        for t in seen {
+            context.observe_transition(&all[t]).unwrap();
+            if t % 30 == 29 {
+                context.end_episode();
             }
         }
-        let sums = UniversalModel::<f64>::pretrained(0.9)
-            .unwrap()
-            .with_traces(traces)
-            .sums(&both, Gvf { cumulant: 0, gamma: 0.9 })
-            .unwrap();
-        let g = plain.statistic::<9>(0.9, 0).unwrap().g;
-        assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
-        for (system, context) in sums.systems[1..].iter().zip(&alone) {
-            // G = sum z e^T: the columns are the trace's.
-            let g = context.statistic::<9>(0.9, 0).unwrap().g;
-            for i in 0..4 {
-                assert!((system.b[i] - g[(8, i)]).abs() < 1e-9);
-                for j in 0..4 {
-                    let a = g[(j, i)] - g[(4 + j, i)];
-                    assert!((system.a[j][i] - a).abs() < 1e-9, "{i} {j}");
-                }
-            }
-        }
+        let systems = model.sums(&context, model.gvf(0)).unwrap().systems;
+        systems.iter().flat_map(|of| [of.a.as_flattened(), &of.b].concat()).collect()
+    };
+    for end in [40, 69, 70, 477, 500] {
+        let [found, alone] = [0, end - 40].map(|start| sums(Sliding, start..end));
+        assert!(found.iter().zip(alone).all(|(a, b)| (a - b).abs() < 1e-9), "{end}");
     }
-    check(Growing, 1);
-    check(Forgetting::new(0.99).unwrap(), 2);
-    check(Sliding::<40>, 3);
 }
 
 #[test]

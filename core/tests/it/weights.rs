@@ -1,11 +1,8 @@
 //! Importance weights of transitions: off-policy evaluation in context.
 
-use ictd_core::context::{Forgetting, Growing, Memory};
+use super::*;
+use ictd_core::UniversalModel;
 use ictd_core::linalg::dot;
-use ictd_core::mask::{Mask, TdLambda};
-use ictd_core::rng::Rng;
-use ictd_core::{Context, Error, UniversalModel};
-use nalgebra::{SMatrix, SVector};
 
 const STATES: usize = 10;
 const ACTIONS: usize = 3;
@@ -142,11 +139,10 @@ fn sums_are_those_of_per_decision_importance_sampling() {
     let decays = [0.0, UniversalModel::<f64>::LAMBDA * GAMMA, GAMMA];
     let growing = observed(*model.mask(), Growing, &episodes);
     let forgetting = observed(*model.mask(), Forgetting::new(0.95).unwrap(), &episodes);
-    let sums = [(model.sums(&growing, model.gvf(0)).unwrap(), 1.0), {
-        (model.sums(&forgetting, model.gvf(0)).unwrap(), 0.95)
-    }];
-    for (sums, retention) in sums {
-        for (system, decay) in sums.systems.iter().zip(decays) {
+    for (sums, retention) in
+        [(model.sums(&growing, model.gvf(0)), 1.0), (model.sums(&forgetting, model.gvf(0)), 0.95)]
+    {
+        for (system, decay) in sums.unwrap().systems.iter().zip(decays) {
             let (a, b) = lstd(&episodes, decay, retention);
             close(system.a.as_flattened(), a.as_slice());
             close(&system.b, b.as_slice());

@@ -1,6 +1,5 @@
-use ictd_core::Error;
+use super::*;
 use ictd_core::training::*;
-use nalgebra::SVector;
 
 #[test]
 fn a_trajectory_without_a_complete_window_is_refused() {

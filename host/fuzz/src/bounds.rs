@@ -1,13 +1,14 @@
 //! What a target may take of an input of n bytes: 64 MiB + 100 n of memory at once, and two seconds. More is a finding.
 
-use super::Target;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The bytes that are held, and the most that were since a target began.
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// The bytes that this thread holds, and the most that it did since [`most`] began.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
 
 /// The system's allocator, with a count.
 struct Counting;
@@ -16,7 +17,8 @@ struct Counting;
 static COUNTING: Counting = Counting;
 
 fn took(bytes: usize) {
-    MOST.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    HELD.set(HELD.get() + bytes as isize);
+    MOST.set(MOST.get().max(HELD.get()));
 }
 
 // SAFETY: every call is passed on to the system's allocator as it is.
@@ -32,15 +34,23 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        HELD.fetch_sub(layout.size(), Relaxed);
+        HELD.set(HELD.get() - layout.size() as isize);
         took(bytes);
         unsafe { System.realloc(at, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
+        HELD.set(HELD.get() - layout.size() as isize);
         unsafe { System.dealloc(at, layout) }
     }
+}
+
+/// Returns the most bytes of memory that a call takes at once in this thread.
+pub fn most(call: impl FnOnce()) -> usize {
+    let before = HELD.get();
+    MOST.set(before);
+    call();
+    (MOST.get() - before) as usize
 }
 
 /// Returns the CPU time of this process, to a hundredth of a second.
@@ -53,18 +63,15 @@ fn cpu_time() -> Duration {
 
 /// Runs a target on an input, and panics if it takes more than it may. What takes long is tried again by CPU time, since the
 /// machine may have been busy with something else.
-pub fn bounded(target: Target, bytes: &[u8]) {
+pub fn bounded(target: fn(&[u8]), bytes: &[u8]) {
     const LONGEST: Duration = Duration::from_secs(2);
-    let before = HELD.load(Relaxed);
-    MOST.store(before, Relaxed);
     let started = Instant::now();
-    target(bytes);
+    let took = most(|| target(bytes));
     if started.elapsed() > LONGEST {
         let before = cpu_time();
         target(bytes);
         let time = cpu_time() - before;
         assert!(time <= LONGEST, "{time:?}");
     }
-    let took = MOST.load(Relaxed).saturating_sub(before);
     assert!(took <= (64 << 20) + 100 * bytes.len(), "{took} bytes of memory");
 }

@@ -29,8 +29,18 @@ pub use c_storage::c_storage;
 pub use targets::*;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// With `ICTD_FUZZ_SEEDS=DIR` a target writes the real files of all targets, and ends.
+/// Runs the target that `ICTD_FUZZ_TARGET` names.
+pub fn run(bytes: &[u8]) {
+    static TARGET: LazyLock<Target> = LazyLock::new(|| {
+        let name = std::env::var("ICTD_FUZZ_TARGET").unwrap_or_default();
+        TARGETS.iter().find(|target| target.0 == name).expect("ICTD_FUZZ_TARGET is a target").1
+    });
+    bounds::bounded(*TARGET, bytes);
+}
+
+/// With `ICTD_FUZZ_SEEDS=DIR` the program writes the real files of all targets, and ends.
 pub fn initialize() {
     if let Some(directory) = std::env::var_os("ICTD_FUZZ_SEEDS") {
         let written = seeds::write(Path::new(&directory));

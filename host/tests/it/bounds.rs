@@ -1,14 +1,11 @@
 //! What a command costs has bounds: memory, time, threads, the size of a file.
 
-use crate::common::{code, done, ictd, refusal};
-use std::fs;
+use crate::common::*;
 use std::io::Read;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The most that a command may take of a file of at most 1 MB: memory in KiB, seconds of a processor.
-pub(crate) const MEMORY: u64 = 512 << 10;
+const MEMORY: u64 = 512 << 10;
 const SECONDS: f64 = 10.0;
 
 /// What a process has used so far, while it runs: its largest memory in KiB, and seconds of a processor.
@@ -36,13 +33,8 @@ pub(crate) fn bounded(out: &Path, arguments: &str) -> Output {
 
 /// As [`bounded`], with what it took: KiB, and seconds of a processor.
 pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ictd"))
-        .args(arguments.split_whitespace())
-        .current_dir(out)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        program(out, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let reader = |mut from: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
@@ -123,8 +115,7 @@ fn the_guide_has_every_limit_as_it_is() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
-    let out = tempfile::tempdir().unwrap();
-    fs::write(out.path().join("a.csv"), signal("x,y", 200)).unwrap();
+    let out = Folder::with("a.csv", signal("x,y", 200));
     let of_threads = [
         "train --tasks 2 --threads 1024 --out a",
         "predict a.csv --threads 1024 --out b",
@@ -132,21 +123,21 @@ fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
     ];
     for command in of_threads {
         // A thread has 64 MiB for its stack.
-        let run = shell(out.path(), &format!("ulimit -v 1500000; ictd {command}"));
+        let run = shell(&out, &format!("ulimit -v 1500000; ictd {command}"));
         assert!(code(&run) < Some(2), "{command}: {run:?}");
     }
-    let none = shell(out.path(), "ulimit -v 80000; ictd demo --tasks 2 --out d");
+    let none = shell(&out, "ulimit -v 80000; ictd demo --tasks 2 --out d");
     assert!(refusal(&none).contains("--threads: "), "{none:?}");
-    let stack = shell(out.path(), "RUST_MIN_STACK=99999999999999 ictd demo --tasks 2 --out e");
+    let stack = shell(&out, "RUST_MIN_STACK=99999999999999 ictd demo --tasks 2 --out e");
     assert!(code(&stack) < Some(2), "{stack:?}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn where_memory_cannot_be_had_a_line_says_so() {
-    let out = tempfile::tempdir().unwrap();
-    let at = |name: &str| out.path().join(name);
-    ictd(out.path(), "demo --tasks 2");
+    let out = Folder::new();
+    let at = |name: &str| out.join(name);
+    ictd(&out, "demo --tasks 2");
     fs::write(at("a.csv"), format!("phi_0,reward\n{}", "1,2\n".repeat(3_000_000))).unwrap();
     fs::write(at("a.toml"), format!("command = \"demo\"\n{}", "#".repeat(10_000_000))).unwrap();
     let numbers = vec!["1"; 5_000_000].join(",");
@@ -154,7 +145,7 @@ fn where_memory_cannot_be_had_a_line_says_so() {
         .unwrap();
     let predict = "predict a.csv --column reward --gamma 0.9999 --threads 64";
     for command in ["evaluate --data a.csv", "--config a.toml", "report demo", predict] {
-        let line = refusal(&shell(out.path(), &format!("ulimit -v 250000; ictd {command}")));
+        let line = refusal(&shell(&out, &format!("ulimit -v 250000; ictd {command}")));
         let is_of_memory = line.contains(" bytes of memory, which it may take, cannot be had");
         // The stack of a thread may be what cannot be had.
         assert!(is_of_memory || line.contains("--threads: "), "{line}");
@@ -163,7 +154,7 @@ fn where_memory_cannot_be_had_a_line_says_so() {
     fs::write(at("a.csv"), signal("x,y", 200)).unwrap();
     for kibibytes in (60_000..200_000).step_by(20_000) {
         let line = format!("ulimit -v {kibibytes}; ictd predict a.csv --threads 1 --out few");
-        let run = shell(out.path(), &line);
+        let run = shell(&out, &line);
         if code(&run) != Some(0) {
             assert!(refusal(&run).contains("--threads: "), "{run:?}");
         }
@@ -173,44 +164,42 @@ fn where_memory_cannot_be_had_a_line_says_so() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_predicted_as_a_file_is() {
-    let out = tempfile::tempdir().unwrap();
-    fs::write(out.path().join("a.csv"), signal("x,y", 200)).unwrap();
+    let out = Folder::with("a.csv", signal("x,y", 200));
     for command in ["ictd predict a.csv --out a", "cat a.csv | ictd predict - --out b"] {
-        let run = shell(out.path(), command);
+        let run = shell(&out, command);
         assert_eq!(code(&run), Some(0), "{run:?}");
     }
-    let read =
-        |name: &str| fs::read(out.path().join(name).join("predict/predictions.csv")).unwrap();
+    let read = |name: &str| fs::read(out.join(name).join("predict/predictions.csv")).unwrap();
     assert!(read("a") == read("b"));
-    let line = refusal(&shell(out.path(), "cat a.csv | ictd predict /dev/stdin --out c"));
+    let line = refusal(&shell(&out, "cat a.csv | ictd predict /dev/stdin --out c"));
     assert!(line.contains("/dev/stdin: no regular file"), "{line}");
 }
 
 #[test]
 fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
-    let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("a.csv");
+    let out = Folder::new();
+    let file = out.join("a.csv");
     let predict = format!("predict {}", file.display());
     fs::write(&file, signal("\u{1b}[31m\u{8}<a>,=cmd|A1", 200)).unwrap();
-    done(out.path(), &predict);
-    let svg = fs::read_to_string(out.path().join("predict/predictions.svg")).unwrap();
+    done(&out, &predict);
+    let svg = out.text("predict/predictions.svg");
     assert!(!svg.chars().any(|c| c.is_control() && c != '\n') && !svg.contains("<a>"));
     for name in ["predictions.csv", "shown.csv"] {
-        let table = fs::read_to_string(out.path().join("predict").join(name)).unwrap();
+        let table = fs::read_to_string(out.join("predict").join(name)).unwrap();
         assert!(table.contains("'=cmd|A1") && !table.contains(",=") && !table.contains("\n="));
     }
     fs::write(&file, signal("x\0,y", 200)).unwrap();
-    let line = refusal(&ictd(out.path(), &predict));
+    let line = refusal(&ictd(&out, &predict));
     assert!(line.contains("header: a NUL byte (UTF-16?); expected text in UTF-8"), "{line}");
     fs::write(&file, signal(&format!("{},y", "a".repeat(201)), 200)).unwrap();
-    let line = refusal(&ictd(out.path(), &predict));
+    let line = refusal(&ictd(&out, &predict));
     assert!(line.contains("column 1: a name of 201 bytes; expected one of at most 200"), "{line}");
 }
 
 #[test]
 fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
-    let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("a.csv");
+    let out = Folder::new();
+    let file = out.join("a.csv");
     let [predict, evaluate] = [("predict", "--skip-gaps"), ("evaluate --data", "")]
         .map(|(command, more)| format!("{command} {} {more}", file.display()));
     let rows = signal("phi_0,reward", 300);
@@ -221,7 +210,7 @@ fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
     ] {
         fs::write(&file, format!("{rows}{rest}")).unwrap();
         for command in [&predict, &evaluate] {
-            let line = refusal(&ictd(out.path(), command));
+            let line = refusal(&ictd(&out, command));
             assert!(line.contains(reason), "{command}: {line}");
         }
     }
@@ -230,7 +219,7 @@ fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
     let words = words.replacen(",\"a\nb\"", "", 1);
     for end in ["", "1,2,\"\n# the end\n\""] {
         fs::write(&file, format!("{words}{end}")).unwrap();
-        let run = ictd(out.path(), &predict);
+        let run = ictd(&out, &predict);
         assert_eq!(code(&run), Some(0), "{end}: {run:?}");
     }
 }

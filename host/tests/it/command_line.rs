@@ -1,15 +1,14 @@
 //! Wrong use: one line that names the option and what is expected, exit code 2, nothing written.
 
-use crate::common::{files, ictd, object, refusal, run, text};
+use crate::common::*;
 use ictd::cli::config_file::insert_text;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// The line of a refusal that leaves no files.
 fn refused(arguments: &str) -> String {
-    let out = tempfile::tempdir().unwrap();
-    let line = crate::common::refused(out.path(), arguments);
-    assert_eq!(files(out.path()), [""; 0], "{arguments}");
+    let out = Folder::new();
+    let line = crate::common::refused(&out, arguments);
+    assert_eq!(files(&out), [""; 0], "{arguments}");
     line
 }
 
@@ -57,6 +56,30 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("evaluate --data x --attention softmax", "--attention", "linear attention"),
         ("--out x plot y", "--out", "remove it"),
         ("report y --out x", "--out", "remove it"),
+        ("train --dim 33", "--dim: 33", "from 1 to 32"),
+        ("train --context-length 1025", "--context-length: 1025", "from 1 to 1024"),
+        ("train --context-length 65 --attention softmax", "--context-length: 65", "1 to 64"),
+        ("train --gamma 1", "--gamma: 1", "[0, 1)"),
+        ("train --layers 0", "--layers: 0", "from 1 to"),
+        ("train --network rnn --layer-sharing sequential", "--layer-sharing: sequential", ""),
+        ("train --network rnn --attention softmax", "--attention: softmax", "it needs"),
+        ("train --optimizer td --weight-decay 0.1", "--weight-decay: 0.1", "it needs"),
+        ("train --gamma 0.5 --gamma-range 0.1..0.2", "--gamma: 0.5", "no --gamma-range"),
+        ("train --learning-rate 0", "--learning-rate: 0", "(0, 1000]"),
+        ("train --seed 9223372036854775807 --seeds 2", "--seed: 9223372036854775807", ""),
+        ("train --rnn-input delayed", "--rnn-input: delayed", "--network rnn"),
+        ("train --task cartpole --loss true-value", "--loss: true-value", ""),
+        ("train --seeds 0", "--seeds 0", "expected an integer from 1 to 100000"),
+        ("train --seeds 9..3", "--seeds 9..3", "expected at most 100000 seeds"),
+        ("train --resume here --learning-rate 1", "--resume: ", "takes all options from"),
+        ("train --resume no/such/run", "no/such/run", "config.toml: "),
+        ("demo --seed 1 --seed 2", "--seed", ""),
+        ("train --dim 4 --dim 5", "--dim", ""),
+        ("predict x.csv --skip-gaps --skip-gaps", "--skip-gaps", ""),
+        ("predict x.csv --horizont 5", "did you mean --horizon?", ""),
+        ("predicr x.csv", "did you mean predict?", ""),
+        ("reproduce figure2", "did you mean `figure-2`?", ""),
+        ("train --attention softmx", "softmax", ""),
     ] {
         let line = refused(arguments);
         assert!(line.contains(option) && line.contains(expected), "{arguments}: {line}");
@@ -65,15 +88,15 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
 
 #[test]
 fn a_directory_that_cannot_be_written_is_named_before_anything_is_computed() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let line = refusal(&ictd(&file.path().join("x"), "demo --tasks 1000000"));
-    assert!(line.contains("--out") && line.contains(file.path().to_str().unwrap()), "{line}");
+    let here = Folder::with("file", "");
+    let line = crate::common::refused(&here, "demo --tasks 1000000 --out file/x");
+    assert!(line.contains("--out") && line.contains("file/x"), "{line}");
 }
 
 #[test]
 fn a_bad_config_file_is_named_with_the_option() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("c.toml");
+    let directory = Folder::new();
+    let file = directory.join("c.toml");
     for (text, reason) in [
         ("command = \"demo\"\ntasks = 0\n", "--tasks 0"),
         ("command = \"demo\"\nlambda = 0.5\n", "--lambda"),
@@ -84,11 +107,11 @@ fn a_bad_config_file_is_named_with_the_option() {
         ("tasks = \n", "line 1"),
         ("tasks = 1\ntasks = 2\n", "line 2"),
     ] {
-        std::fs::write(&file, text).unwrap();
+        fs::write(&file, text).unwrap();
         let line = refused(&format!("demo --config {}", file.display()));
         assert!(line.contains("c.toml") && line.contains(reason), "{text}: {line}");
     }
-    std::fs::write(&file, "").unwrap();
+    fs::write(&file, "").unwrap();
     let line = refused(&format!("--config {}", file.display()));
     assert!(line.contains("command: missing"), "{line}");
     assert!(refused("demo --config /nowhere.toml").contains("/nowhere.toml"));
@@ -111,8 +134,8 @@ fn help_is_a_command_too() {
 
 #[test]
 fn iterates_that_diverge_do_not_hold_and_stay_readable() {
-    let out = tempfile::tempdir().unwrap();
-    let output = ictd(out.path(), "demo --tasks 20 --alpha 50");
+    let out = Folder::new();
+    let output = ictd(&out, "demo --tasks 20 --alpha 50");
     let text = text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("DOES NOT HOLD"), "{text}");

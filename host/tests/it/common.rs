@@ -1,8 +1,67 @@
-//! Running the program, and reading what it says.
+//! Running the program, and reading what it says and writes; and what nearly every test names.
 
 use ictd::formats::{Array, Data, npz};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+pub(crate) use serde_json::Value;
+pub(crate) use std::fs;
+pub(crate) use std::path::{Path, PathBuf};
+pub(crate) use std::process::{Command, Output, Stdio};
+
+/// A folder of its own, which goes with it.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    /// One with this file.
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
+        let folder = Folder::new();
+        folder.put(name, content);
+        folder
+    }
+}
+
+impl std::ops::Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
+/// The files below a folder.
+pub(crate) trait Files {
+    fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>);
+    fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8>;
+    fn text(&self, name: impl AsRef<Path>) -> String;
+    /// The object in a file.
+    fn json(&self, name: impl AsRef<Path>) -> Value;
+}
+
+impl Files for Path {
+    fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        fs::write(self.join(name), content).unwrap();
+    }
+
+    fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.join(name)).unwrap()
+    }
+
+    fn text(&self, name: impl AsRef<Path>) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    fn json(&self, name: impl AsRef<Path>) -> Value {
+        serde_json::from_slice(&self.bytes(name)).unwrap()
+    }
+}
 
 /// The commands that take no `--out`.
 const WITHOUT_OUT: [&str; 6] = ["plot", "report", "list", "digest", "inspect", "compare"];
@@ -12,8 +71,7 @@ pub(crate) const SMALL: &str = "--batches 2 --batch-size 8 --context-length 10";
 
 /// Runs `ictd` with arguments separated by spaces, writing to `out` if it is not said otherwise.
 pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments.split_whitespace());
+    let mut command = program(Path::new("."), arguments);
     let name = arguments.split_whitespace().next().unwrap_or_default();
     if !WITHOUT_OUT.contains(&name) && !arguments.contains("--resume ") {
         command.arg("--out").arg(out);
@@ -46,19 +104,30 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-pub(crate) fn json(output: &Output) -> serde_json::Value {
+pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("stdout is one JSON object")
 }
 
-/// Runs `ictd` in a directory, with arguments separated by spaces.
-pub(crate) fn run(here: &Path, line: &str) -> Output {
+/// What a command said on stdout and stderr.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8([&output.stdout[..], &output.stderr[..]].concat()).expect("UTF-8")
+}
+
+/// Returns `ictd` in a directory, with arguments separated by spaces.
+pub(crate) fn program(here: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.current_dir(here).args(line.split_whitespace()).output().expect("ictd starts")
+    command.current_dir(here).args(line.split_whitespace());
+    command
+}
+
+/// Runs a command there.
+pub(crate) fn run(here: &Path, line: &str) -> Output {
+    program(here, line).output().expect("ictd starts")
 }
 
 /// The object of a command that ends with this code there.
 #[track_caller]
-pub(crate) fn object(here: &Path, code: i32, line: &str) -> serde_json::Value {
+pub(crate) fn object(here: &Path, code: i32, line: &str) -> Value {
     let output = run(here, &format!("{line} --json"));
     assert_eq!(output.status.code(), Some(code), "{line}: {output:?}");
     json(&output)
@@ -95,7 +164,7 @@ pub(crate) fn array(shape: &[usize], numbers: impl IntoIterator<Item = f64>) -> 
 /// Writes an `.npz` file.
 pub(crate) fn write_npz(path: &Path, arrays: &[(&str, Array)]) {
     let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
-    std::fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
+    fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
 }
 
 /// A number of [-1, 1] without a pattern.
@@ -103,14 +172,14 @@ pub(crate) fn number(i: usize) -> f64 {
     ((i * 7919 + 31) % 101) as f64 / 50.0 - 1.0
 }
 
-pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
 }
 
 /// Returns every file below a directory, relative, sorted.
 pub(crate) fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().expect("names are UTF-8");
         if entry.path().is_dir() {
             found.extend(files(&entry.path()).into_iter().map(|f| format!("{name}/{f}")));
@@ -125,7 +194,7 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
 /// Every file below a directory with its content, but those that say how a run went and who is at work on it.
 pub(crate) fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let is_result = |name: &String| !name.ends_with("run.json") && !name.ends_with(".lock");
-    let read = |name: String| std::fs::read(directory.join(&name)).map(|content| (name, content));
+    let read = |name: String| fs::read(directory.join(&name)).map(|content| (name, content));
     files(directory).into_iter().filter(is_result).map(|name| read(name).unwrap()).collect()
 }
 
@@ -145,7 +214,7 @@ pub(crate) fn assert_same(found: &Path, expected: &Path) {
 /// The folder of the one training run in a directory, named after its recipe; before there is one, a folder that
 /// is not there.
 pub(crate) fn trained(out: &Path) -> PathBuf {
-    let inside = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let inside = fs::read_dir(out).into_iter().flatten().flatten();
     let mut found = inside.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy();
         let of_recipe = name.split_once("-L").and_then(|(_, rest)| rest.split_once('-'));
@@ -158,7 +227,7 @@ pub(crate) fn trained(out: &Path) -> PathBuf {
 
 /// Gives the one training run in a directory the name `train`: a run is the same wherever it is.
 pub(crate) fn as_train(out: &Path) {
-    std::fs::rename(trained(out), out.join("train")).unwrap();
+    fs::rename(trained(out), out.join("train")).unwrap();
 }
 
 /// A command on whose process signals act, whatever this one was told to ignore: SIGINT, if it runs in the

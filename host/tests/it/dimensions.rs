@@ -1,6 +1,6 @@
 //! Data and models of any number of features.
 
-use crate::common::{numbers, object, refused, safetensors};
+use crate::common::*;
 use std::fmt::Write as _;
 
 /// Returns a CSV of 60 transitions with d features, multiplied by `scale`.
@@ -21,10 +21,9 @@ fn data(d: usize, scale: f64) -> String {
 
 #[test]
 fn a_users_data_may_have_any_number_of_features_up_to_64() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &Folder::new();
     for d in [1, 6, 9, 17, 32, 64] {
-        std::fs::write(here.join("data.csv"), data(d, 1.0)).unwrap();
+        here.put("data.csv", data(d, 1.0));
         for decay in ["0", "0.5"] {
             let line = format!("evaluate --data data.csv --trace-decay {decay} --alpha 0.05");
             let result = object(here, 0, &line);
@@ -39,15 +38,14 @@ fn a_users_data_may_have_any_number_of_features_up_to_64() {
         let universal = object(here, 0, "evaluate --data data.csv --model universal");
         assert_eq!(numbers(&universal["estimators"][0]["weights"]).len(), d);
     }
-    std::fs::write(here.join("data.csv"), data(65, 1.0)).unwrap();
+    here.put("data.csv", data(65, 1.0));
     let line = refused(here, "evaluate --data data.csv");
     assert!(line.contains("64"), "{line}");
 }
 
 #[test]
 fn a_model_of_any_dimension_is_imported_and_stored() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &Folder::new();
     for (d, attention) in [(3, "linear"), (6, "softmax"), (20, "linear")] {
         // The transformer of TD(0), as another tool would write it.
         let k = 2 * d + 1;
@@ -56,8 +54,7 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         for i in 0..d {
             (q[k * i + i], q[k * i + d + i]) = (-0.125, 0.125);
         }
-        std::fs::write(here.join("model.safetensors"), safetensors(&[("P", p), ("Q", q)], &[]))
-            .unwrap();
+        here.put("model.safetensors", safetensors(&[("P", p), ("Q", q)], &[]));
         let line = refused(here, "import model.safetensors --gamma 0.9");
         assert!(line.contains("--layers: the model's file does not have it; expected"), "{line}");
         let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
@@ -80,7 +77,7 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
             (&stored["dim"], &stored["nonzero_parameters"]),
             (&d.into(), &(2 * d + 1).into())
         );
-        std::fs::write(here.join("data.csv"), data(d, 0.1)).unwrap();
+        here.put("data.csv", data(d, 0.1));
         let found = |model: &str| {
             let line = format!("evaluate --data data.csv --model {model} --gamma 0.9");
             object(here, 0, &line)["estimators"][0].clone()

@@ -5,11 +5,10 @@
 //! `ictd reproduce all`, `ICTD_RECORDS=results cargo test -p host --test it documented_numbers` compares them with every
 //! record in that folder.
 
+use crate::common::*;
 use ictd::experiments::measurements::{MeasurementTable, RunMeasurements};
 use ictd::experiments::statistics::{mean_and_stderr, median};
 use ictd::run::records::RunFiles;
-use std::fs;
-use std::path::Path;
 
 const NUMBERS: &str = include_str!("numbers.txt");
 
@@ -95,7 +94,7 @@ fn the_pages_have_the_numbers_of_their_records() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (page, words, numbers) in sentences() {
-        let text = plain(&fs::read_to_string(root.join(page)).unwrap());
+        let text = plain(&root.text(page));
         assert!(!numbers.is_empty() && text.contains(&plain(&words)), "{page} lacks: {words}");
     }
     if let Some(folder) = std::env::var_os("ICTD_RECORDS") {

@@ -1,13 +1,11 @@
 //! In-context TD emerges: whole training runs, whose ends are compared over seeds, never seed by seed
 //! (some seeds stay stuck, here as in every implementation).
 
-use crate::common::{self, files, ictd, json};
+use crate::common::*;
 use crate::documented_numbers::differing;
 use ictd::experiments::measurements::MeasurementTable;
 use ictd::run::records::RunFiles;
 use ictd_core::metrics::FORM_SHARE;
-use serde_json::Value;
-use std::path::Path;
 
 /// Returns the result of a command that succeeds and says nothing else.
 fn result(out: &Path, arguments: &str) -> Value {
@@ -34,38 +32,36 @@ fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_implementation() {
-    let out = tempfile::tempdir().unwrap();
-    let main = result(out.path(), "--json");
+    let out = Folder::new();
+    let main = result(&out, "--json");
     assert_eq!(main["holds"], true);
     assert!(main["verify"]["constructions"].is_object());
     assert!(main["demo"]["msve_mean"].is_array());
-    let written = files(out.path());
+    let written = files(&out);
     for file in ["config.toml", "demo/demo.svg", "demo/records.csv", "verify/verify.svg"] {
         assert!(written.iter().any(|w| w == file), "{file} is missing: {written:?}");
     }
     assert!(written.iter().all(|w| !w.contains(".ictd-")), "temporary files: {written:?}");
     // The same bytes wherever and whenever it runs.
-    let results = std::fs::read_to_string(out.path().join("results.json")).unwrap();
+    let results = out.text("results.json");
     assert!(main["seconds"].is_f64() && !results.contains("seconds"));
-    assert!(!results.contains(out.path().to_str().unwrap()));
-    let info: Value =
-        serde_json::from_slice(&std::fs::read(out.path().join("run.json")).unwrap()).unwrap();
+    assert!(!results.contains(out.to_str().unwrap()));
+    let info: Value = out.json("run.json");
     assert_eq!(info["command"], "main");
     assert!(!info["verdicts"].as_array().unwrap().is_empty());
 
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
-    let path = Path::new(folder).join("peer_linear_L3_30seeds.json");
-    let peer: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let peer = Path::new(folder).json("peer_linear_L3_30seeds.json");
     // The pages have the numbers of what it computes.
-    let (compared, differing) = differing(out.path());
+    let (compared, differing) = differing(&out);
     assert!(compared > 10 && differing.is_empty(), "{compared}: {differing:#?}");
     // They have finished, so nothing is trained again; one layer's are in a folder of their own.
-    let text = common::text(&ictd(out.path(), ""));
+    let text = text(&ictd(&out, ""));
     assert!(text.lines().count() <= 40 && !text.contains("NaN"), "{text}");
-    let inside = std::fs::read_dir(out.path().join("runs")).unwrap().map(|e| e.unwrap().path());
+    let inside = fs::read_dir(out.join("runs")).unwrap().map(|e| e.unwrap().path());
     let one_layer = inside.into_iter().find(|path| path.display().to_string().contains("-L1-"));
-    std::fs::remove_dir_all(one_layer.unwrap()).unwrap();
-    let seeds = result(&out.path().join("runs"), "train --seeds 30 --json");
+    fs::remove_dir_all(one_layer.unwrap()).unwrap();
+    let seeds = result(&out.join("runs"), "train --seeds 30 --json");
     let seeds = seeds["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 30);
     for (ours, theirs) in [
@@ -84,20 +80,13 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
         println!("{ours}: z = {z:.2}");
         assert!(z.abs() < 3.29, "{ours} ends elsewhere than the peer's: z = {z:.2}");
     }
-    assert_form(&out.path().join("figure-2"), "linear-l3", "q_form_0");
-    assert_form(&out.path().join("one-layer"), "linear-l1", "q_form_one_layer_0");
+    assert!(mann_whitney(&[1.0; 30], &[2.0; 30]) < -3.29, "what ends elsewhere is told apart");
+    assert_form(&out.join("figure-2"), "linear-l3", "q_form_0");
+    assert_form(&out.join("one-layer"), "linear-l1", "q_form_one_layer_0");
     // Exactly linear in the query: what differs is rounding.
     for (iws, ss) in metric(seeds, "iws").iter().zip(metric(seeds, "ss")) {
         assert!((iws - ss).abs() < 1e-4, "IWS {iws} and SS {ss} of linear attention");
     }
-}
-
-#[test]
-fn two_samples_of_two_distributions_are_told_apart() {
-    let a: Vec<f64> = (0..30).map(f64::from).collect();
-    let b: Vec<f64> = a.iter().map(|x| x + 20.0).collect();
-    assert!(mann_whitney(&a, &b) < -3.29 && mann_whitney(&b, &a) > 3.29);
-    assert_eq!(mann_whitney(&a, &a), 0.0);
 }
 
 /// Asserts that Q of the first layer of a run has ended at a form in most of the seeds, and at others in few.
@@ -114,8 +103,8 @@ fn assert_form(experiment: &Path, run: &str, form: &str) {
 
 #[test]
 fn q_of_two_layers_ends_at_theorem_1s_form() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     // For claims about all seeds these are too few.
-    assert!(ictd(out.path(), "autoregressive --seeds 8").status.code() < Some(2));
-    assert_form(&out.path().join("autoregressive"), "linear-l2", "q_form_0");
+    assert!(ictd(&out, "autoregressive --seeds 8").status.code() < Some(2));
+    assert_form(&out.join("autoregressive"), "linear-l2", "q_form_0");
 }

@@ -1,14 +1,12 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-use crate::common::{self, done, files, ictd, json, text, trained};
+use crate::common::{self, *};
 use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
 use ictd_core::attention::{AverageReward, Td0};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, constructions, model};
-use std::fs;
-use std::path::Path;
 
 /// Returns the bytes that a model of the core writes.
 fn bytes_of(write: impl FnOnce(&mut [u8]) -> Result<usize, Error>) -> Vec<u8> {
@@ -50,11 +48,7 @@ fn run(directory: &Path, mode: LayerSharing) {
     for seed in [3, 7] {
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(
-            folder.join("parameters.safetensors"),
-            safetensors::to_bytes(&parameters(seed, mode)),
-        )
-        .unwrap();
+        folder.put("parameters.safetensors", safetensors::to_bytes(&parameters(seed, mode)));
     }
 }
 
@@ -67,8 +61,8 @@ fn numbers(model: &[u8]) -> Vec<f32> {
 
 #[test]
 fn each_construction_is_written_as_the_constant_that_firmware_has() {
-    let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("model.ictd");
+    let out = Folder::new();
+    let file = out.join("model.ictd");
     let export = |arguments: &str| {
         done(&file, &format!("export --construction {arguments}"));
         fs::read(&file).unwrap()
@@ -94,13 +88,13 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     let layers = Transformer::autoregressive(layer, 4).unwrap();
     let want = model::Model::<f32, 3, 8, 1, _>::new(layers, AverageReward, 1.0);
     assert_eq!(model::Model::from_bytes(&bytes), want);
-    assert_eq!(files(out.path()), ["model.ictd"]);
+    assert_eq!(files(&out), ["model.ictd"]);
 }
 
 #[test]
 fn a_seed_of_a_run_is_written_bit_for_bit() {
-    let directory = tempfile::tempdir().unwrap();
-    let (source, file) = (directory.path().join("run"), directory.path().join("m.ictd"));
+    let directory = Folder::new();
+    let (source, file) = (directory.join("run"), directory.join("m.ictd"));
     for mode in [LayerSharing::Autoregressive, LayerSharing::Sequential] {
         run(&source, mode);
         for seed in [3, 7] {
@@ -121,16 +115,16 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
     let model = ictd_core::Model::<2, Td0, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
     assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
     // What was exported can be exported again.
-    let again = directory.path().join("again.ictd");
+    let again = directory.join("again.ictd");
     done(&again, &format!("export {}", file.display()));
     assert_eq!(fs::read(&again).unwrap(), fs::read(&file).unwrap());
 }
 
 #[test]
 fn the_firmwares_model_is_what_training_and_export_give() {
-    let directory = tempfile::tempdir().unwrap();
-    done(directory.path(), "train --seeds 1 --seed 0");
-    let (run, file) = (trained(directory.path()), directory.path().join("trained.ictd"));
+    let directory = Folder::new();
+    done(&directory, "train --seeds 1 --seed 0");
+    let (run, file) = (trained(&directory), directory.join("trained.ictd"));
     done(&file, &format!("export {}", run.display()));
     let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
     assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
@@ -138,8 +132,8 @@ fn the_firmwares_model_is_what_training_and_export_give() {
 
 #[test]
 fn inspect_shows_what_was_exported() {
-    let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("m.ictd");
+    let out = Folder::new();
+    let file = out.join("m.ictd");
     let keys = "attention layers gamma trace_decay parameters nonzero_parameters largest_parameter \
         scalar mode";
     for (arguments, values) in [
@@ -147,8 +141,8 @@ fn inspect_shows_what_was_exported() {
         ("average-reward --dim 2", "two-head 15 1.0 0.0 216 12 1.0 f32 autoregressive"),
     ] {
         ictd(&file, &format!("export --construction {arguments}"));
-        let text = text(&done(out.path(), &format!("inspect {}", file.display())));
-        let object = json(&ictd(out.path(), &format!("inspect {} --json", file.display())));
+        let text = text(&done(&out, &format!("inspect {}", file.display())));
+        let object = json(&ictd(&out, &format!("inspect {} --json", file.display())));
         for (key, value) in keys.split(' ').zip(values.split(' ')) {
             let line = format!("{key:<20}{value}");
             assert!(text.lines().any(|l| l == line), "{line}: {text}");
@@ -160,14 +154,14 @@ fn inspect_shows_what_was_exported() {
         }
         assert_eq!(object["bytes"], fs::metadata(&file).unwrap().len());
     }
-    assert_eq!(files(out.path()), ["m.ictd"]);
+    assert_eq!(files(&out), ["m.ictd"]);
 }
 
 #[test]
 fn digest_lists_every_kernel_beside_its_expected_digest() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let expected = include_str!("../../../tests/digests.txt");
-    let object = json(&ictd(out.path(), "digest --json"));
+    let object = json(&ictd(&out, "digest --json"));
     assert_eq!((&object["equal"], &object["holds"]), (&true.into(), &true.into()));
     let kernels = object["kernels"].as_array().unwrap();
     let listed: Vec<String> = (kernels.iter())
@@ -177,29 +171,29 @@ fn digest_lists_every_kernel_beside_its_expected_digest() {
     let stated: Vec<String> =
         lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(listed, stated);
-    let text = text(&ictd(out.path(), "digest"));
+    let text = text(&ictd(&out, "digest"));
     let digest = stated[0].split(' ').nth(1).unwrap();
     assert_eq!(text.matches(digest).count(), 2, "{text}");
 }
 
 /// The line of a refusal; nothing was written, what was there is as before.
 fn refused(arguments: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("m.ictd");
+    let directory = Folder::new();
+    let file = directory.join("m.ictd");
     fs::write(&file, "before").unwrap();
-    let line = common::refused(directory.path(), &format!("{arguments} --out m.ictd"));
+    let line = common::refused(&directory, &format!("{arguments} --out m.ictd"));
     assert_eq!(fs::read(&file).unwrap(), b"before", "{arguments}");
-    assert_eq!(files(directory.path()), ["m.ictd"], "{arguments}");
+    assert_eq!(files(&directory), ["m.ictd"], "{arguments}");
     line
 }
 
 #[test]
 fn a_source_that_cannot_be_exported_is_named_in_one_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).display().to_string();
-    run(&directory.path().join("run"), LayerSharing::Autoregressive);
+    let directory = Folder::new();
+    let path = |name: &str| directory.join(name).display().to_string();
+    run(&directory.join("run"), LayerSharing::Autoregressive);
     let good = parameters(1, LayerSharing::Autoregressive);
-    let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
+    let write = |name: &str, bytes: &[u8]| directory.put(name, bytes);
     let mut nan = good.clone();
     nan.layers[0].q[7] = f32::NAN;
     write("nan.safetensors", &safetensors::to_bytes(&nan));
@@ -219,9 +213,9 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     }));
     model[30] ^= 1;
     write("damaged.ictd", &model);
-    let two_head = directory.path().join("two-head.ictd");
+    let two_head = directory.join("two-head.ictd");
     ictd(&two_head, "export --construction average-reward --dim 2 --layers 3");
-    fs::create_dir(directory.path().join("empty")).unwrap();
+    fs::create_dir(directory.join("empty")).unwrap();
     for (source, reason) in [
         ("nowhere", "No such file"),
         ("run", "--seed: "),
@@ -254,7 +248,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     // Layers that share their parameters can be as many as wanted.
     for layers in [3, 7] {
         let typed = format!("export {} --gamma 0.75 --layers {layers}", path("good.safetensors"));
-        done(&directory.path().join("same.ictd"), &typed);
+        done(&directory.join("same.ictd"), &typed);
     }
     for (arguments, reason) in [
         ("export", "RUN_DIR"),

@@ -1,9 +1,8 @@
 //! The modules of a crate stand on floors: each imports those below it alone, and no files or folders of one
 //! folder import each other in a circle. Tests and comments may name whatever they like.
 
+use crate::common::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// The modules of the host, from the ground up.
 const HOST: &str = "options program files error formats model_file run exit train experiments sweep page commands \
@@ -20,161 +19,88 @@ const RESEARCH: &str =
 
 #[test]
 fn every_arrow_between_modules_runs_down() {
-    let names = |of: &'static str| of.split(' ').collect::<Vec<_>>();
-    let house = |src| House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(src));
-    assert_eq!(house("src").faults(&names(HOST)), [""; 0]);
-    let core = [names(INFERENCE), names(RESEARCH)].concat();
-    assert_eq!(house("../core/src").faults(&core), [""; 0]);
+    check("src", HOST);
+    check("../core/src", &[INFERENCE, RESEARCH].join(" "));
 }
 
-#[test]
-fn an_arrow_up_and_a_circle_are_found() {
-    let faults = |files: &[(&str, &str)]| {
-        let mut house = House::default();
-        files.iter().for_each(|(file, text)| house.add(Path::new(file), text));
-        house.faults(&["low", "high"])
-    };
-    let low_alone =
-        ("low.rs", "#[cfg(test)]\nmod tests {\n    use crate::high::H;\n}\n// crate::high\n");
-    let high = ("high.rs", "use crate::low::{self, Low};\n");
-    assert_eq!(faults(&[low_alone, high]), [""; 0]);
-    let low = ("low/mod.rs", "pub use a::A;\nmacro_rules! h { () => { $crate::high::h() } }\n");
-    let files =
-        [low, ("low/a.rs", "use std::{fs,\n io::{self, Read}};\nuse super::{B, c::C};\n"), high];
-    let up = "low imports high, which stands above it";
-    assert_eq!(faults(&files), [up, "in a circle: high, low"]);
-    let ring = [
-        ("low/mod.rs", "mod a;\nmod b;\n"),
-        ("low/a/mod.rs", "mod c;\n"),
-        ("low/a/c.rs", "fn f() -> u8 { super::super::b::g::<u8>() }\n"),
-        ("low/b.rs", "use crate::low::a::{f as h};\n"),
-        ("high.rs", ""),
-    ];
-    assert_eq!(faults(&ring), ["in a circle: low::a, low::b"]);
-    let root = [("low.rs", "use crate::Low;\n"), ("lib.rs", "pub use low::Low;\n"), ("top.rs", "")];
-    let expected = [
-        "the table names high, which is no module",
-        "the table does not name top",
-        "low imports the crate's root: a module has what it needs",
-    ];
-    assert_eq!(faults(&root), expected);
+/// Asserts that imports follow the order of a crate's floors, the lowest first, and run in no circle.
+fn check(src: &str, floors: &str) {
+    let house = House::read(src);
+    let floors: Vec<_> = floors.split(' ').collect();
+    let floor = |module: &str| floors.iter().position(|name| *name == top(module));
+    let modules = || house.code.keys().filter(|m| !m.is_empty() && *m != "main");
+    let tops: BTreeSet<_> = modules().map(|m| top(m)).collect();
+    assert_eq!(tops, floors.iter().copied().collect(), "{src} has other modules than the table");
+    let mut arrows = BTreeSet::new();
+    for from in modules() {
+        for to in house.imports(from) {
+            assert!(!to.is_empty(), "{from} imports the crate's root: a module has what it needs");
+            assert!(floor(to) <= floor(from), "{from} imports {to}, which stands above it");
+            arrows.extend(apart(from, to));
+        }
+    }
+    assert!(arrows.len() > 100, "{src}: {arrows:?}");
+    // An arrow to what imports nothing is in no circle.
+    let mut before = usize::MAX;
+    while arrows.len() < before {
+        before = arrows.len();
+        let importing: BTreeSet<_> = arrows.iter().map(|(from, _)| *from).collect();
+        arrows.retain(|(_, to)| importing.contains(to));
+    }
+    assert!(arrows.is_empty(), "{src}: in or to a circle: {arrows:?}");
 }
 
 #[test]
 fn no_test_stands_where_none_is_run() {
     // The manifests say `test = false` of these libraries.
     for library in ["src", "compute/src"] {
-        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(library);
-        let files = sources(&src);
-        assert!(files.len() > 5, "{library}");
-        for (path, text) in files {
+        for (file, text) in sources(library) {
             let has_test = text.contains("#[test]") || text.contains("cfg(test)");
-            assert!(!has_test, "{library}/{}: in tests/ it would be run", path.display());
+            assert!(!has_test, "{library}/{file}: in tests/ it would be run");
         }
     }
 }
 
 #[test]
 fn one_module_touches_files() {
-    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let house = House::read("src");
     let touches = "std::fs fs:: File:: OpenOptions tempfile .exists() .is_file() .is_dir() .is_symlink() \
         .symlink_metadata() .canonicalize() .read_dir() .read_link() std::os";
     let of_module = |name: &str| {
         let code = &house.code[name];
         touches.split(' ').filter(|touch| code.contains(touch)).count()
     };
-    let elsewhere: Vec<_> = house
-        .code
-        .keys()
-        .filter(|name| top(name) != "files")
-        .filter(|name| of_module(name) > 0)
-        .collect();
-    assert_eq!(elsewhere, [""; 0]);
+    let elsewhere = house.code.keys().filter(|name| top(name) != "files" && of_module(name) > 0);
+    assert_eq!(elsewhere.collect::<Vec<_>>(), [""; 0]);
     assert!(of_module("files") > 5);
 }
 
-/// Every source file below a folder: its path there, and its text.
-fn sources(src: &Path) -> Vec<(PathBuf, String)> {
-    let (mut files, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(below) = waiting.pop() {
-        for entry in fs::read_dir(src.join(&below)).unwrap() {
-            let path = below.join(entry.unwrap().file_name());
-            if src.join(&path).is_dir() {
-                waiting.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let text = fs::read_to_string(src.join(&path)).unwrap();
-                files.push((path, text));
-            }
-        }
-    }
-    files
+/// Every source file below a folder of this package: its path there, and its text.
+fn sources(src: &str) -> impl Iterator<Item = (String, String)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(src);
+    let code = files(&src).into_iter().filter(|name| name.ends_with(".rs"));
+    code.map(move |name| (name.clone(), src.text(name)))
 }
 
 /// The code of a crate by module (`train::log`; the root has no name), without tests and comments.
-#[derive(Default)]
 struct House {
     code: BTreeMap<String, String>,
 }
 
 impl House {
-    fn read(src: &Path) -> Self {
-        let mut house = House::default();
-        sources(src).iter().for_each(|(path, text)| house.add(path, text));
-        house
-    }
-
-    fn add(&mut self, file: &Path, text: &str) {
-        let file = file.with_extension("");
-        let module: Vec<_> = file.iter().map(|n| n.to_str().unwrap()).collect();
-        let module = match &module[..] {
-            [folders @ .., "mod" | "lib"] => folders.join("::"),
-            names => names.join("::"),
+    fn read(src: &str) -> Self {
+        let of_file = |(file, text): (String, String)| {
+            let module = file.trim_end_matches(".rs").replace('/', "::");
+            let module = match module.rsplit_once("::").unwrap_or(("", &module)) {
+                (folder, "mod" | "lib") => folder.to_owned(),
+                _ => module,
+            };
+            // Tests stand at the end.
+            let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+            let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+            (module, code.collect::<Vec<_>>().join("\n"))
         };
-        // Tests stand at the end.
-        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
-        self.code.insert(module, code.map(|line| format!("{line}\n")).collect());
-    }
-
-    /// Returns the imports that are against the order `floors`, the lowest first.
-    fn faults(&self, floors: &[&str]) -> Vec<String> {
-        let floor = |module: &str| floors.iter().position(|name| *name == top(module));
-        let modules = || self.code.keys().filter(|m| !m.is_empty() && *m != "main");
-        let tops: BTreeSet<_> = modules().map(|m| top(m)).collect();
-        let missing = floors.iter().filter(|name| !tops.contains(**name));
-        let mut faults: Vec<_> =
-            missing.map(|name| format!("the table names {name}, which is no module")).collect();
-        let unnamed = tops.iter().filter(|name| floor(name).is_none());
-        faults.extend(unnamed.map(|name| format!("the table does not name {name}")));
-        let mut arrows = BTreeSet::new();
-        for from in modules() {
-            for to in self.imports(from) {
-                if to.is_empty() {
-                    let why = "a module has what it needs";
-                    faults.push(format!("{from} imports the crate's root: {why}"));
-                } else if floor(to) > floor(from) {
-                    faults.push(format!("{from} imports {to}, which stands above it"));
-                }
-                arrows.extend(apart(from, to));
-            }
-        }
-        let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (module, _) in &arrows {
-            let mut waiting = vec![*module];
-            while let Some(at) = waiting.pop() {
-                let next = arrows.iter().filter(|(from, _)| *from == at);
-                let of_module = reached.entry(module).or_default();
-                waiting.extend(next.map(|(_, to)| *to).filter(|to| of_module.insert(to)));
-            }
-        }
-        let circles = reached.iter().filter(|(module, others)| others.contains(*module));
-        let circles = circles.map(|(module, others)| {
-            let back =
-                others.iter().filter(|o| reached.get(*o).is_some_and(|r| r.contains(module)));
-            format!("in a circle: {}", back.copied().collect::<Vec<_>>().join(", "))
-        });
-        faults.extend(circles.collect::<BTreeSet<_>>());
-        faults
+        House { code: sources(src).map(of_file).collect() }
     }
 
     /// Returns the modules that the paths in a module's code lead to.

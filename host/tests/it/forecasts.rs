@@ -1,6 +1,6 @@
 //! The predictor in `ictd predict`, and what a user would otherwise take, against direct computations.
 
-use crate::common::{self, json};
+use crate::common::*;
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::Predictor;
 
@@ -60,7 +60,7 @@ fn autoregression(x: &[f64], gamma: f64) -> f64 {
 
 #[test]
 fn forecasts_of_a_series_are_those_of_naive_formulas() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let x: Vec<f64> = signal(300).iter().map(|x| 20.0 + x).collect();
     let content = csv("x", x.iter().map(f64::to_string));
     let arguments = format!("--horizon 10 --gamma 0.5 --period {PERIOD} --json");
@@ -68,7 +68,7 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
     let gammas = &result["signals"][0]["gammas"];
     assert_eq!([&gammas[0]["gamma"], &gammas[1]["gamma"]], [0.5, 0.9]);
     for gamma in [0.5, 0.9] {
-        let lines = predictions(&directory.path().join("out"), "x", gamma);
+        let lines = predictions(&directory.join("out"), "x", gamma);
         let (mut average, mut level, mut trend) = (x[0], x[0], 0.0);
         for (t, (_, _, found)) in lines.iter().enumerate() {
             average = (1.0 - gamma) * x[t] + gamma * average;
@@ -104,11 +104,11 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
 
 #[test]
 fn an_autoregression_survives_a_constant_and_a_pure_period() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let rows = (0..30_000).map(|t| format!("{},{}", if t < 100 { t % 7 } else { 3 }, t % 4));
     predict(&directory, &csv("x,y", rows), "--gamma 0.5");
     for (column, want) in [("x", 6.0), ("y", 1.0 / 0.9375 * (0.0 + 0.5 + 0.5 + 0.375))] {
-        let lines = predictions(&directory.path().join("out"), column, 0.5);
+        let lines = predictions(&directory.join("out"), column, 0.5);
         // Row 30,000 has the value 3.
         assert!((lines[29_999].2["ar"] - want).abs() < 0.01, "{column}: {}", lines[29_999].2["ar"]);
     }
@@ -116,7 +116,7 @@ fn an_autoregression_survives_a_constant_and_a_pure_period() {
 
 #[test]
 fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let mut x = signal(1200);
     x[700] = 50.0;
     let is_missing = |t: usize| t % 97 == 5;
@@ -124,7 +124,7 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     let content = csv("x", x.iter().enumerate().map(cell));
     let result = json(&predict(&directory, &content, "--horizon 10 --skip-gaps --json"));
     let found = &result["signals"][0]["gammas"][0];
-    let lines = predictions(&directory.path().join("out"), "x", 0.9);
+    let lines = predictions(&directory.join("out"), "x", 0.9);
     let mut lines = lines.iter();
     let (mut predictor, first) = (Predictor::new_f64([10.0]).unwrap(), x[0]);
     let (mut in_band, mut banded, mut judged, mut surprises) = (0, 0, 0, 0);
@@ -158,9 +158,9 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     assert_eq!(found["coverage"], in_band as f64 / banded as f64);
     // The value out of place is one of them, and nearly all of the band holds.
     assert!(surprises >= 1 && in_band * 10 > banded * 7, "{surprises}, {in_band} of {banded}");
-    let text = common::text(&predict(&directory, &content, "--horizon 10 --skip-gaps"));
+    let text = text(&predict(&directory, &content, "--horizon 10 --skip-gaps"));
     let line = text.lines().skip_while(|line| !line.contains("in its band")).nth(2);
     assert!(line.is_some_and(|line| line.contains(&format!(" {surprises} "))), "{text}");
-    let svg = directory.path().join("out/predict/predictions.svg");
-    assert!(std::fs::read_to_string(svg).unwrap().contains("predictor, 90 % band"));
+    let svg = directory.join("out/predict/predictions.svg");
+    assert!(fs::read_to_string(svg).unwrap().contains("predictor, 90 % band"));
 }

@@ -1,9 +1,8 @@
 //! README's sentences about the gait recording: by column, with intervals over blocks of its rows.
 
-use crate::common::ictd;
+use crate::common::*;
 use crate::predict::predictions;
 use ictd::experiments::statistics::{Interval, resampled};
-use std::path::Path;
 
 const COLUMNS: [&str; 3] = ["ankle_vertical", "leg_vertical", "trunk_forward"];
 /// Rows of a block: four seconds, longer than what a prediction is about.
@@ -14,13 +13,13 @@ const LEFT_OUT: u64 = 50;
 #[test]
 fn readme_says_what_the_gait_recording_tells_apart() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let out = tempfile::tempdir().unwrap();
-    ictd(out.path(), &format!("predict {}/assets/signals/gait.csv", root.display()));
+    let out = Folder::new();
+    ictd(&out, &format!("predict {}/assets/signals/gait.csv", root.display()));
     // The squared errors of a block: of each column, of the universal model and of another.
     let ratios = |other: &str| -> [Interval; 4] {
         let blocks: Vec<Vec<[f64; 2]>> = COLUMNS
             .map(|column| {
-                let rows = predictions(out.path(), column, 0.9).into_iter();
+                let rows = predictions(&out, column, 0.9).into_iter();
                 let judged =
                     rows.filter(|(row, followed, _)| *row > LEFT_OUT && followed.is_some());
                 let squares: Vec<[f64; 2]> = judged
@@ -52,7 +51,7 @@ fn readme_says_what_the_gait_recording_tells_apart() {
         let [ankle, leg, trunk, all] = of.map(|x| format!("{x:.2}"));
         format!("{ankle}, {leg} and {trunk} (geometric mean {all})")
     };
-    let readme = std::fs::read_to_string(root.join("../README.md")).unwrap();
+    let readme = root.text("../README.md");
     let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         format!(

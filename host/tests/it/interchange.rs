@@ -4,14 +4,10 @@
 //! `ICTD_AUTHORS` = a checkout of the authors' repository (and its requirements) their unmodified
 //! plotting code and model take part.
 
-use crate::common::{numbers, object};
+use crate::common::*;
 use ictd::formats::seed_run;
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
 fn python() -> Command {
     Command::new(std::env::var_os("ICTD_PYTHON").unwrap_or("python3".into()))
@@ -47,8 +43,8 @@ fn write_seeds(directory: &Path) {
         let params = seed_params(&Recipe { dim: 3, tasks: 30, ..Recipe::default() }, seed);
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(seed_run::DATA_FILE), seed_run::to_npz(&log).unwrap()).unwrap();
-        fs::write(folder.join(seed_run::PARAMS_FILE), params.to_string()).unwrap();
+        folder.put(seed_run::DATA_FILE, seed_run::to_npz(&log).unwrap());
+        folder.put(seed_run::PARAMS_FILE, params.to_string());
     }
 }
 
@@ -60,11 +56,11 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
         eprintln!("{reason}");
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().to_str().unwrap();
-    let done = |line: String| object(directory.path(), 0, &line);
+    let directory = Folder::new();
+    let path = directory.to_str().unwrap();
+    let done = |line: String| object(&directory, 0, &line);
     script(&["write", path]);
-    write_seeds(directory.path());
+    write_seeds(&directory);
 
     // Theirs through `import` (from their log) and `evaluate` (on their transitions).
     let mut ours = serde_json::Map::new();

@@ -1,46 +1,33 @@
 //! What a command leaves out of runs that it reads, it names; a link in them it does not follow.
 
-use crate::common::{as_train, contents, done, files, ictd, json, refusal, trained};
-use crate::untrusted::TRAIN;
-use std::fs;
+use crate::common::*;
+use crate::untrusted::{TRAIN, pipe};
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
-
-fn directory() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
 
 #[test]
 fn folders_of_somebody_else_are_merged_and_none_is_written_through() {
-    let (out, from) = (directory(), directory());
-    ictd(from.path(), &format!("{TRAIN} --seeds 2"));
-    let run = trained(from.path());
-    fs::rename(run.join("seed_1"), out.path().join("seed_1")).unwrap();
-    fs::write(run.join("seed_0/metrics.csv"), "mine").unwrap();
-    fs::write(run.join("seed_0/more.txt"), "mine").unwrap();
-    let to = out.path().join("to");
-    done(&to, &format!("merge {}", from.path().display()));
-    let seeds = files(&trained(&to)).into_iter().filter(|name| name.starts_with("seed_"));
-    assert!(
-        seeds.clone().all(|name| name.starts_with("seed_0/")),
-        "{:?}",
-        seeds.collect::<Vec<_>>()
-    );
-    assert!(!trained(&to).join("seed_0/more.txt").exists());
-    let metrics = fs::read_to_string(trained(&to).join("seed_0/metrics.csv")).unwrap();
+    let place = &Folder::new();
+    let [from, to] = ["from", "to"].map(|name| place.join(name));
+    ictd(&from, &format!("{TRAIN} --seeds 2"));
+    let run = trained(&from);
+    fs::rename(run.join("seed_1"), place.join("seed_1")).unwrap();
+    run.put("seed_0/metrics.csv", "mine");
+    run.put("seed_0/more.txt", "mine");
+    object(place, 0, "merge from --out to");
+    let merged = trained(&to);
+    assert!(!merged.join("seed_1").exists() && !merged.join("seed_0/more.txt").exists());
+    let metrics = merged.text("seed_0/metrics.csv");
     assert!(metrics.starts_with("tasks,alpha,"), "{metrics}");
     // And none is written through.
-    fs::remove_dir_all(trained(&to).join("seed_0")).unwrap();
-    symlink(out.path().join("seed_1"), trained(&to).join("seed_0")).unwrap();
-    let line = refusal(&ictd(&to, &format!("merge {}", from.path().display())));
+    fs::remove_dir_all(merged.join("seed_0")).unwrap();
+    symlink(place.join("seed_1"), merged.join("seed_0")).unwrap();
+    let line = refused(place, "merge from --out to");
     assert!(line.contains("seed_0: a link"), "{line}");
     // Of results whose seeds are nowhere nothing is made.
     fs::remove_dir_all(run.join("seed_0")).unwrap();
-    let nothing = out.path().join("nothing");
-    let line = refusal(&ictd(&nothing, &format!("merge {}", run.display())));
+    let line = refused(place, &format!("merge {} --out nothing", run.display()));
     assert!(line.contains("results.json: ") && line.contains("no seed has finished"), "{line}");
-    assert!(!nothing.exists());
+    assert!(!place.join("nothing").exists());
 }
 
 /// Something else in the place of a file or a folder, and what it is called.
@@ -49,37 +36,31 @@ type Else = (fn(&Path), &'static str);
 const ELSE: [Else; 3] = [
     (|path| symlink("../../away/checkpoint.bin", path).unwrap(), "a link"),
     (|path| fs::create_dir(path).unwrap(), "no regular file"),
-    (
-        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
-        "no regular file",
-    ),
+    (pipe, "no regular file"),
 ];
 
 const PLAN: &str = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
 #[test]
 fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
-    let out = directory();
-    let at = |name: &str| out.path().join(name);
-    fs::write(at("plan.toml"), PLAN).unwrap();
+    let out = &Folder::with("plan.toml", PLAN);
+    let at = |name: &str| out.join(name);
     ictd(&at("from"), &format!("{TRAIN} --seeds 2"));
     let run = trained(&at("from"));
     let checkpoint = run.join("seed_1/checkpoint.bin");
     let intact = fs::read(&checkpoint).unwrap();
     fs::create_dir(at("from/away")).unwrap();
-    fs::write(at("from/away/checkpoint.bin"), &intact).unwrap();
-    let plan = at("plan.toml").display().to_string();
+    at("from/away").put("checkpoint.bin", &intact);
     let tried = |culprit: &str, reason: &str| {
-        let named = |line: &str| line.contains(culprit) && line.contains(reason);
-        let from = at("from").display().to_string();
-        for command in [format!("merge {from}"), format!("merge {}", run.display())] {
-            let line = refusal(&ictd(&at("to"), &command));
-            assert!(named(&line) && !at("to").exists(), "{command}: {line}");
+        for from in ["from", run.to_str().unwrap()] {
+            let line = refused(out, &format!("merge {from} --out to"));
+            assert!(line.contains(culprit) && line.contains(reason), "{from}: {line}");
+            assert!(!at("to").exists());
         }
         let resume = format!("train --resume {}", run.display());
-        let collect = format!("sweep {plan} --collect");
-        for command in [collect, format!("sweep {plan}"), resume, TRAIN.into()] {
-            let line = refusal(&ictd(&at("from"), &command));
+        let [sweep, train] = ["sweep plan.toml", TRAIN].map(|line| format!("{line} --out from"));
+        for command in [format!("{sweep} --collect"), sweep, resume, train] {
+            let line = refused(out, &command);
             assert!(line.contains(culprit), "{command}: {line}");
         }
     };
@@ -103,41 +84,38 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
     fs::remove_file(run.join("seed_1")).unwrap();
     fs::create_dir(run.join("seed_1")).unwrap();
     ictd(&at("from"), "demo --tasks 2");
-    let merged = json(&ictd(&at("to"), &format!("merge {} --json", at("from").display())));
+    let merged = object(out, 0, "merge from --out to");
     let left_out = merged["left_out"].to_string();
     for what in ["from/away: no run", "from/demo: a run of `demo`", "seeds 1..1: no checkpoint"] {
         assert!(left_out.contains(what), "{left_out}");
     }
-    let collected = json(&ictd(&at("from"), &format!("sweep {plan} --collect --json")));
+    let collected = object(out, 1, "sweep plan.toml --collect --out from");
     assert!(collected["missing"].to_string().contains("\":\"1..1\""), "{collected}");
 }
 
 #[test]
 fn a_link_to_a_run_is_named_and_nothing_is_read_or_drawn_through_it() {
-    let (out, mine) = (directory(), directory());
-    ictd(mine.path(), "demo --tasks 2");
-    ictd(mine.path(), TRAIN);
-    as_train(mine.path());
-    let before = contents(mine.path());
-    ictd(out.path(), "demo --tasks 2");
+    let (out, mine) = (&Folder::new(), &Folder::new());
+    for place in [out, mine] {
+        ictd(place, "demo --tasks 2");
+        ictd(place, TRAIN);
+        as_train(place);
+    }
+    let before = contents(mine);
     for (run, name) in [("demo", "linked"), ("train", "linked_train")] {
-        symlink(mine.path().join(run), out.path().join(name)).unwrap();
+        symlink(mine.join(run), out.join(name)).unwrap();
     }
     // Unfinished: without results.
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
-    fs::remove_file(out.path().join("train/results.json")).unwrap();
-    let all = out.path().display();
-    let plotted = json(&ictd(out.path(), &format!("plot {all} --json")));
+    fs::remove_file(out.join("train/results.json")).unwrap();
+    let plotted = object(out, 0, "plot .");
     assert!(plotted["left_out"].to_string().contains("linked: a link"), "{plotted}");
-    let report = json(&ictd(out.path(), &format!("report {all} --json")));
+    let report = object(out, 0, "report .");
     assert_eq!(report["runs"], serde_json::json!(["demo"]));
     for what in ["linked: a link", "linked_train: a link", "train: no results.json"] {
         assert!(report["left_out"].to_string().contains(what), "{report}");
     }
-    let page = fs::read_to_string(out.path().join("report.html")).unwrap();
-    assert!(page.contains("Left out: linked: a link"));
-    let line = refusal(&ictd(&out.path().join("to"), &format!("merge {all}")));
+    assert!(out.text("report.html").contains("Left out: linked: a link"));
+    let line = refused(out, "merge . --out to");
     assert!(line.contains("linked: a link"), "{line}");
-    assert!(contents(mine.path()) == before);
+    assert!(contents(mine) == before);
 }

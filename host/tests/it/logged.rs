@@ -1,11 +1,7 @@
 //! Training on logged transitions, from the command line.
 
-use crate::common::{
-    SMALL, array, assert_same, contents, number, object, refused, run, text, trained, write_npz,
-};
+use crate::common::*;
 use ictd::formats::Array;
-use std::fs;
-use std::path::Path;
 
 /// 60 states in which episodes terminate after rows 20 and 40.
 fn log() -> Vec<(&'static str, Array)> {
@@ -19,8 +15,7 @@ fn log() -> Vec<(&'static str, Array)> {
 
 #[test]
 fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     write_npz(&here.join("log.npz"), &log());
     let found = object(here, 0, &format!("train --task log.npz --tasks 12 {SMALL} --out a"));
     let config = &found["config"];
@@ -81,8 +76,7 @@ fn name(folder: &Path) -> String {
 
 #[test]
 fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     let refuse = |with: &[(&'static str, Array)], line: &str| {
         let mut arrays = log();
         arrays.retain(|(name, _)| with.iter().all(|(other, _)| other != name));

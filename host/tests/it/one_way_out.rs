@@ -1,20 +1,17 @@
 //! Whatever happens, a command ends in a documented exit code and, with `--json`, in one JSON object; what it
 //! prints of anybody's text is shown by a terminal and not obeyed.
 
-use crate::common::{as_train, files, ictd, trained, with_default_signals};
+use crate::common::*;
 use crate::untrusted::TRAIN;
-use serde_json::Value;
+use fs::{self, File};
 use std::ffi::OsStr;
-use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 fn start(out: &Path, arguments: &str) -> Command {
-    let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
-    command.args(arguments.split_whitespace()).current_dir(out);
+    let mut command = with_default_signals(program(out, arguments));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -45,33 +42,32 @@ fn wait_for(what: impl Fn() -> bool) {
 
 #[test]
 fn a_full_stdout_is_an_error() {
-    let out = tempfile::tempdir().unwrap();
-    fs::write(out.path().join("a.csv"), "x\n1\n").unwrap();
+    let out = Folder::with("a.csv", "x\n1\n");
     for arguments in ["list", "digest", "compare a.csv a.csv --json", "--help", "nothing --json"] {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let output = start(out.path(), arguments).stdout(full).output().unwrap();
+        let output = start(&out, arguments).stdout(full).output().unwrap();
         let line = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
         assert!(line.contains("stdout: No space left"), "{arguments}: {line}");
     }
     // A reader that went away is none.
-    let mut child = start(out.path(), "list").spawn().unwrap();
+    let mut child = start(&out, "list").spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn an_argument_that_is_not_utf_8_is_refused_in_words() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let path = OsStr::from_bytes(b"caf\xe9");
     for arguments in ["demo --tasks 2 --json --out", "plot --json", "evaluate --json --data"] {
-        let output = start(out.path(), arguments).arg(path).output().unwrap();
+        let output = start(&out, arguments).arg(path).output().unwrap();
         let error = object(&output, 2)["error"].to_string();
         assert!(error.contains("UTF-8"), "{error}");
     }
-    assert!(files(out.path()).is_empty());
+    assert!(files(&out).is_empty());
     // In such a directory everything works.
-    let folder = out.path().join(path);
+    let folder = out.join(path);
     fs::create_dir(&folder).unwrap();
     object(&start(&folder, "demo --tasks 2 --json --out .").output().unwrap(), 0);
     object(&start(&folder, "plot . --json").output().unwrap(), 0);
@@ -80,10 +76,10 @@ fn an_argument_that_is_not_utf_8_is_refused_in_words() {
 
 #[test]
 fn a_defect_is_one_line_one_object_and_a_code_of_its_own() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     for (fault, arguments) in [("3 panic", "demo --tasks 2"), ("9 panic", TRAIN)] {
         let arguments = format!("{arguments} --json");
-        let output = start(out.path(), &arguments).env("ICTD_FAULT", fault).output().unwrap();
+        let output = start(&out, &arguments).env("ICTD_FAULT", fault).output().unwrap();
         let error = object(&output, 101)["error"].to_string();
         assert!(
             error.contains("a defect of ictd, please report it: a fault on purpose"),
@@ -96,16 +92,16 @@ fn a_defect_is_one_line_one_object_and_a_code_of_its_own() {
 
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     for name in ["HUP", "INT", "TERM"] {
         let mut command = Command::new("sh");
         command
             .args(["-c", &format!("trap '' {name}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_ictd")])
             .args("train --tasks 2000 --batches 1 --batch-size 4 --json --out".split(' '))
             .arg(name)
-            .current_dir(out.path());
+            .current_dir(&out);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        wait_for(|| trained(&out.path().join(name)).join("run.json").exists());
+        wait_for(|| trained(&out.join(name)).join("run.json").exists());
         for _ in 0..3 {
             signal(&child, name);
         }
@@ -115,11 +111,11 @@ fn a_signal_that_is_ignored_stays_so() {
 
 #[test]
 fn ctrl_c_ends_whatever_takes_long() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let row = |i: u32| format!("{},1,1,1,1,1,1,1,{}\n", i % 7, i % 3);
     let head = "phi_0,phi_1,phi_2,phi_3,phi_4,phi_5,phi_6,phi_7,reward\n";
     let rows: String = (0..300_000).map(row).collect();
-    fs::write(out.path().join("data.csv"), format!("{head}{rows}")).unwrap();
+    out.put("data.csv", format!("{head}{rows}"));
     for (arguments, begun) in [
         ("evaluate --data data.csv --layers 1000 --alpha 1e-9", "results/evaluate/.lock"),
         (
@@ -129,10 +125,10 @@ fn ctrl_c_ends_whatever_takes_long() {
         ("train --tasks 1 --batches 100000", ""),
     ] {
         for signals in [1, 2] {
-            let child = start(out.path(), &format!("{arguments} --json")).spawn().unwrap();
+            let child = start(&out, &format!("{arguments} --json")).spawn().unwrap();
             let begun = || match begun {
-                "" => trained(&out.path().join("results")).join("run.json"),
-                begun => out.path().join(begun),
+                "" => trained(&out.join("results")).join("run.json"),
+                begun => out.join(begun),
             };
             // The run before left a run.json that says so.
             let is_new = |text: &String| text.len() > 6 && !text.contains("\"interrupted\"");
@@ -162,14 +158,14 @@ fn ctrl_c_ends_whatever_takes_long() {
 
 #[test]
 fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     // An Arabic letter mark turns text around, too, and tags are not seen.
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{61c}\u{e0041}";
     let toml_evil = "\\u001b[2J\\u009b31m\\u202e\\u061c\\U000e0041";
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
-    ictd(out.path(), "demo --tasks 2");
-    let write = |name: &str, text: String| fs::write(out.path().join(name), text).unwrap();
+    ictd(&out, TRAIN);
+    as_train(&out);
+    ictd(&out, "demo --tasks 2");
+    let write = |name: &str, text: String| out.put(name, text);
     write("key.toml", format!("command = \"demo\"\n\"{toml_evil}\" = 1\n"));
     write("value.toml", format!("command = \"demo\"\ntask = \"{toml_evil}\"\n"));
     write("command.toml", format!("command = \"{toml_evil}\"\n"));
@@ -185,7 +181,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     );
     write("demo/records.csv", format!("{evil}\n1\n"));
     write("train/.lock", format!("{evil}\nprocess {evil} on elsewhere\n"));
-    let config = out.path().join("train/config.toml");
+    let config = out.join("train/config.toml");
     let text = fs::read_to_string(&config).unwrap().replace("boyan", toml_evil);
     fs::write(config, text).unwrap();
     let mut shown = 0;
@@ -209,7 +205,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
         "train --out . --tasks 2",
     ] {
         for json in ["", " --json"] {
-            let output = start(out.path(), &format!("{arguments}{json}")).output().unwrap();
+            let output = start(&out, &format!("{arguments}{json}")).output().unwrap();
             assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments}: {output:?}");
             let printed = [output.stdout, output.stderr].concat();
             let text = String::from_utf8(printed).expect("UTF-8");

@@ -1,9 +1,8 @@
 //! Tables as loggers, spreadsheets and databases write them.
 
-use crate::common::{self, json, text};
-use crate::predict::{csv, predict, predictions, signal};
+use crate::common::*;
+use crate::predict::*;
 use ictd_core::rng::Rng;
-use std::fs;
 
 /// A time of the form that a logger writes, of a number of minutes.
 fn stamp(form: usize, minute: usize) -> String {
@@ -34,7 +33,7 @@ const STAMPS: usize = 12;
 fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
     let x = signal(1200);
     for form in 0..STAMPS {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         // Three minutes are missing after row 400, one row is there twice and one is too early.
         let minute = |t: usize| match t {
             0..400 => t,
@@ -61,15 +60,13 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
         // The same as a file in which the gap is a row without a value.
         let skipped = predict(&directory, &content, "--skip-gaps --json");
         assert!(json(&skipped)["times"].to_string().contains("began anew"));
-        let of_times = predictions(&directory.path().join("out"), "x", 0.9);
-        let other = tempfile::tempdir().unwrap();
+        let of_times = predictions(&directory.join("out"), "x", 0.9);
         let mut cells: Vec<String> = x.iter().map(f64::to_string).collect();
         for at in [800, 701, 700, 400] {
             cells.insert(at, "NA".into());
         }
         let rows = cells.iter().enumerate().map(|(t, x)| format!("{t},{x}"));
-        predict(&other, &csv("t,x", rows), "--column x --skip-gaps --json");
-        let of_gaps = predictions(&other.path().join("out"), "x", 0.9);
+        let of_gaps = predictions_of_x(&csv("t,x", rows), "--column x --skip-gaps");
         for (a, b) in of_times.iter().zip(&of_gaps).take(800) {
             assert_eq!(a.2, b.2, "{form}: rows {} and {}", a.0, b.0);
         }
@@ -85,7 +82,7 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
     // Interleaved at random, and one after the other.
     let mut rng = Rng::new(5);
     for is_mixed in [true, false] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         let (mut at, mut rows, mut places) = ([0, 0], Vec::new(), [Vec::new(), Vec::new()]);
         while at[0] < 600 || at[1] < 700 {
             let next = if is_mixed { rng.below(2) as usize } else { usize::from(at[0] == 600) };
@@ -101,15 +98,10 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
             predict(&directory, &csv("time,id,x,step", rows.into_iter()), "--by id --json");
         let found = json(&output);
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
-        let names: Vec<_> =
-            found["signals"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
-        assert_eq!(names.len(), 2);
+        assert_eq!(found["signals"].as_array().unwrap().len(), 2);
         for (i, x) in series.iter().enumerate() {
-            let alone = tempfile::tempdir().unwrap();
-            predict(&alone, &csv("x", x.iter().map(f64::to_string)), "--json");
-            let expected = predictions(&alone.path().join("out"), "x", 0.9);
-            let found =
-                predictions(&directory.path().join("out"), &format!("x of {SERIES} {i}"), 0.9);
+            let expected = predictions_of_x(&csv_of_x(x), "");
+            let found = predictions(&directory.join("out"), &format!("x of {SERIES} {i}"), 0.9);
             assert_eq!(found.len(), expected.len());
             for (t, (a, b)) in found.iter().zip(&expected).enumerate() {
                 assert_eq!((a.0, &a.2), (places[i][t], &b.2));
@@ -120,7 +112,7 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
 
 #[test]
 fn columns_that_are_no_signals_are_left_out_and_named() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let x = signal(600);
     let rows = x.iter().enumerate().map(|(t, x)| {
         format!("{t},{},{},{x},{},", stamp(1, t), 0.25 * t as f64, u8::from(t % 50 == 0))
@@ -156,14 +148,14 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
     let output = text(&predict(&directory, &csv(",\"x\ny\"", rows), ""));
     assert!(output.contains("`column 1` is left out: it has no name in the header."), "{output}");
     assert!(output.contains("\nx y "), "{output}");
-    fs::write(directory.path().join("data.csv"), content).unwrap();
+    directory.put("data.csv", content);
     for (arguments, part) in [
         ("--column x --leave-out x", "--leave-out: x: --column asks for it"),
         ("--leave-out nothing", "column `nothing`: missing"),
         ("--by nothing", "column `nothing`: missing"),
         ("--time nothing", "column `nothing`: missing"),
     ] {
-        let line = common::refused(directory.path(), &format!("predict data.csv {arguments}"));
+        let line = refused(&directory, &format!("predict data.csv {arguments}"));
         assert!(line.contains(part), "{line}");
     }
 }
@@ -179,7 +171,7 @@ fn times_of_the_day_pass_midnight_and_a_time_that_rows_share_says_nothing() {
         ("start,clock,x", |t| format!("{},{}", stamp(0, 0), stamp(7, 5 * t).replace(';', " "))),
         ("year,month,hour,x", |t| format!("2024,3,{}", t / 12 % 24)),
     ] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         let rows = x.iter().enumerate().map(|(t, x)| format!("{},{x}", row(t)));
         let content = csv(head, rows);
         let found = json(&predict(&directory, &content, "--skip-gaps --json"));
@@ -196,22 +188,19 @@ fn a_number_that_stands_for_missing_ones_is_named_or_a_gap() {
                 |(t, x): (usize, &f64)| if t % 150 == 5 { gap.into() } else { x.to_string() };
             signal(1000).iter().enumerate().map(cell).collect()
         };
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         let content = csv("x", cells(missing).into_iter());
         let said = text(&predict(&directory, &content, ""));
         assert!(said.contains("far from all others: if this stands for a missing value"), "{said}");
         let line = format!("predict data.csv --missing {missing}");
-        let line = common::refused(directory.path(), &line);
+        let line = refused(&directory, &line);
         assert!(line.contains("row 6 (line 7), column `x`") && line.contains("missing"), "{line}");
-        predict(&directory, &content, &format!("--missing {missing} --skip-gaps"));
-        let found = predictions(&directory.path().join("out"), "x", 0.9);
-        let other = tempfile::tempdir().unwrap();
-        predict(&other, &csv("x", cells("NA").into_iter()), "--skip-gaps");
-        let expected = predictions(&other.path().join("out"), "x", 0.9);
+        let found = predictions_of_x(&content, &format!("--missing {missing} --skip-gaps"));
+        let expected = predictions_of_x(&csv("x", cells("NA").into_iter()), "--skip-gaps");
         assert!(found.iter().zip(&expected).all(|(a, b)| (a.0, &a.2) == (b.0, &b.2)), "{missing}");
     }
     // Two values, or a pulse now and then, are a signal.
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     for row in [(|t| t / 20 % 2) as fn(usize) -> usize, |t| t % 9] {
         let output = predict(&directory, &csv("x", (0..300).map(|t| row(t).to_string())), "");
         assert!(!text(&output).contains("missing value"));
@@ -224,11 +213,7 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
     let rows = |separator: &str| -> Vec<String> {
         x.iter().enumerate().map(|(t, x)| format!("{}{separator}{x}", t * t)).collect()
     };
-    let of = |content: String| {
-        let directory = tempfile::tempdir().unwrap();
-        predict(&directory, &content, "--skip-gaps");
-        predictions(&directory.path().join("out"), "x", 0.9)
-    };
+    let of = |content: String| predictions_of_x(&content, "--skip-gaps");
     let expected = of(csv("t,x", rows(",").into_iter()));
     for (head, separator) in
         [("t|x", "|"), ("sep=;\r\nt;x", ";"), ("sep=,\nt,x", ","), ("#a\n\u{feff}sep=|\nt|x", "|")]
@@ -250,74 +235,36 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
     }
     for gap in ["#DIV/0!", "\\N", "<NA>", "unavailable", ".", "undefined", "(m/s)", "--", "1.#QNAN"]
     {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Folder::new();
         let cells = [gap.to_owned()].into_iter().chain(x.iter().map(f64::to_string));
         let output = predict(&directory, &csv("x", cells), "--skip-gaps --json");
         assert_eq!(json(&output)["signals"][0]["gaps"], 1, "{gap}");
-        let line = common::refused(directory.path(), "predict data.csv");
+        let line = refused(&directory, "predict data.csv");
         assert!(line.contains("row 1 (line 2), column `x`") && line.contains(gap), "{line}");
     }
 }
 
 #[test]
-fn a_header_that_is_none_is_refused_with_what_it_may_be() {
-    let directory = tempfile::tempdir().unwrap();
-    for (content, part) in [
-        ("# x,y\n1,2\n", "without its #, is `# x,y` the header?"),
-        ("x,y\ns,°C\n1,2\n", "number is in line 3: expected the header line right above it"),
-        ("@data x\n@end\n1\n2\n3\n", "the first number is in line 3"),
-        ("Sensor 7\n\nx,y\n1,2\n", "number is in line 4: expected the header line right above it"),
-        ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "column `x`: `-0,2`, a decimal comma"),
-        ("x\n0x1F\n", "`0x1F`, a hexadecimal number"),
-        ("x,y\n\"20,386.5\",a\n", "`20,386.5`, a separator of thousands"),
-        ("x\n\u{2212}3\n", "a minus sign that is no hyphen"),
-        ("day;x\n01.02.2024;0,5\n02.02.2024;0,6\n", "column `x`: `0,5`, a decimal comma"),
-    ] {
-        fs::write(directory.path().join("data.csv"), content).unwrap();
-        let line = common::refused(directory.path(), "predict data.csv");
-        assert!(line.contains(part), "{content:?}: {line}");
-    }
-}
-
-#[test]
-fn an_option_is_given_once_and_one_that_is_not_known_is_guessed() {
-    let directory = tempfile::tempdir().unwrap();
-    for (arguments, part) in [
-        ("demo --seed 1 --seed 2", "--seed"),
-        ("train --dim 4 --dim 5", "--dim"),
-        ("predict x.csv --skip-gaps --skip-gaps", "--skip-gaps"),
-        ("predict x.csv --horizont 5", "did you mean --horizon?"),
-        ("predicr x.csv", "did you mean predict?"),
-        ("reproduce figure2", "did you mean `figure-2`?"),
-        ("train --attention softmx", "softmax"),
-    ] {
-        let line = common::refused(directory.path(), arguments);
-        assert!(line.contains(part), "{arguments}: {line}");
-    }
-}
-
-#[test]
 fn a_file_that_no_run_wrote_is_not_replaced() {
-    let directory = tempfile::tempdir().unwrap();
-    let content = csv("x", signal(300).iter().map(f64::to_string));
-    predict(&directory, &content, "");
-    let out = directory.path().join("out/predict");
+    let directory = Folder::new();
+    predict(&directory, &csv_of_x(&signal(300)), "");
+    let out = directory.join("out/predict");
     // A user keeps a file of his own in the folder; a later version writes one of that name.
-    let manifest = fs::read_to_string(out.join("run.json")).unwrap();
+    let manifest = out.text("run.json");
     let without = manifest.replace("shown.csv", "other.csv");
     assert_ne!(manifest, without);
-    fs::write(out.join("run.json"), without).unwrap();
-    fs::write(out.join("shown.csv"), "mine").unwrap();
-    let line = common::refused(directory.path(), "predict data.csv --out out");
+    out.put("run.json", without);
+    out.put("shown.csv", "mine");
+    let line = refused(&directory, "predict data.csv --out out");
     assert!(line.contains("shown.csv: no run wrote it"), "{line}");
-    assert_eq!(fs::read_to_string(out.join("shown.csv")).unwrap(), "mine");
+    assert_eq!(out.text("shown.csv"), "mine");
 }
 
 #[test]
 fn a_script_completes_the_command_line() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     for shell in ["bash", "zsh", "fish"] {
-        let output = common::run(directory.path(), &format!("completions {shell}"));
+        let output = run(&directory, &format!("completions {shell}"));
         assert!(output.status.success());
         assert!(text(&output).contains("skip-gaps"), "{shell}");
     }
@@ -325,30 +272,30 @@ fn a_script_completes_the_command_line() {
 
 #[test]
 fn figures_are_drawn_as_pdf_or_it_is_said_what_that_needs() {
-    let directory = tempfile::tempdir().unwrap();
-    common::run(directory.path(), "demo --tasks 3 --max-context 20");
+    let directory = Folder::new();
+    run(&directory, "demo --tasks 3 --max-context 20");
     if cfg!(feature = "pdf") {
-        let output = common::run(directory.path(), "plot results/demo --pdf");
+        let output = run(&directory, "plot results/demo --pdf");
         assert!(output.status.success(), "{output:?}");
-        let pdf = fs::read(directory.path().join("results/demo/demo.pdf")).unwrap();
+        let pdf = directory.bytes("results/demo/demo.pdf");
         assert!(pdf.starts_with(b"%PDF-"));
     } else {
-        let line = common::refused(directory.path(), "plot results/demo --pdf");
+        let line = refused(&directory, "plot results/demo --pdf");
         assert!(line.contains("--features pdf"), "{line}");
     }
 }
 
 #[test]
 fn two_runs_lie_over_each_other() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let demo = "demo --tasks 60 --max-context 41 --context-step 10";
-    common::object(directory.path(), 0, &format!("{demo} --out a"));
-    common::object(directory.path(), 0, &format!("{demo} --layers 10 --out b"));
-    let output = common::run(directory.path(), "compare a/demo b/demo --figures both");
+    object(&directory, 0, &format!("{demo} --out a"));
+    object(&directory, 0, &format!("{demo} --layers 10 --out b"));
+    let output = run(&directory, "compare a/demo b/demo --figures both");
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    let written = common::files(&directory.path().join("both"));
-    let svg = fs::read_to_string(directory.path().join("both").join(&written[0])).unwrap();
+    let written = files(&directory.join("both"));
+    let svg = fs::read_to_string(directory.join("both").join(&written[0])).unwrap();
     assert!(svg.contains(">A<") && svg.contains(">B<"), "{written:?}");
-    let line = common::refused(directory.path(), "compare a/demo a --figures both");
+    let line = refused(&directory, "compare a/demo a --figures both");
     assert!(line.contains("expected a run of `demo`"), "{line}");
 }

@@ -1,20 +1,9 @@
 //! `evaluate`, `import` and `compare`: a user's own data and parameters, from the command line.
 
-use crate::common::{as_train, json, numbers, object, refused, run};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use tempfile::TempDir;
+use crate::common::*;
 
 /// A deterministic cycle of three states with rewards 1, 0, 0: v = (1, gamma^2, gamma) / (1 - gamma^3).
 const CYCLE: &str = "phi_0,phi_1,phi_2,reward\n1,0,0,1\n0,1,0,0\n0,0,1,0\n1,0,0,\n";
-
-/// A directory with these transitions in `data.csv`.
-fn place(data: impl AsRef<[u8]>) -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    fs::write(place.path().join("data.csv"), data).unwrap();
-    place
-}
 
 /// The weights of the transformer, of the algorithm, and of LSTD.
 fn weights(result: &Value) -> [Vec<f64>; 3] {
@@ -22,17 +11,10 @@ fn weights(result: &Value) -> [Vec<f64>; 3] {
     [0, 1, 2].map(|i| if of(i).is_null() { Vec::new() } else { numbers(of(i)) })
 }
 
-/// Runs a command that must succeed.
-fn done(here: &Path, line: &str) {
-    let output = run(here, line);
-    assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
-}
-
 #[test]
 fn enough_layers_predict_the_true_values_of_a_users_states() {
-    let directory = place(CYCLE);
-    let here = directory.path();
-    fs::write(here.join("ask.csv"), "phi_0,phi_1,phi_2\n0,0,1\n").unwrap();
+    let here = &Folder::with("data.csv", CYCLE);
+    here.put("ask.csv", "phi_0,phi_1,phi_2\n0,0,1\n");
     let more = "--queries ask.csv --gamma 0.5 --layers 2000 --alpha 0.9";
     let result = object(here, 0, &format!("evaluate --data data.csv {more}"));
     let v: Vec<f64> = [1.0, 0.25, 0.5].iter().map(|x| x / 0.875).collect();
@@ -40,16 +22,15 @@ fn enough_layers_predict_the_true_values_of_a_users_states() {
         assert!((got - want).abs() < 1e-12, "{got} against {want}");
     }
     assert!((numbers(&result["query_values"])[0] - v[2]).abs() < 1e-12);
-    let values = fs::read_to_string(here.join("results/evaluate/values.csv")).unwrap();
+    let values = here.text("results/evaluate/values.csv");
     assert_eq!(values.lines().count(), 1 + 4, "{values}");
 }
 
 #[test]
 fn layers_that_diverge_are_said_to() {
-    let directory = place(CYCLE.replace("1,0", "200,0").replace("0,1", "0,200"));
-    let here = directory.path();
+    let here = &Folder::with("data.csv", CYCLE.replace("1,0", "200,0").replace("0,1", "0,200"));
     assert_eq!(object(here, 0, "evaluate --data data.csv")["diverges"], true);
-    let text = String::from_utf8(run(here, "evaluate --data data.csv").stdout).unwrap();
+    let text = text(&run(here, "evaluate --data data.csv"));
     assert!(text.contains("--model universal"), "{text}");
     assert!(text.contains("figures and numbers: results/evaluate\n"), "{text}");
     let universal = object(here, 0, "evaluate --data data.csv --model universal");
@@ -62,9 +43,9 @@ fn lstd_takes_features_in_any_units() {
     for units in [[1.0, 1.0, 1.0], [1e6, 1e-6, 1e3], [1e-12, 1e12, 1.0]] {
         let [a, b, c] = units;
         let rows = format!("{a},0,0,1\n0,{b},0,0\n0,0,{c},0\n{a},0,0,\n");
-        let directory = place(format!("phi_0,phi_1,phi_2,reward\n{rows}"));
+        let directory = Folder::with("data.csv", format!("phi_0,phi_1,phi_2,reward\n{rows}"));
         let line = "evaluate --data data.csv --gamma 0.5 --layers 1 --alpha 1e-30";
-        let [_, _, lstd] = weights(&object(directory.path(), 0, line));
+        let [_, _, lstd] = weights(&object(&directory, 0, line));
         for ((got, v), unit) in lstd.iter().zip([1.0, 0.25, 0.5]).zip(units) {
             assert!((got * unit - v / 0.875).abs() < 1e-12, "{units:?}: {lstd:?}");
         }
@@ -75,9 +56,9 @@ fn lstd_takes_features_in_any_units() {
 #[test]
 fn nothing_crosses_the_end_of_an_episode() {
     let evaluate = |data: &str, more: &str, count: usize, want: [f64; 2]| {
-        let directory = place(data);
+        let directory = Folder::with("data.csv", data);
         let line = format!("evaluate --data data.csv --trace-decay 0.5 --gamma 0.5 {more}");
-        let result = object(directory.path(), 0, &line);
+        let result = object(&directory, 0, &line);
         for (got, want) in weights(&result)[..count].iter().flat_map(|w| w.iter().zip(want)) {
             assert!((got - want).abs() < 1e-12, "{result}");
         }
@@ -97,26 +78,25 @@ fn nothing_crosses_the_end_of_an_episode() {
 fn weights_ask_for_the_values_of_another_policy() {
     // A coin was tossed for the reward, 1 or 0; the policy asked about takes 1 with probability 0.9.
     let tosses = "1,1,1.8,1\n1,0,0.2,1\n".repeat(50);
-    let directory = place(format!("phi_0,reward,rho,phi_next_0\n{tosses}"));
+    let directory = Folder::with("data.csv", format!("phi_0,reward,rho,phi_next_0\n{tosses}"));
     let line = "evaluate --data data.csv --gamma 0.5 --layers 2000 --alpha 0.5";
-    for w in weights(&object(directory.path(), 0, line)) {
+    for w in weights(&object(&directory, 0, line)) {
         assert!((w[0] - 0.9 / 0.5).abs() < 1e-9, "{w:?}");
     }
     // A trace has the products of the weights.
     let line = "evaluate --data data.csv --gamma 0.5 --layers 5 --trace-decay 0.3";
-    let result = object(directory.path(), 0, line);
+    let result = object(&directory, 0, line);
     assert!(result["estimators"][1]["difference"].as_f64().unwrap() < 1e-14, "{result}");
     assert!((weights(&result)[2][0] - 1.8).abs() < 0.1, "{result}");
 }
 
 #[test]
 fn an_import_is_repeated_bit_for_bit_from_its_config() {
-    let directory = place(CYCLE);
-    let here = directory.path();
-    done(here, "evaluate --data data.csv --out a");
-    done(here, "--config a/evaluate/config.toml --out b");
+    let here = &Folder::with("data.csv", CYCLE);
+    object(here, 0, "evaluate --data data.csv --out a");
+    object(here, 0, "--config a/evaluate/config.toml --out b");
     assert_eq!(object(here, 0, "compare a b")["equal"], true);
-    done(here, "evaluate --data data.csv --out c --layers 16");
+    object(here, 0, "evaluate --data data.csv --out c --layers 16");
     let result = object(here, 1, "compare a c");
     assert_eq!(result["equal"], false);
     let files: Vec<_> = (result["differences"].as_array().unwrap().iter())
@@ -130,14 +110,13 @@ fn an_import_is_repeated_bit_for_bit_from_its_config() {
 
 #[test]
 fn runs_that_differ_in_threads_alone_are_equal() {
-    let directory = place("");
-    let here = directory.path();
-    done(here, "demo --tasks 30 --out a --threads 1");
-    done(here, "demo --tasks 30 --out b --threads 2");
+    let here = &Folder::with("data.csv", "");
+    object(here, 0, "demo --tasks 30 --out a --threads 1");
+    object(here, 0, "demo --tasks 30 --out b --threads 2");
     // Written on one side alone, then on both: it says how many threads there were.
-    done(here, "report a");
-    done(here, "compare a b");
-    done(here, "report b");
+    object(here, 0, "report a");
+    object(here, 0, "compare a b");
+    object(here, 0, "report b");
     let page = |out: &str| fs::read(here.join(out).join("report.html")).unwrap();
     assert_ne!(page("a"), page("b"));
     assert_eq!(object(here, 0, "compare a b")["equal"], true);
@@ -145,9 +124,12 @@ fn runs_that_differ_in_threads_alone_are_equal() {
 
 #[test]
 fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
-    let directory = place("phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
-    let here = directory.path();
-    done(here, "train --dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10 --seeds 2");
+    let here = &Folder::with("data.csv", "phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
+    object(
+        here,
+        0,
+        "train --dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10 --seeds 2",
+    );
     as_train(&here.join("results"));
     for command in ["evaluate --data data.csv --model", "import --tasks 2"] {
         let results = ["results/train", "results/train/seed_1"].map(|source| {
@@ -170,13 +152,12 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
 
 #[test]
 fn models_that_stream_are_opened_in_one_way() {
-    let directory = place("");
-    let here = directory.path();
+    let here = &Folder::with("data.csv", "");
     let rows: String = (0..150_u32).map(|i| format!("{}\n", i * i % 17)).collect();
-    fs::write(here.join("x.csv"), format!("x\n{rows}")).unwrap();
+    here.put("x.csv", format!("x\n{rows}"));
     for more in ["run", "softmax --attention softmax"] {
         let short = "train --tasks 3 --batches 1 --batch-size 8 --context-length 10 --log-every 1 --seeds 2";
-        done(here, &format!("{short} --out {more}"));
+        object(here, 0, &format!("{short} --out {more}"));
         as_train(&here.join(more.split(' ').next().unwrap()));
     }
     // What one of the two refuses, the other does, too.
@@ -195,16 +176,16 @@ fn models_that_stream_are_opened_in_one_way() {
     // Layers that share their parameters can be applied any number of times.
     let at_depth = |layers: &str| {
         let one_length = "demo --tasks 2 --max-context 1 --dim 4 --model run/train";
-        done(here, &format!("{one_length} {layers}"));
-        fs::read_to_string(here.join("results/demo/records.csv")).unwrap()
+        object(here, 0, &format!("{one_length} {layers}"));
+        here.text("results/demo/records.csv")
     };
     let [own, same, more] = ["", "--layers 3", "--layers 6"].map(at_depth);
     assert!(own == same && own != more);
 
     // predict takes the seed of --seed, demo all of them, or that of the folder.
     let of_seed = |model: &str, more: &str| -> Vec<String> {
-        done(here, &format!("{predict} {model} {more}"));
-        let text = fs::read_to_string(here.join("results/predict/predictions.csv")).unwrap();
+        object(here, 0, &format!("{predict} {model} {more}"));
+        let text = here.text("results/predict/predictions.csv");
         let mut rows = text.lines().map(|line| line.split(','));
         let place = rows.next().unwrap().position(|name| name == model).unwrap();
         rows.map(|mut row| row.nth(place).unwrap().to_owned()).collect()
@@ -223,6 +204,6 @@ fn models_that_stream_are_opened_in_one_way() {
     for ((first, second), mean) in first.iter().zip(&second).zip(&all) {
         assert!(((first + second) / 2.0 - mean).abs() < 1e-12 * mean.abs());
     }
-    let rows = fs::read_to_string(here.join("of-model/demo/records.csv")).unwrap();
+    let rows = here.text("of-model/demo/records.csv");
     assert_eq!(rows.lines().count(), 1 + 2 * 3 * all.len());
 }

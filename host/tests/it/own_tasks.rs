@@ -1,11 +1,7 @@
 //! Tasks of one's own: told by their digest, kept with the run, refused once they have changed.
 
-use crate::common::{
-    SMALL, array, assert_same, contents, ictd, number, numbers, object, refused, run, trained,
-    write_npz,
-};
+use crate::common::*;
 use ictd::formats::{Array, Data};
-use std::fs;
 
 /// A walk over five states, the ends of which are terminal, with three feature maps.
 fn arrays() -> Vec<(&'static str, Array)> {
@@ -25,8 +21,7 @@ fn arrays() -> Vec<(&'static str, Array)> {
 
 #[test]
 fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     write_npz(&here.join("walk.npz"), &arrays());
     // As one stack, under another name: the same tasks.
     let stacked = arrays().into_iter().map(|(name, of)| match (name, of.to_f64()) {
@@ -48,8 +43,7 @@ fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
 
 #[test]
 fn tasks_that_have_changed_are_refused() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     write_npz(&here.join("walk.npz"), &arrays());
     object(here, 0, &format!("train --task walk.npz --tasks 12 {SMALL} --out a"));
     let folder = trained(&here.join("a"));
@@ -71,8 +65,7 @@ fn tasks_that_have_changed_are_refused() {
 
 #[test]
 fn what_is_no_task_is_refused_by_the_name_of_the_array() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     let with = |name: &'static str, array: Array| {
         let mut arrays = arrays();
         arrays.retain(|(other, _)| *other != name);
@@ -115,8 +108,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
 
 #[test]
 fn the_demo_and_sweeps_take_own_tasks() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     write_npz(&here.join("walk.npz"), &arrays());
     let options =
         "demo --task walk.npz --tasks 40 --max-context 200 --context-step 100 --alpha 0.5";
@@ -131,7 +123,7 @@ fn the_demo_and_sweeps_take_own_tasks() {
     object(here, 0, "--config a/demo/config.toml --out b");
     assert_same(&here.join("a"), &here.join("b"));
     let plan = "seeds = 2\n[settings]\ntask = \"walk.npz\"\ntasks = 4\n[grid]\nlayers = [1, 2]\n";
-    fs::write(here.join("plan.toml"), plan).unwrap();
+    here.put("plan.toml", plan);
     assert!(run(here, "sweep plan.toml --out s").status.success());
     let with_tasks = fs::read_dir(here.join("s")).unwrap().flatten();
     assert_eq!(with_tasks.filter(|run| run.path().join("tasks.npz").is_file()).count(), 2);
@@ -139,13 +131,12 @@ fn the_demo_and_sweeps_take_own_tasks() {
 
 #[test]
 fn models_are_judged_on_own_tasks() {
-    let here = tempfile::tempdir().unwrap();
-    let here = here.path();
+    let here = &Folder::new();
     write_npz(&here.join("walk.npz"), &arrays());
     let judged = |options: &str| {
         object(here, 0, &format!("evaluate --task walk.npz {options}"))["judge"].clone()
     };
-    let number = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
     // Theorem 1's layers are TD(0), and nothing else is.
     for layers in ["--layers 3", "--layers 15", "--layers 40 --alpha 0.15"] {
         let td = judged(&format!("{layers} --gamma 0.8"));
@@ -170,8 +161,7 @@ fn models_are_judged_on_own_tasks() {
 #[test]
 fn a_run_that_is_trained_longer_has_the_bytes_of_one_long_run() {
     for (first, last) in [(12, 25), (20, 30)] {
-        let here = tempfile::tempdir().unwrap();
-        let here = here.path();
+        let here = &Folder::new();
         let short = format!("train --tasks {first} {SMALL} --seeds 2 --out a");
         object(here, 0, &short);
         let folder = trained(&here.join("a"));
@@ -188,6 +178,6 @@ fn a_run_that_is_trained_longer_has_the_bytes_of_one_long_run() {
         object(here, 0, &format!("{resume} --tasks {first}"));
         assert!(refused(here, &format!("{resume} --tasks 30 --layers 2")).contains("--resume"));
     }
-    let out = tempfile::tempdir().unwrap();
-    assert!(!ictd(out.path(), "train --resume nowhere --tasks 9").status.success());
+    let out = Folder::new();
+    assert!(!ictd(&out, "train --resume nowhere --tasks 9").status.success());
 }

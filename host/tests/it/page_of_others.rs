@@ -1,12 +1,10 @@
 //! The report's promises about content from elsewhere: all of it is text, and no address of it is asked for.
 
-use crate::common::ictd;
+use crate::common::*;
 use ictd::cli::command::catalogue;
 use ictd::page::{self, Damaged};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
-use std::fs;
-use std::path::Path;
 
 /// Each `N` becomes the number of the place.
 const HOSTILE: [&str; 8] = [
@@ -90,14 +88,14 @@ fn page_of(out: &Path, words: &Words) {
             let files = info["digests"]["files"].as_object_mut().unwrap();
             files.insert(words.next(), words.next().into());
         });
-        fs::write(folder.join(format!("{}.csv", words.name())), "x\n").unwrap();
+        folder.put(format!("{}.csv", words.name()), "x\n");
         fs::rename(&folder, out.join(words.name())).unwrap();
     }
     // Left out, with reasons that quote them.
     for content in [json!({ "command": "demo", "claims": words.next() }), json!(words.next())] {
         let folder = out.join(words.name());
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("results.json"), content.to_string()).unwrap();
+        folder.put("results.json", content.to_string());
     }
     page::write(out, Damaged::LeaveOut, &catalogue()).unwrap();
 }
@@ -120,9 +118,9 @@ fn markup(page: &str) -> (String, Vec<(&str, &str)>) {
 #[test]
 fn nothing_in_a_run_of_somebody_else_becomes_a_part_of_the_page() {
     let page = |texts: &[&str]| {
-        let (out, words) = (tempfile::tempdir().unwrap(), Words { texts, places: Cell::new(0) });
-        page_of(out.path(), &words);
-        fs::read_to_string(out.path().join("report.html")).unwrap()
+        let (out, words) = (Folder::new(), Words { texts, places: Cell::new(0) });
+        page_of(&out, &words);
+        out.text("report.html")
     };
     let (plain, hostile) = (page(&["plain mark-N."]), page(&HOSTILE));
     let ((expected, _), (found, attributes)) = (markup(&plain), markup(&hostile));

@@ -1,12 +1,8 @@
 //! `ictd predict`: a user's signals, from the command line.
 
-use crate::common::{self, files, ictd, json};
+use crate::common::{self, *};
 use ictd_core::rng::Rng;
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use tempfile::TempDir;
 
 /// A signal that is worth predicting: an oscillation of drifting frequency, and noise.
 pub(crate) fn signal(rows: usize) -> Vec<f64> {
@@ -29,18 +25,17 @@ pub(crate) fn csv(head: &str, rows: impl Iterator<Item = String>) -> String {
 }
 
 /// Writes a file into a directory and predicts it.
-pub(crate) fn predict(directory: &TempDir, content: &str, arguments: &str) -> std::process::Output {
-    let file = directory.path().join("data.csv");
+pub(crate) fn predict(directory: &Folder, content: &str, arguments: &str) -> Output {
+    let file = directory.join("data.csv");
     fs::write(&file, content).unwrap();
-    ictd(&directory.path().join("out"), &format!("predict {} {arguments}", file.display()))
+    ictd(&directory.join("out"), &format!("predict {} {arguments}", file.display()))
 }
 
 /// The line of a refusal that leaves no files but a lock.
-fn refused(content: &str, arguments: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("data.csv"), content).unwrap();
-    let line = common::refused(directory.path(), &format!("predict data.csv {arguments}"));
-    let left = files(&directory.path().join("results"));
+fn refused(content: impl AsRef<[u8]>, arguments: &str) -> String {
+    let directory = Folder::with("data.csv", content);
+    let line = common::refused(&directory, &format!("predict data.csv {arguments}"));
+    let left = files(&directory.join("results"));
     assert!(left.iter().all(|file| file.ends_with(".lock")), "{left:?}");
     line
 }
@@ -64,6 +59,22 @@ pub(crate) fn predictions(
     .collect()
 }
 
+/// The [`predictions`] of a table's signal `x` at the discount 0.9, in a folder of their own.
+pub(crate) fn predictions_of_x(
+    content: &str,
+    arguments: &str,
+) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+    let directory = Folder::new();
+    let output = predict(&directory, content, arguments);
+    assert!(output.status.success(), "{output:?}");
+    predictions(&directory.join("out"), "x", 0.9)
+}
+
+/// A table of one column, `x`.
+pub(crate) fn csv_of_x(x: &[f64]) -> String {
+    csv("x", x.iter().map(f64::to_string))
+}
+
 /// A column with predictions of what follows.
 fn is_judged(column: &str) -> bool {
     !["predictor_low", "predictor_high", "surprise"].contains(&column)
@@ -75,7 +86,7 @@ fn close(a: f64, b: f64) -> bool {
 
 #[test]
 fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let x = signal(1500);
     let y: Vec<f64> = x.iter().map(|x| 5.0 - 2.0 * x * x).collect();
     let rows = x.iter().zip(&y).enumerate().map(|(t, (x, y))| format!("{t}s,{x},{y}"));
@@ -92,7 +103,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
         let name = found["name"].as_str().unwrap();
         for found in gammas {
             let gamma = found["gamma"].as_f64().unwrap();
-            let lines = predictions(&directory.path().join("out"), name, gamma);
+            let lines = predictions(&directory.join("out"), name, gamma);
             assert_eq!(lines.len(), signal.len());
             // What followed, from the file alone, at the end of which the last value stays.
             let last = signal[signal.len() - 1] / (1.0 - gamma);
@@ -172,12 +183,7 @@ fn a_prediction_is_made_before_what_it_predicts_is_seen() {
     let first = signal(400);
     let second: Vec<f64> =
         first.iter().enumerate().map(|(t, x)| if t < 200 { *x } else { 9.0 - x }).collect();
-    let [a, b] = [first, second].map(|signal| {
-        let directory = tempfile::tempdir().unwrap();
-        let content = csv("x", signal.iter().map(f64::to_string));
-        assert!(predict(&directory, &content, "--json").status.success());
-        predictions(&directory.path().join("out"), "x", 0.9)
-    });
+    let [a, b] = [first, second].map(|x| predictions_of_x(&csv_of_x(&x), ""));
     for t in 0..400 {
         assert_eq!(a[t].2 == b[t].2, t < 200, "row {}", t + 1);
     }
@@ -187,15 +193,11 @@ fn a_prediction_is_made_before_what_it_predicts_is_seen() {
 fn a_stream_is_read_to_the_same_predictions_in_any_pieces() {
     // More rows than are read at a time, and than wait for their returns, against the first of them alone.
     let x = signal(20_000);
-    let directory = tempfile::tempdir().unwrap();
-    let content = csv("x", x.iter().map(f64::to_string));
-    let result = json(&predict(&directory, &content, "--json"));
-    let lines = predictions(&directory.path().join("out"), "x", 0.9);
+    let directory = Folder::new();
+    let result = json(&predict(&directory, &csv_of_x(&x), "--json"));
+    let lines = predictions(&directory.join("out"), "x", 0.9);
     assert_eq!(lines.len(), x.len());
-    let short = tempfile::tempdir().unwrap();
-    let content = csv("x", x[..9000].iter().map(f64::to_string));
-    predict(&short, &content, "--json --threads 1");
-    let of_short = predictions(&short.path().join("out"), "x", 0.9);
+    let of_short = predictions_of_x(&csv_of_x(&x[..9000]), "--threads 1");
     for (a, b) in lines.iter().zip(&of_short) {
         assert_eq!((a.0, &a.2), (b.0, &b.2));
         assert!(b.1.is_none() || (a.1.unwrap() - b.1.unwrap()).abs() < 1e-2);
@@ -212,11 +214,11 @@ fn gaps_are_named_or_skipped() {
     let line = refused(&rows(&cells), "");
     assert!(line.contains("data.csv: row 100 (line 101), column `x`: `nan`; expected"), "{line}");
     assert!(line.contains("--skip-gaps"));
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let result =
         json(&predict(&directory, &rows(&cells), "--column x --skip-gaps --gamma 0.5 --json"));
     assert_eq!(result["signals"][0]["gaps"], 2);
-    let lines = predictions(&directory.path().join("out"), "x", 0.5);
+    let lines = predictions(&directory.join("out"), "x", 0.5);
     assert_eq!(lines.len(), 398);
     assert!(lines.iter().all(|(row, ..)| ![100, 200].contains(row)));
     // What follows row 90 is known up to the gap alone.
@@ -227,7 +229,8 @@ fn gaps_are_named_or_skipped() {
 
 #[test]
 fn what_cannot_be_predicted_is_one_line() {
-    let x = csv("x", signal(200).iter().map(f64::to_string));
+    let x = csv_of_x(&signal(200));
+    let of_x = "--column x";
     let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
         (x.as_str(), "--column y", "column `y`: missing; expected one of `x`"),
@@ -249,19 +252,54 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x\n1\n2\0\n", "", "column `x`: a NUL byte"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
+        ("", of_x, "header: no names"),
+        ("x\n0,5;\n", of_x, "row 1 (line 2): 2 cells; expected 1"),
+        ("y;x\n1;0,5\n", of_x, "column `x`: `0,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1.234,5\n", of_x, "column `x`: `1.234,5`, a decimal comma (write a point)"),
+        ("y;x\n1;1,234,567\n", of_x, "column `x`: `1,234,567`, a separator of thousands"),
+        ("y;x\n1;1 234.5\n", of_x, "column `x`: `1 234.5`, a separator of thousands"),
+        ("y;x\n1;1,234\n", of_x, "`1,234`, a decimal comma or a separator of thousands"),
+        ("y;x\n1;21.5 °C\n", of_x, "column `x`: `21.5 °C`, a number with a unit"),
+        ("y;x\n1;12%\n", of_x, "column `x`: `12%`, a number with a unit"),
+        ("y;x\n1;$5\n", of_x, "column `x`: `$5`, a unit with a number"),
+        ("x\n1 2 3\n", of_x, "column `x`: `1 2 3`, numbers with blanks between them"),
+        ("y;x\n1;2024-01-01\n", of_x, "column `x`: `2024-01-01`, a date or a time"),
+        ("y;x\n1;9007199254740993\n", of_x, "column `x`: `9007199254740993`, an integer of 2^53"),
+        ("x,y\n", of_x, "row 1 (line 2): no rows below the header"),
+        ("y,z\n1,2\n", of_x, "column `x`: missing; expected one of `y`, `z`"),
+        ("x,y\n1,2\n3\n", of_x, "row 2 (line 3): 1 cells; expected 2"),
+        ("x,y\n1,2\n,2\n", of_x, "(line 3), column `x`: empty; expected a finite number, or"),
+        ("# a\nx\n1\ninf\n", of_x, "row 2 (line 4), column `x`: `inf`"),
+        ("\"temp; C\",x\n1,-\n", of_x, "row 1 (line 2), column `x`: `-`"),
+        (&format!("x,{}\n1,2\n", "y".repeat(201)), of_x, "column 2: a name of 201 bytes"),
+        (&format!("x\n\"{}\n", "1\n".repeat(600_000)), of_x, "a row of more than 1048576 bytes"),
+        ("# x,y\n1,2\n", "", "without its #, is `# x,y` the header?"),
+        ("x,y\ns,°C\n1,2\n", "", "number is in line 3: expected the header line right above it"),
+        ("@data x\n@end\n1\n2\n3\n", "", "the first number is in line 3"),
+        ("Sensor 7\n\nx,y\n1,2\n", "", "in line 4: expected the header line right above it"),
+        ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "", "column `x`: `-0,2`, a decimal comma"),
+        ("x\n0x1F\n", "", "`0x1F`, a hexadecimal number"),
+        ("x,y\n\"20,386.5\",a\n", "", "`20,386.5`, a separator of thousands"),
+        ("x\n\u{2212}3\n", "", "a minus sign that is no hyphen"),
+        ("day;x\n01.02.2024;0,5\n02.02.2024;0,6\n", "", "column `x`: `0,5`, a decimal comma"),
         (&gaps, "--skip-gaps", "at most 6 rows without a gap, and no prediction"),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
     }
-    let none = tempfile::tempdir().unwrap();
-    let line = common::refused(none.path(), "predict /nowhere.csv");
+    for (begin, what) in [
+        (&b"\x1f\x8b\x08\x00"[..], "a packed file (gzip); expected CSV: unpack it"),
+        (b"PK\x03\x04aaaa", "a packed file (zip, or a spreadsheet)"),
+    ] {
+        assert!(refused(begin, "").contains(what), "{what}");
+    }
+    let line = common::refused(&Folder::new(), "predict /nowhere.csv");
     assert!(line.contains("/nowhere.csv: No such file"), "{line}");
 }
 
 #[test]
 fn a_constant_column_has_an_answer() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let result = json(&predict(&directory, &csv("x,y", (0..300).map(|_| "5,0".into())), "--json"));
     let [five, zero] = [0, 1].map(|i| &result["signals"][i]);
     assert_eq!((five["constant"].as_f64(), zero["constant"].as_f64()), (Some(5.0), Some(0.0)));
@@ -269,63 +307,42 @@ fn a_constant_column_has_an_answer() {
         let estimators = constant["gammas"][0]["estimators"].as_array().unwrap();
         assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{constant}");
     }
-    let text = common::text(&predict(&directory, &csv("x", (0..300).map(|_| "0".into())), ""));
-    assert!(
-        text.contains("`x` is 0 in every row") && text.contains("nothing to recommend"),
-        "{text}"
-    );
-    let text = common::text(&predict(
-        &directory,
-        &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))),
-        "",
-    ));
-    assert!(text.contains("the returns never changed, in single precision"), "{text}");
+    let said = |cell: &dyn Fn(usize) -> String| {
+        text(&predict(&directory, &csv("x", (0..300).map(cell)), ""))
+    };
+    let zero = said(&|_| "0".into());
+    let is_named = zero.contains("`x` is 0 in every row") && zero.contains("nothing to recommend");
+    assert!(is_named, "{zero}");
+    let tiny = said(&|i| format!("{}e-320", i % 7));
+    assert!(tiny.contains("the returns never changed, in single precision"), "{tiny}");
     for (power, is_said) in [("e-30", true), ("e-9", false), ("e9", false), ("e20", true)] {
-        let rows = (0..300).map(|i| format!("{}{power}", i % 7));
-        let text = common::text(&predict(&directory, &csv("x", rows), ""));
+        let text = said(&|i| format!("{}{power}", i % 7));
         assert_eq!(text.contains("scale the column"), is_said, "{text}");
     }
 }
 
 #[test]
-fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
-    let directory = tempfile::tempdir().unwrap();
-    let content = csv("x", signal(400).iter().map(f64::to_string));
-    let model = directory.path().join("universal.ictd");
-    common::done(&model, "export universal");
+fn a_model_of_ones_own_is_judged_beside_the_one_that_ships() {
+    let directory = Folder::new();
+    let content = csv_of_x(&signal(400));
+    let model = directory.join("universal.ictd");
+    done(&model, "export universal");
     let model = model.display().to_string();
     let arguments = format!("--column x --gamma 0.5 --gamma 0.9 --dim 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));
-    let run = directory.path().join("out/predict");
     let written = "config.toml predictions.csv predictions.svg results.json run.json shown.csv";
-    assert_eq!(files(&run)[1..].join(" "), written);
-    // The model that ships, from a file in f32: nearly the same predictions.
+    assert_eq!(files(&directory.join("out/predict"))[1..].join(" "), written);
+    // From a file in f32: nearly the same predictions.
     for found in result["signals"][0]["gammas"].as_array().unwrap() {
-        let estimators = found["estimators"].as_array().unwrap();
-        let [shipped, given] = [&estimators[0], &estimators[1]];
-        assert_eq!(
-            (&shipped["name"], &given["name"]),
-            (&"universal".into(), &model.as_str().into())
-        );
+        let [shipped, given] = [0, 1].map(|i| &found["estimators"][i]);
+        assert_eq!([&shipped["name"], &given["name"]], ["universal", &model]);
         assert!(given["normalised_error"].as_f64().unwrap() < 2.0, "{given}");
     }
-    let again = directory.path().join("again");
-    let config = run.join("config.toml");
-    let output = ictd(&again, &format!("--config {} --threads 2", config.display()));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for name in ["config.toml", "predictions.csv", "results.json", "predictions.svg"] {
-        let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
-        assert!(a == b, "{name}");
-    }
-    let figure = fs::read(run.join("predictions.svg")).unwrap();
-    fs::remove_file(run.join("predictions.svg")).unwrap();
-    assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());
-    assert_eq!(fs::read(run.join("predictions.svg")).unwrap(), figure);
 }
 
 #[test]
 fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let (mut rng, mut x) = (Rng::new(3), 0.0);
     let mut next = || {
         x = 0.9 * x + rng.normal::<f64>();
@@ -359,7 +376,7 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
 
 #[test]
 fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let mut rng = Rng::new(4);
     let rows = |n: usize, mut x: Box<dyn FnMut(usize) -> f64>| -> String {
         let rows = (0..n).map(|t| format!("{},{}", 1700 + t, x(t)));
@@ -384,12 +401,12 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
 
 #[test]
 fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
-    let directory = tempfile::tempdir().unwrap();
-    let content = csv("x", signal(300).iter().map(f64::to_string));
+    let directory = Folder::new();
+    let content = csv_of_x(&signal(300));
     predict(&directory, &content, "");
-    let own = directory.path().join("out/predict/predictions.csv");
+    let own = directory.join("out/predict/predictions.csv");
     let before = fs::read(&own).unwrap();
-    let line = common::refused(directory.path(), &format!("predict {} --out out", own.display()));
+    let line = common::refused(&directory, &format!("predict {} --out out", own.display()));
     assert!(line.contains("it lies in the folder that this command writes"), "{line}");
     assert_eq!(fs::read(&own).unwrap(), before);
 }

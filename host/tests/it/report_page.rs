@@ -5,10 +5,8 @@
 //! the environment variable CI is set. With `ICTD_SCREENSHOTS=DIR` they leave pictures there.
 
 use crate::browser::Browser;
-use crate::common::{done, ictd};
+use crate::common::*;
 use live::{Kind, Live, MAX_STATES, Signals};
-use serde_json::Value;
-use std::path::{Path, PathBuf};
 
 /// A browser, or the reason why there is none.
 fn browser(test: &str) -> Option<Browser> {
@@ -43,7 +41,7 @@ fn page_of_demo(out: &Path) -> PathBuf {
 
 /// The colours of the first moving picture's cells as they stand in the file.
 fn drawn(page: &Path) -> Vec<[u64; 3]> {
-    let html = std::fs::read_to_string(page).unwrap();
+    let html = fs::read_to_string(page).unwrap();
     let (_, moving) = html.split_once("<figure class=\"plot moving\"").unwrap();
     let colours = moving.split("fill=\"#").skip(1).take(CELLS);
     let channel = |hex: &str| u64::from_str_radix(hex, 16).unwrap();
@@ -59,8 +57,8 @@ const AUDIT: &str = include_str!("audit.js");
 #[test]
 fn the_page_is_whole_readable_and_asks_for_nothing() {
     let Some(mut browser) = browser("the report's figures, contrast and requests") else { return };
-    let out = tempfile::tempdir().unwrap();
-    let page = report(out.path());
+    let out = Folder::new();
+    let page = report(&out);
     browser.moves = true;
     for (width, height, dark) in
         [(390, 780, false), (390, 780, true), (1280, 900, false), (1280, 900, true)]
@@ -159,8 +157,8 @@ fn with_probability(row: &[f32; MAX_STATES], state: usize, p: f64) -> [f32; MAX_
 #[test]
 fn clicking_the_live_part_computes_what_the_core_computes() {
     let Some(mut browser) = browser("the report's live part") else { return };
-    let out = tempfile::tempdir().unwrap();
-    let page = page_of_demo(out.path());
+    let out = Folder::new();
+    let page = page_of_demo(&out);
     for (width, dark) in [(1280, false), (360, true)] {
         browser.set_screen(width, 800, dark);
         browser.open(&page);
@@ -248,9 +246,9 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
 #[test]
 fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     let Some(mut browser) = browser("the report's signals") else { return };
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     browser.set_screen(1280, 800, false);
-    browser.open(&page_of_demo(out.path()));
+    browser.open(&page_of_demo(&out));
     browser.wait_for("!document.getElementById('signals-app').hidden");
     let play = |browser: &mut Browser, samples: usize| -> usize {
         browser.click("#signals-play");

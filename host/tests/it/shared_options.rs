@@ -2,13 +2,10 @@
 //!
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
-use crate::common::{refusal, refused, run, trained};
+use crate::common::*;
 use crate::untrusted::TRAIN;
 use ictd::cli::command::clap_command;
 use ictd::experiments;
-use serde_json::Value;
-use std::fs;
-use tempfile::TempDir;
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
 const SMALL: [(&str, &[&str]); 18] = [
@@ -36,21 +33,21 @@ const COMPUTES: &[&str] = &["seed", "out", "threads", "json", "config"];
 const JSON: &[&str] = &["json"];
 
 /// A place with transitions and signals in data.csv, a training run of two seeds, and a stored model.
-fn place() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
+fn place() -> Folder {
+    let place = Folder::new();
     let row = |i: u32| format!("{},{},{},{}\n", i % 3, i % 5, i % 7, i % 2);
     let rows: String = (0..200).map(row).collect();
     let text = format!("phi_0,phi_1,phi_2,reward\n{rows}");
-    fs::write(place.path().join("data.csv"), text).unwrap();
+    place.put("data.csv", text);
     for command in [
         format!("{TRAIN} --dim 3 --seeds 2 --learning-rate 0.01"),
         "export --construction td0 --out model.ictd".to_owned(),
     ] {
-        let made = run(place.path(), &command);
+        let made = run(&place, &command);
         assert!(made.status.code() < Some(2), "{made:?}");
     }
-    fs::rename(trained(&place.path().join("results")), place.path().join("run")).unwrap();
-    fs::remove_dir(place.path().join("results")).unwrap();
+    fs::rename(trained(&place.join("results")), place.join("run")).unwrap();
+    fs::remove_dir(place.join("results")).unwrap();
     place
 }
 
@@ -80,12 +77,12 @@ fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it(
             for line in [format!("--{id} {value} {line}"), format!("{line} --{id} {value}")] {
                 if taken.contains(&id) {
                     if id == "config" {
-                        let text = refused(place.path(), &line);
+                        let text = refused(&place, &line);
                         assert!(text.contains("nowhere.toml"), "{line}: {text}");
                     }
                     continue;
                 }
-                let output = run(place.path(), &format!("{line} --json"));
+                let output = run(&place, &format!("{line} --json"));
                 let text = refusal(&output);
                 let reason = format!("--{id} has no effect on `{name}`: remove it");
                 assert!(text.contains(&reason), "{line}: {text}");
@@ -97,7 +94,7 @@ fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it(
             assert_eq!(is_shown, taken.contains(&id), "the help of {name} on --{id}");
         }
     }
-    assert!(!place.path().join("elsewhere").exists());
+    assert!(!place.join("elsewhere").exists());
 }
 
 #[test]
@@ -113,7 +110,7 @@ fn a_seed_that_chooses_nothing_and_an_option_of_a_run_that_goes_on_are_refused()
         ("train --resume run --seed 1", own),
         ("train --resume run --out elsewhere", own),
     ] {
-        let text = refused(place.path(), line);
+        let text = refused(&place, line);
         assert!(text.contains(reason), "{line}: {text}");
     }
 }

@@ -1,16 +1,11 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
-use crate::common::{
-    assert_same, contents, done, files, ictd, json, refusal, trained, with_default_signals,
-};
+use crate::common::*;
 use crate::untrusted::TRAIN;
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::{Plan, Shard};
-use std::fs;
-use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Six settings, eight seeds.
 const PLAN: &str = "seeds = 8\n\
@@ -19,148 +14,109 @@ const PLAN: &str = "seeds = 8\n\
 const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
-/// A plan, and where to work on it.
-struct Place {
-    directory: TempDir,
-    plan: String,
+fn sweep(place: &Path, out: &str, options: &str) -> Output {
+    run(place, &format!("sweep plan.toml --out {out} {options}"))
 }
 
-impl Place {
-    fn new(text: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("plan.toml");
-        fs::write(&path, text).unwrap();
-        let plan = path.display().to_string();
-        Place { directory, plan }
-    }
-
-    fn out(&self, name: &str) -> std::path::PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn sweep(&self, out: &str, options: &str) -> Output {
-        ictd(&self.out(out), &format!("sweep {} {options}", self.plan))
-    }
-
-    #[track_caller]
-    fn done(&self, out: &str, options: &str) -> String {
-        let output = self.sweep(out, options);
-        assert_eq!(output.status.code(), Some(0), "{options}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-fn text(output: &Output) -> String {
-    let all = [&output.stdout[..], &output.stderr[..]].concat();
-    String::from_utf8(all).unwrap()
+/// What a sweep says that ends with exit code 0.
+#[track_caller]
+fn swept(place: &Path, out: &str, options: &str) -> String {
+    let output = sweep(place, out, options);
+    assert_eq!(code(&output), Some(0), "{options}: {output:?}");
+    text(&output)
 }
 
 #[test]
 fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
-    let place = Place::new(PLAN);
-    place.done("one", "");
-    let collected = place.done("one", "--collect --metric loss --check");
+    let place = &Folder::with("plan.toml", PLAN);
+    swept(&place, "one", "");
+    let collected = swept(&place, "one", "--collect --metric loss --check");
     assert!(collected.contains("\n48 of 48 seeds\n"), "{collected}");
-    let found = contents(&place.out("one"));
-    let found = found.into_iter().map(|(name, _)| name);
-    let of_sweep: Vec<_> = found.filter(|name| name.starts_with("sweep/")).collect();
-    let names = ["config.toml", "loss-by-learning-rate.svg", "results.json"];
-    let tables = ["summary.csv", "sweep.csv"];
-    assert_eq!(
-        of_sweep,
-        names.iter().chain(&tables).map(|n| format!("sweep/{n}")).collect::<Vec<_>>()
-    );
+    let mut of_sweep = files(&place.join("one/sweep"));
+    of_sweep.retain(|name| name != "run.json" && name != ".lock");
+    let names = "config.toml loss-by-learning-rate.svg results.json summary.csv sweep.csv";
+    assert_eq!(of_sweep.join(" "), names);
 
     // Four at once, two of which are killed until they have come to their end.
-    let four = place.out("four");
-    let start = |number: usize| {
-        let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
-        command.args(["sweep", &place.plan, "--checkpoint-every", "0", "--threads", "1"]);
-        command.args(["--shard", &format!("{number}/4"), "--out"]).arg(&four);
+    let start = |number: u64| {
+        let line = format!("sweep plan.toml --checkpoint-every 0 --threads 1 --shard {number}/4");
+        let mut command = with_default_signals(program(place, &format!("{line} --out four")));
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let mut killed = 0;
-    std::thread::scope(|scope| {
-        let shard = |number: usize| {
-            let mut kills = 0;
-            for patience in 1.. {
-                let mut child = start(number);
-                if number <= 2 && kills < 3 {
-                    sleep(Duration::from_millis(30 * patience));
-                    let _ = child.kill();
-                }
-                let output = child.wait_with_output().unwrap();
-                match output.status.code() {
-                    Some(0) => break,
-                    None => kills += 1,
-                    code => panic!("{code:?}: {}", text(&output)),
-                }
+    let kills = |number: u64| {
+        for patience in 1.. {
+            let mut child = start(number);
+            if number <= 2 && patience <= 3 {
+                sleep(Duration::from_millis(30 * patience));
+                let _ = child.kill();
             }
-            kills
-        };
-        let all: Vec<_> = (1..=4).map(|number| scope.spawn(move || shard(number))).collect();
-        killed += all.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>();
+            let output = child.wait_with_output().unwrap();
+            match code(&output) {
+                Some(0) => return patience - 1,
+                code => assert!(code.is_none(), "{code:?}: {}", said(&output)),
+            }
+        }
+        0
+    };
+    let killed: u64 = std::thread::scope(|scope| {
+        let all = [1, 2, 3, 4].map(|number| scope.spawn(move || kills(number)));
+        all.map(|thread| thread.join().unwrap()).iter().sum()
     });
     assert!(killed >= 2, "{killed} kills hit a running process");
-    place.done("four", "--collect --metric loss --check");
-    assert_same(&four, &place.out("one"));
+    swept(place, "four", "--collect --metric loss --check");
+    assert_same(&place.join("four"), &place.join("one"));
 
     // Two that share nothing.
-    place.done("left", "--shard 1/2");
-    place.done("right", "--shard 2/2");
-    let incomplete = place.sweep("left", "--collect --metric loss");
-    assert_eq!(incomplete.status.code(), Some(1));
-    assert!(text(&incomplete).contains("24 seeds are missing: boyan-L2-"), "{incomplete:?}");
-    let [left, right, both] = ["left", "right", "both"].map(|name| place.out(name));
+    swept(place, "left", "--shard 1/2");
+    swept(place, "right", "--shard 2/2");
+    let incomplete = sweep(place, "left", "--collect --metric loss");
+    assert_eq!(code(&incomplete), Some(1));
+    assert!(said(&incomplete).contains("24 seeds are missing: boyan-L2-"), "{incomplete:?}");
     for _ in 0..2 {
-        done(&both, &format!("merge {} {}", left.display(), right.display()));
+        object(place, 0, "merge left right --out both");
     }
-    place.done("both", "--collect --metric loss --check");
-    assert_same(&both, &place.out("one"));
+    swept(place, "both", "--collect --metric loss --check");
+    assert_same(&place.join("both"), &place.join("one"));
 
     // Drawn again from the tables, and shown.
-    let figure = both.join("sweep/loss-by-learning-rate.svg");
+    let figure = place.join("both/sweep/loss-by-learning-rate.svg");
     let drawn = fs::read(&figure).unwrap();
     fs::remove_file(&figure).unwrap();
-    let plot = ictd(&both, &format!("plot {}", both.join("sweep").display()));
-    assert_eq!((plot.status.code(), fs::read(&figure).unwrap() == drawn), (Some(0), true));
-    let whole = ictd(&both, &format!("plot {}", both.display()));
-    let text = String::from_utf8(whole.stdout).unwrap();
-    assert!(whole.status.success() && text.contains("no results.json"), "{text}");
-    let config = both.join("sweep/config.toml");
-    done(&place.out("one"), &format!("--config {}", config.display()));
-    done(&both, &format!("report {}", both.display()));
+    object(place, 0, "plot both/sweep");
+    assert!(fs::read(&figure).unwrap() == drawn);
+    let whole = text(&run(place, "plot both"));
+    assert!(whole.contains("no results.json"), "{whole}");
+    object(place, 0, "--config both/sweep/config.toml --out one");
+    object(place, 0, "report both");
 }
 
 #[test]
 fn the_tables_have_the_numbers_of_the_runs() {
-    let place = Place::new(&format!(
-        "seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td-error\", \"monte-carlo\"]\n"
-    ));
-    place.done("out", "");
-    place.done("out", "--collect --metric p_bottom_right_0");
-    let read = |name: &str| fs::read_to_string(place.out("out").join(name)).unwrap();
+    let place = Folder::with(
+        "plan.toml",
+        format!("seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td-error\", \"monte-carlo\"]\n"),
+    );
+    swept(&place, "out", "");
+    swept(&place, "out", "--collect --metric p_bottom_right_0");
+    let read = |name: &str| place.join("out").text(name);
     let sweep = read("sweep/sweep.csv");
     let head = "run,--loss,seed,tasks,alpha,loss,vd,iws,ss,msve,p_bottom_right_0,";
     assert!(sweep.starts_with(head), "{sweep}");
     assert_eq!(sweep.lines().count(), 1 + 2 * 2 * 2);
-    let run = fs::read_dir(place.out("out")).unwrap().map(|entry| entry.unwrap().file_name());
     let mut found = 0;
-    for run in run.map(|name| name.into_string().unwrap()).filter(|name| name.starts_with("boyan"))
-    {
-        for seed in [3, 7] {
-            let metrics = read(&format!("{run}/seed_{seed}/metrics.csv"));
-            for row in metrics.lines().skip(1) {
-                let rows = sweep.lines().filter(|line| line.starts_with(&run));
-                found += rows.filter(|line| line.contains(&format!(",{seed},{row},"))).count();
-            }
+    for name in files(&place.join("out")) {
+        let Some(folder) = name.strip_suffix("/metrics.csv") else { continue };
+        let (run, seed) = folder.split_once("/seed_").unwrap();
+        for row in read(&name).lines().skip(1) {
+            let rows = sweep.lines().filter(|line| line.starts_with(run));
+            found += rows.filter(|line| line.contains(&format!(",{seed},{row},"))).count();
         }
     }
     assert_eq!(found, 8);
     let summary = read("sweep/summary.csv");
     assert!(summary.starts_with("run,--loss,metric,seeds,mean,stderr,lower,median,upper\n"));
     // One axis, and that without numbers: no figure.
-    assert!(!files(&place.out("out")).iter().any(|name| name.ends_with(".svg")));
+    assert!(!files(&place.join("out")).iter().any(|name| name.ends_with(".svg")));
 }
 
 #[test]
@@ -197,14 +153,14 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         (grid(&both), "expected 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
-        let place = Place::new(&plan);
+        let place = Folder::with("plan.toml", &plan);
         for options in ["", "--collect", "--shard 1/2"] {
-            let line = refusal(&place.sweep("out", options));
+            let line = refusal(&sweep(&place, "out", options));
             assert!(line.contains("plan.toml: ") && line.contains(words), "{plan}: {line}");
-            assert!(!place.out("out").exists(), "{plan}");
+            assert!(!place.join("out").exists(), "{plan}");
         }
     }
-    let place = Place::new("seeds = 1\n");
+    let place = Folder::with("plan.toml", "seeds = 1\n");
     for (options, words) in [
         ("--shard 0/2", "--shard 0/2: expected I/N with I from 1 to N"),
         ("--shard 3/2", "--shard 3/2: expected"),
@@ -214,11 +170,11 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("--collect --metric width", "--metric width: expected one of alpha, loss, vd"),
         ("--collect", "no seed of the plan has finished here"),
     ] {
-        let line = refusal(&place.sweep("out", options));
+        let line = refusal(&sweep(&place, "out", options));
         assert!(line.contains(words), "{options}: {line}");
-        assert!(!place.out("out").exists(), "{options}");
+        assert!(!place.join("out").exists(), "{options}");
     }
-    let line = text(&ictd(&place.out("out"), "sweep /nowhere.toml"));
+    let line = refused(&place, "sweep /nowhere.toml");
     assert!(line.contains("/nowhere.toml: No such file"), "{line}");
 }
 
@@ -255,20 +211,18 @@ fn shards_of_any_number_do_every_seed_once() {
 
 #[test]
 fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
-    let place = Place::new(&format!("seeds = 4\n{TINY}"));
-    place.done("out", "--shard 1/4");
-    let run = trained(&place.out("out"));
+    let place = Folder::with("plan.toml", format!("seeds = 4\n{TINY}"));
+    swept(&place, "out", "--shard 1/4");
+    let run = trained(&place.join("out"));
     for seed in [1, 2] {
         fs::create_dir(run.join(format!("seed_{seed}"))).unwrap();
     }
-    fs::write(run.join("seed_2/.lock"), "ictd\nprocess 4711 on node-17\n").unwrap();
+    run.put("seed_2/.lock", "ictd\nprocess 4711 on node-17\n");
     let ours = RunLock::acquire(&run.join("seed_1")).unwrap();
-    let collected = place.sweep("out", "--collect");
+    let collected = sweep(&place, "out", "--collect");
     assert_eq!(collected.status.code(), Some(1));
-    assert!(text(&collected).contains("3 seeds are missing"), "{collected:?}");
-    let waiting = Command::new(env!("CARGO_BIN_EXE_ictd"))
-        .args(["sweep", "plan.toml", "--out", "out", "--json"])
-        .current_dir(place.directory.path())
+    assert!(said(&collected).contains("3 seeds are missing"), "{collected:?}");
+    let waiting = program(&place, "sweep plan.toml --out out --json")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -284,37 +238,43 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
     assert!(found["in_use"][0].as_str().unwrap().contains("process 4711 on node-17"), "{found}");
     assert!(run.join("seed_1/metrics.csv").exists());
     fs::remove_file(run.join("seed_2/.lock")).unwrap();
-    place.done("out", "--check");
+    swept(&place, "out", "--check");
 }
 
 #[test]
 fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
-    let place = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"));
-    let found = place.done("out", "");
+    let place = Folder::with(
+        "plan.toml",
+        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"),
+    );
+    let found = swept(&place, "out", "");
     assert!(found.contains("4 of 4") && found.contains("seeds diverged: boyan-"), "{found}");
-    assert_eq!(place.sweep("out", "--check").status.code(), Some(1));
-    let collected = place.done("out", "--collect --metric loss");
+    assert_eq!(sweep(&place, "out", "--check").status.code(), Some(1));
+    let collected = swept(&place, "out", "--collect --metric loss");
     assert!(collected.contains("seeds diverged: boyan-"), "{collected}");
-    assert_eq!(place.sweep("out", "--collect --check").status.code(), Some(1));
+    assert_eq!(sweep(&place, "out", "--collect --check").status.code(), Some(1));
 
-    let other = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"));
-    other.done("out", "--shard 1/3");
-    let damaged = trained(&other.out("out")).join("seed_0/checkpoint.bin");
+    let other = Folder::with(
+        "plan.toml",
+        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"),
+    );
+    swept(&other, "out", "--shard 1/3");
+    let damaged = trained(&other.join("out")).join("seed_0/checkpoint.bin");
     let intact = fs::read(&damaged).unwrap();
     fs::write(&damaged, "ictdseed").unwrap();
-    let line = refusal(&other.sweep("out", ""));
+    let line = refusal(&sweep(&other, "out", ""));
     assert!(
         line.contains("4 of 6 seeds have finished; ") && line.contains("checkpoint.bin: "),
         "{line}"
     );
     fs::write(&damaged, intact).unwrap();
-    other.done("out", "--check");
+    swept(&other, "out", "--check");
 }
 
 #[test]
 fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_written() {
-    let place = tempfile::tempdir().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let place = Folder::new();
+    let at = |name: &str| place.join(name);
     for (out, seeds) in [("whole", "0..3"), ("a", "0..1"), ("b", "1..3")] {
         done(&at(out), &format!("{TRAIN} --seeds {seeds}"));
     }
@@ -332,7 +292,7 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
     for (out, from) in [("both", ["a", &format!("b/{name}")[..]]), ("a", ["b", "b"])] {
         for _ in 0..2 {
             let merged = merge(out, &from);
-            assert!(merged.status.success(), "{}", text(&merged));
+            assert!(merged.status.success(), "{}", said(&merged));
             assert_same(&at(out), &at("whole"));
         }
     }

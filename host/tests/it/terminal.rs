@@ -1,16 +1,15 @@
 //! The views of a terminal and a pipe: a bar, plain lines, no colour where none is wanted.
 
-use crate::common::{ictd, text};
-use std::process::Command;
+use crate::common::*;
 
 const TRAIN: &str = "train --tasks 300 --batches 2 --batch-size 8 --context-length 10 --seeds 2";
 
 /// Runs `ictd` on a terminal of its own (by util-linux' `script`), whose screen is the output; none if
 /// there is no such program.
 fn on_a_terminal(arguments: &str, no_color: Option<&str>, columns: usize) -> Option<String> {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let program = format!("stty rows 30 cols {columns}; '{}'", env!("CARGO_BIN_EXE_ictd"));
-    let command = format!("{program} --out '{}' {arguments}", out.path().display());
+    let command = format!("{program} --out '{}' {arguments}", out.display());
     let mut script = Command::new("script");
     script.args(["-qefc", &command, "/dev/null"]).env("TERM", "xterm-256color");
     script.env_remove("NO_COLOR").env_remove("CLICOLOR").env_remove("CI");
@@ -44,9 +43,9 @@ fn a_terminal_shows_a_bar_in_colour_unless_none_is_wanted() {
 
 #[test]
 fn a_pipe_sees_plain_lines() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     for arguments in [TRAIN, "demo --tasks 5", "verify --seeds 2", "list", "train --help"] {
-        let output = ictd(out.path(), arguments);
+        let output = ictd(&out, arguments);
         assert!(output.status.success(), "{arguments}");
         assert!(output.stderr.is_empty(), "{arguments}");
         assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&b'\r'), "{arguments}");
@@ -72,5 +71,5 @@ fn claims_fit_the_terminal() {
 #[test]
 fn with_json_a_terminal_sees_the_object_alone() {
     let Some(screen) = on_a_terminal(&format!("{TRAIN} --json"), None, 100) else { return };
-    assert!(serde_json::from_str::<serde_json::Value>(&screen).is_ok(), "{screen}");
+    assert!(serde_json::from_str::<Value>(&screen).is_ok(), "{screen}");
 }

@@ -1,9 +1,6 @@
 //! `ictd train`: what it prints, and that nothing but its options changes a bit.
 
-use crate::common::{contents as files, done, ictd, json, refusal, text, trained};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
+use crate::common::*;
 
 /// Small but whole: two batches per task, metrics along the way.
 const ONE: &str = "train --tasks 12 --batches 2 --batch-size 8 --context-length 10";
@@ -16,7 +13,7 @@ fn ran(out: &Path, arguments: &str) -> Value {
 
 /// As [`ran`], into a directory of its own.
 fn fresh(arguments: &str) -> Value {
-    ran(tempfile::tempdir().unwrap().path(), arguments)
+    ran(&Folder::new(), arguments)
 }
 
 fn digests(result: &Value) -> Vec<String> {
@@ -56,23 +53,23 @@ fn the_result_has_the_metrics_of_every_seed() {
 
 #[test]
 fn seeds_that_diverged_are_named_and_the_others_go_on() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let arguments = format!("{ONE} --seeds 2 --learning-rate 1000");
-    assert_eq!(ictd(out.path(), &format!("{arguments} --check")).status.code(), Some(1));
-    let text = text(&done(out.path(), &arguments));
+    assert_eq!(ictd(&out, &format!("{arguments} --check")).status.code(), Some(1));
+    let text = text(&done(&out, &arguments));
     let line =
         "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate";
     assert!(text.lines().any(|l| l == line), "{text}");
-    let results = fs::read(trained(out.path()).join("results.json")).unwrap();
+    let results = fs::read(trained(&out).join("results.json")).unwrap();
     let results: Value = serde_json::from_slice(&results).unwrap();
     assert_eq!((&results["holds"], &results["seeds"][1]["diverged"]), (&true.into(), &true.into()));
     assert!(fresh(FIVE)["seeds"][0]["diverged"].is_null());
     // One of two: its lane leaves the other's numbers and the mean matrices as they are.
     let arguments = "train --layer-sharing sequential --learning-rate 0.3 --tasks 200";
-    let out = tempfile::tempdir().unwrap();
-    let both = ictd(out.path(), &format!("{arguments} --seed 10 --seeds 2 --check --json"));
+    let out = Folder::new();
+    let both = ictd(&out, &format!("{arguments} --seed 10 --seeds 2 --check --json"));
     let both = json(&both);
-    let matrices = fs::read_to_string(trained(out.path()).join("matrices.csv")).unwrap();
+    let matrices = fs::read_to_string(trained(&out).join("matrices.csv")).unwrap();
     assert!(matrices.lines().count() > 81 && !matrices.contains("NaN"));
     let told = (&both["seeds"][0]["diverged"], &both["holds"]);
     assert_eq!(told, (&true.into(), &false.into()));
@@ -82,11 +79,11 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
 #[test]
 fn the_figure_and_the_table_have_what_was_recorded() {
     let shown = |arguments: &str| {
-        let out = tempfile::tempdir().unwrap();
-        let text = text(&ictd(out.path(), &format!("{ONE} {arguments}")));
-        let run = trained(out.path());
+        let out = Folder::new();
+        let text = text(&ictd(&out, &format!("{ONE} {arguments}")));
+        let run = trained(&out);
         assert!(text.contains(run.to_str().unwrap()), "{text}");
-        (text, fs::read_to_string(run.join("train.svg")).unwrap())
+        (text, run.text("train.svg"))
     };
     let (text, figure) = shown("");
     assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
@@ -101,40 +98,12 @@ fn the_figure_and_the_table_have_what_was_recorded() {
 }
 
 #[test]
-fn what_cannot_be_trained_is_refused_in_one_line() {
-    let out = tempfile::tempdir().unwrap();
-    for (arguments, named) in [
-        ("--dim 33", "--dim: 33: expected an integer from 1 to 32"),
-        ("--context-length 1025", "--context-length: 1025: expected an integer from 1 to 1024"),
-        ("--context-length 1000 --attention softmax", "--context-length: 1000: expected 1 to 64"),
-        ("--gamma 1", "--gamma: 1: expected a number in [0, 1)"),
-        ("--layers 0", "--layers: 0: expected an integer from 1 to "),
-        ("--network rnn --layer-sharing sequential", "--layer-sharing: sequential: "),
-        ("--network rnn --attention softmax", "--attention: softmax: it needs "),
-        ("--optimizer td --weight-decay 0.1", "--weight-decay: 0.1: it needs "),
-        ("--gamma 0.5 --gamma-range 0.1..0.2", "--gamma: 0.5: it needs no --gamma-range"),
-        ("--learning-rate 0", "--learning-rate: 0: expected a number in (0, 1000]"),
-        ("--seed 9223372036854775807 --seeds 2", "--seed: 9223372036854775807: "),
-        ("--rnn-input delayed", "--rnn-input: delayed: it needs --network rnn"),
-        ("--task cartpole --loss true-value", "--loss: true-value: "),
-        ("--seeds 0", "--seeds 0: expected an integer from 1 to 100000"),
-        ("--seeds 9..3", "--seeds 9..3: expected at most 100000 seeds"),
-        ("--resume here --learning-rate 1", "--resume: takes all options from"),
-        ("--resume no/such/run", "config.toml: "),
-    ] {
-        let line = refusal(&ictd(out.path(), &format!("train {arguments}")));
-        assert!(line.contains(named), "{arguments}: {line}");
-    }
-    assert!(!trained(out.path()).exists());
-}
-
-#[test]
 fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
-    let out = tempfile::tempdir().unwrap();
+    let out = Folder::new();
     let asked = "--trace-decay 0.5 --context-range 1..9 --gamma-range 0.5..0.9 --task boyan,loop";
-    let result = ran(out.path(), &format!("{FIVE} {asked} --dim 3 --layers 5"));
-    let run = trained(out.path());
-    let config = fs::read_to_string(run.join("config.toml")).unwrap();
+    let result = ran(&out, &format!("{FIVE} {asked} --dim 3 --layers 5"));
+    let run = trained(&out);
+    let config = run.text("config.toml");
     for line in [
         "trace-decay = 0.5",
         "context-range = \"1..9\"",
@@ -146,9 +115,9 @@ fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
     let again = format!("--config {}", run.join("config.toml").display());
     assert_eq!(fresh(&again)["seeds"], result["seeds"]);
     assert_eq!(fresh(&format!("{again} --seeds 1"))["seeds"][0], result["seeds"][0]);
-    let params = fs::read_to_string(run.join("seed_0/params.json")).unwrap();
+    let params = run.text("seed_0/params.json");
     assert!(params.contains("\"lambda\":0.5"), "{params}");
-    let model = out.path().join("model.ictd");
+    let model = out.join("model.ictd");
     ran(&model, &format!("export {}", run.display()));
     let inspected = fresh(&format!("inspect {}", model.display()));
     assert_eq!(inspected["trace_decay"], 0.5, "{inspected}");
@@ -156,22 +125,22 @@ fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
 
 #[test]
 fn seeds_may_come_in_any_order_and_from_elsewhere() {
-    let [whole, parts, elsewhere] = [0; 3].map(|_| tempfile::tempdir().unwrap());
+    let [whole, parts, elsewhere] = [0; 3].map(|_| Folder::new());
     let seeds = |out: &Path, seeds: &str| ran(out, &format!("{ONE} --seeds {seeds}"));
-    let all = seeds(whole.path(), "5");
-    let expected = files(&trained(whole.path()));
-    assert_eq!(seeds(parts.path(), "3,1")["seeds"].as_array().unwrap().len(), 2);
-    let run = trained(parts.path());
-    let config = fs::read_to_string(run.join("config.toml")).unwrap();
+    let all = seeds(&whole, "5");
+    let expected = contents(&trained(&whole));
+    assert_eq!(seeds(&parts, "3,1")["seeds"].as_array().unwrap().len(), 2);
+    let run = trained(&parts);
+    let config = run.text("config.toml");
     assert!(config.contains("seeds = \"1,3\"\n"), "{config}");
     // Copied from where it was trained, a seed is one of the run.
-    seeds(elsewhere.path(), "4..4");
-    for (name, content) in files(&trained(elsewhere.path())) {
+    seeds(&elsewhere, "4..4");
+    for (name, content) in contents(&trained(&elsewhere)) {
         if name.starts_with("seed_4/") {
             fs::create_dir_all(run.join("seed_4")).unwrap();
-            fs::write(run.join(name), content).unwrap();
+            run.put(name, content);
         }
     }
-    assert_eq!(seeds(parts.path(), "0..2")["seeds"], all["seeds"]);
-    assert!(files(&run) == expected);
+    assert_eq!(seeds(&parts, "0..2")["seeds"], all["seeds"]);
+    assert!(contents(&run) == expected);
 }

@@ -5,16 +5,11 @@
 //! files are written alike, each fifth).
 //! A state of the files from which the command has come to its end once is not tried again.
 
-use crate::common::{as_train, files, ictd, refusal, trained};
+use crate::common::*;
 use ictd::run::{info, transaction};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tempfile::TempDir;
 
 const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2 --checkpoint-every 0";
 const DATA: &str = "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n";
@@ -36,19 +31,19 @@ fn is_finished(run: &Path) -> bool {
 /// Every file that run.json lists is there, as it says.
 #[track_caller]
 fn assert_as_recorded(run: &Path) {
-    let recorded = run_json(run);
-    let recorded = recorded["digests"]["files"].as_object().expect("digests");
-    let written = files(run).into_iter();
-    let written = written.filter(|n| !["run.json", "report.html"].contains(&n.as_str()));
-    let written = written.filter(|name| !name.ends_with(".lock"));
-    let written: Vec<_> = written.filter(|name| !name.contains(".ictd-")).collect();
-    let names: Vec<_> = recorded.keys().cloned().collect();
-    let mut sorted = names.clone();
-    sorted.sort();
-    assert_eq!(sorted, written);
-    for name in names {
-        let digest = info::digest(&fs::read(run.join(&name)).unwrap());
-        assert_eq!(recorded[&name], digest, "{name}");
+    let info = run_json(run);
+    let recorded = info["digests"]["files"].as_object().expect("digests");
+    let mut names: Vec<_> = recorded.keys().cloned().collect();
+    names.sort();
+    let mut written = files(run);
+    let is_other =
+        |name: &str| ["run.json", "report.html"].contains(&name) || name.ends_with(".lock");
+    written.retain(|name| !is_other(name) && !name.contains(".ictd-"));
+    assert_eq!(names, written);
+    for (name, recorded) in recorded {
+        let mut digest = ictd_core::digest::Digest::EMPTY;
+        digest.bytes(&run.bytes(name));
+        assert_eq!(*recorded, digest.to_string(), "{name}");
     }
 }
 
@@ -62,13 +57,10 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments.split_whitespace()).current_dir(directory);
+    let mut command = program(directory, arguments);
     // So that the operations come in one order.
-    if ["train", "sweep", "reproduce", "demo", "import", "predict"]
-        .iter()
-        .any(|name| arguments.starts_with(name))
-    {
+    let with_threads = ["train", "sweep", "reproduce", "demo", "import", "predict"];
+    if with_threads.iter().any(|name| arguments.starts_with(name)) {
         command.args(["--threads", "1"]);
     }
     command.env("ICTD_FAULT", fault).stdin(Stdio::null());
@@ -78,7 +70,7 @@ fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
 /// The digest of what the next process finds: every file, without the times of processes and their numbers.
 fn state(directory: &Path) -> String {
     let content = |name: String| {
-        let content = fs::read(directory.join(&name)).unwrap();
+        let content = directory.bytes(&name);
         let shown = if name.ends_with("run.json") {
             let mut info: Value = serde_json::from_slice(&content).unwrap_or_default();
             if let Value::Object(info) = &mut info {
@@ -115,16 +107,16 @@ struct Struck<'a> {
 /// After each the directory reads as before or as after; then the same command ends in the same bytes.
 fn strike(before: &Path, arguments: &str, is_resumed: bool, step: usize) -> usize {
     let all = std::env::var("ICTD_FAULTS").is_ok_and(|x| x == "all");
-    let after = tempfile::tempdir().unwrap();
-    copy(before, after.path());
-    let undisturbed = run(after.path(), arguments, "");
+    let after = Folder::new();
+    copy(before, &after);
+    let undisturbed = run(&after, arguments, "");
     assert!(undisturbed.status.code() < Some(2), "{undisturbed:?}");
     let struck = Struck {
         before,
         arguments,
         is_resumed,
         old: contents(before),
-        new: contents(after.path()),
+        new: contents(&after),
         code: undisturbed.status.code(),
         passed: Mutex::default(),
     };
@@ -155,9 +147,9 @@ impl Struck<'_> {
     fn once(&self, number: usize, kind: &str) -> bool {
         let Struck { arguments, old, new, .. } = self;
         let what = format!("{arguments}: {kind} at operation {number}");
-        let directory = tempfile::tempdir().unwrap();
-        copy(self.before, directory.path());
-        let struck = run(directory.path(), arguments, &format!("{number} {kind}"));
+        let directory = Folder::new();
+        copy(self.before, &directory);
+        let struck = run(&directory, arguments, &format!("{number} {kind}"));
         let code = struck.status.code();
         assert!(matches!(code, Some(0 | 1 | 2 | 137)), "{what}: {struck:?}");
         let is_killed = code == Some(137);
@@ -165,51 +157,44 @@ impl Struck<'_> {
         if code == Some(2) {
             refusal(&struck);
         }
-        let left = state(directory.path());
+        let left = state(&directory);
         if self.passed.lock().unwrap().contains(&left) {
             return is_killed || kind != "kill";
         }
         // Whoever reads it next sees all of one state.
-        for folder in folders(directory.path()) {
+        for folder in folders(&directory) {
             transaction::settle_unclaimed(&folder).unwrap();
         }
-        let mut found = contents(directory.path());
+        let mut found = contents(&directory);
         found.retain(|name, _| !name.contains(".ictd-"));
         if self.is_resumed {
             for (name, content) in &found {
-                // What grows along the way may be behind.
-                let grows = name.ends_with("checkpoint.bin");
-                // The page says which run it could not read.
-                let grows = grows || name.ends_with("report.html");
+                // What grows along the way may be behind; the page says which run it could not read.
+                let grows = name.ends_with("checkpoint.bin") || name.ends_with("report.html");
                 let whole = old.get(name) == Some(content) || new.get(name) == Some(content);
                 assert!(grows || whole, "{what}: {name}");
             }
         } else {
-            let names = |found: &Contents| found.keys().cloned().collect::<Vec<_>>();
-            assert!(
-                found == *old || found == *new,
-                "{what}: {:?} is neither {:?} nor {:?}",
-                names(&found),
-                names(old),
-                names(new)
-            );
+            let [found_names, old_names, new_names] = [&found, old, new].map(|of| of.keys());
+            let names = format!("{found_names:?} is neither {old_names:?} nor {new_names:?}");
+            assert!(found == *old || found == *new, "{what}: {names}");
         }
         let writes_runs = !["report", "plot", "export"].iter().any(|c| arguments.starts_with(c));
-        for folder in folders(directory.path()) {
+        for folder in folders(&directory) {
             if writes_runs && is_finished(&folder) && found == *new {
                 assert_as_recorded(&folder);
             }
         }
-        let again = run(directory.path(), arguments, "");
+        let again = run(&directory, arguments, "");
         assert_eq!(again.status.code(), self.code, "{what}: {again:?}");
-        assert!(contents(directory.path()) == *new, "{what}: other bytes, or leftovers");
+        assert!(contents(&directory) == *new, "{what}: other bytes, or leftovers");
         self.passed.lock().unwrap().insert(left);
         is_killed || kind != "kill"
     }
 }
 
 /// The folders of runs.
-fn folders(directory: &Path) -> Vec<std::path::PathBuf> {
+fn folders(directory: &Path) -> Vec<PathBuf> {
     let inside = |folder: &str| {
         let entries = fs::read_dir(directory.join(folder)).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
@@ -217,14 +202,13 @@ fn folders(directory: &Path) -> Vec<std::path::PathBuf> {
     [vec![directory.to_owned()], inside("results"), inside("results/runs")].concat()
 }
 
-fn prepared(commands: &[&str]) -> TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("data.csv"), DATA).unwrap();
-    fs::write(directory.path().join("queries.csv"), "phi_0\n3\n").unwrap();
+fn prepared(commands: &[&str]) -> Folder {
+    let directory = Folder::with("data.csv", DATA);
+    directory.put("queries.csv", "phi_0\n3\n");
     let rows: String = (0..200).map(|i| format!("{}\n", i % 7)).collect();
-    fs::write(directory.path().join("signals.csv"), format!("a\n{rows}")).unwrap();
+    directory.put("signals.csv", format!("a\n{rows}"));
     for command in commands {
-        let output = run(directory.path(), command, "");
+        let output = run(&directory, command, "");
         assert!(output.status.code() < Some(2), "{command}: {output:?}");
     }
     directory
@@ -233,9 +217,9 @@ fn prepared(commands: &[&str]) -> TempDir {
 #[test]
 fn a_fault_at_any_operation_of_training_loses_nothing() {
     let fresh = prepared(&[]);
-    let trained = strike(fresh.path(), TRAIN, true, 5);
-    let reproduced = strike(fresh.path(), "reproduce rnn-learning --seeds 1 --tasks 2", true, 5);
-    println!("train: {trained:?}, reproduce: {reproduced:?} faults");
+    let trained = strike(&fresh, TRAIN, true, 5);
+    let reproduced = strike(&fresh, "reproduce rnn-learning --seeds 1 --tasks 2", true, 5);
+    println!("train: {trained}, reproduce: {reproduced} faults");
     assert!(trained > 20 && reproduced > 20);
 }
 
@@ -245,49 +229,49 @@ fn a_fault_at_any_operation_of_a_sweep_loses_nothing() {
         let directory = prepared(&[]);
         let text = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\n\
                     log-every = 2\n[grid]\nlearning-rate = [0.1, 0.2]\n";
-        fs::write(directory.path().join("plan.toml"), text).unwrap();
+        directory.put("plan.toml", text);
         directory
     };
     let sweep = "sweep plan.toml --checkpoint-every 0";
-    let swept = strike(place().path(), sweep, true, 5);
+    let swept = strike(&place(), sweep, true, 5);
     let directory = place();
     for command in [sweep, "sweep plan.toml --collect --metric loss"] {
-        assert_eq!(run(directory.path(), command, "").status.code(), Some(0));
+        assert_eq!(run(&directory, command, "").status.code(), Some(0));
     }
-    let collected = strike(directory.path(), "sweep plan.toml --collect --metric vd", false, 1);
+    let collected = strike(&directory, "sweep plan.toml --collect --metric vd", false, 1);
     let (one, other) = (prepared(&[&format!("{TRAIN} --seeds 2")]), "train-of-others");
     let seed = format!("{TRAIN} --seed 2 --out {other}");
-    assert_eq!(run(one.path(), &seed, "").status.code(), Some(0));
-    let merged = strike(one.path(), &format!("merge {other} --out results"), true, 5);
+    assert_eq!(run(&one, &seed, "").status.code(), Some(0));
+    let merged = strike(&one, &format!("merge {other} --out results"), true, 5);
     println!("sweep: {swept:?}, collect: {collected:?}, merge: {merged:?} faults");
     assert!(swept > 30 && collected > 30 && merged > 30);
 }
 
 #[test]
 fn a_fault_at_any_operation_of_a_run_leaves_the_old_one_or_the_new_one() {
-    let old = "evaluate --data data.csv --queries queries.csv";
-    let evaluated =
-        strike(prepared(&[old]).path(), "evaluate --data data.csv --layers 3", false, 1);
-    let demo = strike(prepared(&["demo --tasks 2"]).path(), "demo --tasks 3", false, 1);
-    let first = strike(prepared(&[]).path(), "evaluate --data data.csv", false, 1);
-    // Its predictions are written piece by piece.
-    let predicted = prepared(&["predict signals.csv --gamma 0.5"]);
-    let predicted = strike(predicted.path(), "predict signals.csv --gamma 0.8", false, 3);
-    println!(
-        "evaluate: {evaluated:?}, demo: {demo:?}, first: {first:?}, predict: {predicted:?} \
-         faults"
-    );
-    assert!(evaluated > 30 && demo > 30 && first > 30 && predicted > 15);
+    let old = |command| prepared(&[command]);
+    let queries = "evaluate --data data.csv --queries queries.csv";
+    for (before, command, step, least) in [
+        (old(queries), "evaluate --data data.csv --layers 3", 1, 30),
+        (old("demo --tasks 2"), "demo --tasks 3", 1, 30),
+        (prepared(&[]), "evaluate --data data.csv", 1, 30),
+        // Its predictions are written piece by piece.
+        (old("predict signals.csv --gamma 0.5"), "predict signals.csv --gamma 0.8", 3, 15),
+    ] {
+        let faults = strike(&before, command, false, step);
+        println!("{command}: {faults} faults");
+        assert!(faults > least, "{command}: {faults}");
+    }
 }
 
 #[test]
 fn a_fault_at_any_operation_of_a_report_leaves_the_old_one_or_the_new_one() {
     let directory = prepared(&["demo --tasks 2", "report results", TRAIN]);
-    as_train(&directory.path().join("results"));
-    let reported = strike(directory.path(), "report results", false, 1);
-    fs::remove_file(directory.path().join("results/demo/demo.svg")).unwrap();
-    let plotted = strike(directory.path(), "plot results/demo", false, 1);
-    let exported = strike(directory.path(), "export results/train --out model.ictd", false, 1);
+    as_train(&directory.join("results"));
+    let reported = strike(&directory, "report results", false, 1);
+    fs::remove_file(directory.join("results/demo/demo.svg")).unwrap();
+    let plotted = strike(&directory, "plot results/demo", false, 1);
+    let exported = strike(&directory, "export results/train --out model.ictd", false, 1);
     println!("report: {reported:?}, plot: {plotted:?}, export: {exported:?} faults");
     assert!(reported > 20 && plotted > 15 && exported > 5);
 }
@@ -299,16 +283,16 @@ fn nothing_of_the_run_before_is_left() {
         "evaluate --data data.csv",
         TRAIN,
     ]);
-    let results = directory.path().join("results");
+    let results = directory.join("results");
     as_train(&results);
-    run(directory.path(), "import results/train --tasks 2", "");
+    run(&directory, "import results/train --tasks 2", "");
     assert!(!files(&results.join("evaluate")).contains(&"queries.csv".to_owned()));
     assert!(results.join("import/elements.svg").exists());
     let mine = results.join("import/mine.txt");
     fs::write(&mine, "mine").unwrap();
     let export = "export --construction td0 --dim 4 --out m.ictd";
     for command in [export, "import m.ictd --tasks 2"] {
-        assert!(run(directory.path(), command, "").status.code() < Some(2));
+        assert!(run(&directory, command, "").status.code() < Some(2));
     }
     assert!(!results.join("import/elements.svg").exists() && mine.exists());
     fs::remove_file(mine).unwrap();
@@ -321,17 +305,17 @@ fn nothing_of_the_run_before_is_left() {
 fn a_run_whose_last_write_fails_is_not_finished_and_goes_on() {
     let directory = prepared(&[]);
     let whole = prepared(&[TRAIN]);
-    let wanted = trained(&whole.path().join("results"));
-    let train = directory.path().join("results").join(wanted.file_name().unwrap());
+    let wanted = trained(&whole.join("results"));
+    let train = directory.join("results").join(wanted.file_name().unwrap());
     fs::create_dir_all(train.join("records.csv")).unwrap();
-    let line = refusal(&run(directory.path(), TRAIN, ""));
+    let line = refusal(&run(&directory, TRAIN, ""));
     assert!(line.contains("records.csv"), "{line}");
     let outcome = run_json(&train)["outcome"].to_string();
     assert!(outcome.contains("failed: ") && outcome.contains("records.csv"), "{outcome}");
     fs::remove_dir(train.join("records.csv")).unwrap();
     let checkpoint = train.join("seed_0/checkpoint.bin");
     let trained = fs::metadata(&checkpoint).unwrap().modified().unwrap();
-    let again = run(directory.path(), TRAIN, "");
+    let again = run(&directory, TRAIN, "");
     let line = String::from_utf8(again.stderr).unwrap();
     assert!(again.status.success() && line.contains("an unfinished run"), "{line}");
     assert_eq!(fs::metadata(&checkpoint).unwrap().modified().unwrap(), trained, "trained again");
@@ -342,13 +326,12 @@ fn a_run_whose_last_write_fails_is_not_finished_and_goes_on() {
 #[test]
 fn trains_of_one_recipe_at_once_are_one_run() {
     let whole = prepared(&[&format!("{TRAIN} --seeds 7")]);
-    let whole = contents(&trained(&whole.path().join("results")));
+    let whole = contents(&trained(&whole.join("results")));
     for _ in 0..3 {
         let directory = prepared(&[TRAIN]);
         let start = |seed: u64| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-            command.args(TRAIN.split_whitespace()).args(["--threads", "1"]);
-            command.args(["--seed", &seed.to_string()]).current_dir(directory.path());
+            let line = format!("{TRAIN} --threads 1 --seed {seed}");
+            let mut command = program(&directory, &line);
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         };
         let all: Vec<_> = (1..7).map(start).collect();
@@ -356,7 +339,7 @@ fn trains_of_one_recipe_at_once_are_one_run() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{output:?}");
         }
-        let run = trained(&directory.path().join("results"));
+        let run = trained(&directory.join("results"));
         assert!(is_finished(&run) && contents(&run) == whole);
         assert_as_recorded(&run);
     }
@@ -365,13 +348,10 @@ fn trains_of_one_recipe_at_once_are_one_run() {
 #[test]
 fn a_changed_file_of_any_run_is_named_by_report_and_plot() {
     let directory = prepared(&[TRAIN, "demo --tasks 2"]);
-    as_train(&directory.path().join("results"));
-    let said = |command: &str| {
-        let output = run(directory.path(), command, "");
-        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
-    };
+    as_train(&directory.join("results"));
+    let said = |command: &str| said(&run(&directory, command, ""));
     for file in ["train/records.csv", "train/seed_0/checkpoint.bin", "demo/records.csv"] {
-        let path = directory.path().join("results").join(file);
+        let path = directory.join("results").join(file);
         let intact = fs::read(&path).unwrap();
         for command in ["report results", "plot results"] {
             assert!(!said(command).contains("Not as"), "{command}");
@@ -388,43 +368,43 @@ fn a_changed_file_of_any_run_is_named_by_report_and_plot() {
 #[test]
 fn a_directory_in_use_on_another_machine_is_refused_with_its_name() {
     let directory = prepared(&["demo --tasks 2", TRAIN]);
-    let name = trained(&directory.path().join("results"));
+    let name = trained(&directory.join("results"));
     let name = name.file_name().unwrap().to_str().unwrap();
     let resume = format!("train --resume results/{name}");
     for (name, command) in [("demo", "demo --tasks 2"), (name, TRAIN), (name, &resume)] {
-        let lock = directory.path().join("results").join(name).join(".lock");
-        let before = contents(directory.path());
+        let lock = directory.join("results").join(name).join(".lock");
+        let before = contents(&directory);
         fs::write(&lock, "ictd\nprocess 4711 on node-17\n").unwrap();
-        let line = refusal(&run(directory.path(), command, ""));
+        let line = refusal(&run(&directory, command, ""));
         let advice = "in use by process 4711 on node-17: if it has ended, remove";
         assert!(line.contains(advice), "{line}");
-        assert!(contents(directory.path()) == before);
+        assert!(contents(&directory) == before);
         fs::remove_file(&lock).unwrap();
-        assert_eq!(run(directory.path(), command, "").status.code(), Some(0), "{command}");
+        assert_eq!(run(&directory, command, "").status.code(), Some(0), "{command}");
     }
 }
 
 #[test]
 fn a_journal_of_somebody_else_is_refused_and_reaches_nothing() {
     let directory = prepared(&["demo --tasks 2"]);
-    ictd(directory.path(), "list");
-    let mine = directory.path().join("data.csv");
+    ictd(&directory, "list");
+    let mine = directory.join("data.csv");
     for line in ["remove ../../data.csv", "put ../../data.csv", "remove .lock", "nothing"] {
-        let journal = directory.path().join("results/demo/.ictd-commit");
+        let journal = directory.join("results/demo/.ictd-commit");
         fs::write(&journal, format!("{line}\n")).unwrap();
         for command in ["demo --tasks 2", "report results", "plot results/demo"] {
-            let line = refusal(&run(directory.path(), command, ""));
+            let line = refusal(&run(&directory, command, ""));
             assert!(line.contains("is nothing that ictd wrote"), "{command}: {line}");
         }
         assert_eq!(fs::read_to_string(&mine).unwrap(), DATA);
     }
     // A file that the run did not write stays, whatever a journal says.
-    let notes = directory.path().join("results/demo/notes.txt");
+    let notes = directory.join("results/demo/notes.txt");
     fs::write(&notes, "mine").unwrap();
     for line in ["remove notes.txt\n", "put notes.txt\n"] {
         fs::write(notes.with_file_name(".ictd-commit"), line).unwrap();
         fs::write(notes.with_file_name(".ictd-new-notes.txt"), "theirs").unwrap();
-        assert_eq!(run(directory.path(), "report results", "").status.code(), Some(0));
+        assert_eq!(run(&directory, "report results", "").status.code(), Some(0));
         assert_eq!(fs::read_to_string(&notes).unwrap(), "mine", "{line}");
     }
 }

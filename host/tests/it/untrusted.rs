@@ -1,20 +1,13 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
-use crate::bounds::{MEMORY, bounded};
-use crate::common::{self, as_train, code, contents, done, ictd, json, refusal, trained};
-use std::fs;
+use crate::bounds::bounded;
+use crate::common::{self, *};
 use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
 
 pub(crate) const TRAIN: &str =
     "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
+const RNN: &str = "reproduce rnn-learning --seeds 1 --tasks 2";
 const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
-
-fn directory() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
 
 /// A `.safetensors` file of (3, 3) tensors.
 fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
@@ -43,12 +36,8 @@ pub(crate) fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-fn doubles(numbers: &[f64]) -> Vec<u8> {
-    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
-}
-
 #[cfg(unix)]
-fn pipe(path: &Path) {
+pub(crate) fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
@@ -56,24 +45,26 @@ fn pipe(path: &Path) {
 #[test]
 fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
     use std::os::unix::fs::symlink;
-    let out = directory();
-    let precious = out.path().join("precious");
-    ictd(out.path(), TRAIN);
-    ictd(out.path(), "demo --tasks 2");
-    let (run, demo) = (trained(out.path()), out.path().join("demo"));
-    for (run, command) in [
-        (demo.clone(), "demo --tasks 2".to_owned()),
-        (demo.clone(), format!("plot {}", demo.display())),
-        (run.clone(), format!("train --resume {}", run.display())),
-        (run.clone(), TRAIN.to_owned()),
-        (run.join("seed_0"), TRAIN.to_owned()),
+    let out = &Folder::new();
+    let precious = out.join("precious");
+    ictd(out, TRAIN);
+    ictd(out, "demo --tasks 2");
+    let run = trained(out);
+    let resume = format!("train --resume {}", run.display());
+    let train = format!("{TRAIN} --out .");
+    for (folder, command) in [
+        (out.join("demo"), "demo --tasks 2 --out ."),
+        (out.join("demo"), "plot demo"),
+        (run.clone(), &resume),
+        (run.clone(), &train),
+        (run.join("seed_0"), &train),
     ] {
-        let lock = run.join(".lock");
+        let lock = folder.join(".lock");
         for make in [symlink::<&Path, &Path>, |from: &Path, to: &Path| fs::hard_link(from, to)] {
             fs::write(&precious, "precious").unwrap();
             fs::remove_file(&lock).unwrap();
             make(&precious, &lock).unwrap();
-            let line = refusal(&ictd(out.path(), &command));
+            let line = refused(out, command);
             assert!(line.contains(".lock: a "), "{line}");
             assert_eq!(fs::read(&precious).unwrap(), b"precious", "{command}");
         }
@@ -86,98 +77,90 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
 #[test]
 fn a_run_directory_that_is_a_link_is_not_written_to() {
     use std::os::unix::fs::symlink;
-    let (out, mine) = (directory(), directory());
-    ictd(mine.path(), TRAIN);
-    ictd(mine.path(), "demo --tasks 2");
-    let run = trained(mine.path()).file_name().unwrap().to_owned();
-    let before = contents(mine.path());
+    let (out, mine) = (Folder::new(), Folder::new());
+    ictd(&mine, TRAIN);
+    ictd(&mine, "demo --tasks 2");
+    let run = trained(&mine).file_name().unwrap().to_owned();
+    let before = contents(&mine);
     for name in ["demo".as_ref(), run.as_os_str()] {
-        symlink(mine.path().join(name), out.path().join(name)).unwrap();
+        symlink(mine.join(name), out.join(name)).unwrap();
     }
-    symlink(mine.path(), out.path().join("runs")).unwrap();
-    let merge = format!("merge {}", mine.path().join(&run).display());
+    symlink(&mine, out.join("runs")).unwrap();
+    let merge = format!("merge {}", mine.join(&run).display());
     let more = format!("{TRAIN} --seeds 2");
-    let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
-    for command in ["demo --tasks 3", &more, &merge, rnn] {
-        let line = refusal(&ictd(out.path(), command));
+    for command in ["demo --tasks 3", &more, &merge, RNN] {
+        let line = refusal(&ictd(&out, command));
         assert!(line.contains(": a link; expected a folder"), "{command}: {line}");
     }
-    assert_eq!(contents(mine.path()), before);
+    assert_eq!(contents(&mine), before);
     // As the user named it, it is followed.
-    symlink(mine.path(), out.path().join("there")).unwrap();
-    assert!(code(&ictd(&out.path().join("there"), "demo --tasks 2")) < Some(2));
+    symlink(&mine, out.join("there")).unwrap();
+    assert!(code(&ictd(&out.join("there"), "demo --tasks 2")) < Some(2));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
     use std::os::unix::fs::{FileTypeExt, symlink};
-    let out = directory();
-    let at = |name: &str| out.path().join(name);
-    pipe(&at("pipe"));
-    symlink("/dev/full", at("device")).unwrap();
-    fs::create_dir(at("folder")).unwrap();
-    for name in ["pipe", "device", "folder"] {
-        let line = refusal(&ictd(&at(name), "export --construction td0"));
-        assert!(line.contains(name) && line.contains("regular file"), "{line}");
+    let out = &Folder::new();
+    pipe(&out.join("pipe"));
+    symlink("/dev/full", out.join("device")).unwrap();
+    fs::create_dir(out.join("folder")).unwrap();
+    for (name, reason) in [
+        ("pipe", "regular file"),
+        ("device", "regular file"),
+        ("folder", "regular file"),
+        ("missing/model", "--out: cannot write"),
+    ] {
+        let line = refused(out, &format!("export --construction td0 --out {name}"));
+        let is_said = line.contains(name) && line.contains(reason) && !line.contains(".ictd-");
+        assert!(is_said, "{line}");
     }
-    let line = refusal(&ictd(&at("missing/model"), "export --construction td0"));
-    assert!(line.contains("--out: cannot write") && !line.contains(".ictd-"), "{line}");
-    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
-    assert!(fs::symlink_metadata(at("device")).unwrap().is_symlink());
-    done(&at("model"), "export --construction td0");
+    assert!(fs::metadata(out.join("pipe")).unwrap().file_type().is_fifo());
+    assert!(fs::symlink_metadata(out.join("device")).unwrap().is_symlink());
+    done(&out.join("model"), "export --construction td0");
 }
 
 #[test]
 fn a_directory_that_ictd_did_not_make_is_left_alone() {
-    let out = directory();
+    let (out, made) = (Folder::new(), Folder::new());
     let mine = [("config.toml", "[package]\n"), ("run.json", "{}"), ("seeds.csv", "1,2\n")];
-    let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
-    let names = {
-        let made = directory();
-        [TRAIN, rnn].iter().for_each(|command| drop(ictd(made.path(), command)));
-        let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-        let shared = format!("runs/{}", name(trained(&made.path().join("runs"))));
-        [name(trained(made.path())), "demo".into(), shared, ".".into()]
-    };
+    [TRAIN, RNN].iter().for_each(|command| drop(ictd(&made, command)));
+    let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let shared = format!("runs/{}", name(trained(&made.join("runs"))));
+    let names = [name(trained(&made)), "demo".into(), shared, ".".into()];
     for run in &names {
-        let folder = out.path().join(run);
-        fs::create_dir_all(&folder).unwrap();
-        mine.iter().for_each(|(name, content)| fs::write(folder.join(name), content).unwrap());
+        fs::create_dir_all(out.join(run)).unwrap();
+        mine.iter().for_each(|(name, content)| out.join(run).put(name, content));
     }
-    let commands = [TRAIN, "demo --tasks 2", rnn, "--threads 1"];
-    for command in commands {
-        let line = refusal(&ictd(out.path(), command));
+    for command in [TRAIN, "demo --tasks 2", RNN, "--threads 1"] {
+        let line = refusal(&ictd(&out, command));
         assert!(line.contains("config.toml, which ictd did not write"), "{line}");
     }
     for run in &names {
-        for (name, content) in mine {
-            assert_eq!(fs::read_to_string(out.path().join(run).join(name)).unwrap(), content);
-        }
-        assert!(!out.path().join(run).join(".lock").exists(), "{run}");
+        mine.iter().for_each(|(name, content)| assert_eq!(out.join(run).text(name), *content));
+        assert!(!out.join(run).join(".lock").exists(), "{run}");
     }
     // What it made itself, and an empty directory, it takes.
-    let other = directory();
-    fs::create_dir(other.path().join("demo")).unwrap();
+    let other = &Folder::new();
+    fs::create_dir(other.join("demo")).unwrap();
     for _ in 0..2 {
-        assert!(code(&ictd(other.path(), "demo --tasks 2")) < Some(2));
+        assert!(code(&ictd(other, "demo --tasks 2")) < Some(2));
     }
     // A page that somebody else wrote stays, too.
-    let page = other.path().join("report.html");
-    fs::write(&page, "<html>mine</html>").unwrap();
-    let report = format!("report {}", other.path().display());
-    assert!(refusal(&ictd(other.path(), &report)).contains("report.html: ictd did not write it"));
-    fs::remove_file(&page).unwrap();
+    other.put("report.html", "<html>mine</html>");
+    assert!(refused(other, "report .").contains("report.html: ictd did not write it"));
+    fs::remove_file(other.join("report.html")).unwrap();
     for _ in 0..2 {
-        done(other.path(), &report);
+        object(other, 0, "report .");
     }
 }
 
 #[test]
 fn a_config_cannot_say_where_to_write() {
-    let out = directory();
-    ictd(out.path(), TRAIN);
-    let config = out.path().join("received.toml");
+    let out = &Folder::new();
+    ictd(out, TRAIN);
+    as_train(out);
     for (text, key) in [
         ("command = \"train\"\nout = \"/tmp/x\"\n", "out"),
         ("command = \"train\"\nresume = \"train\"\n", "resume"),
@@ -185,26 +168,23 @@ fn a_config_cannot_say_where_to_write() {
         ("command = \"export\"\nconstruction = \"td0\"\n", "command"),
         ("command = \"report\"\n", "command"),
     ] {
-        fs::write(&config, text).unwrap();
-        let line = refusal(&ictd(out.path(), &format!("--config {}", config.display())));
+        out.put("received.toml", text);
+        let line = refused(out, "--config received.toml");
         assert!(line.contains(&format!("received.toml: {key}: expected")), "{line}");
     }
     // A run's own is what it was.
-    let again = format!("--config {}", trained(out.path()).join("config.toml").display());
-    done(out.path(), &again);
+    object(out, 0, "--config train/config.toml");
 }
 
 #[test]
 fn a_model_with_more_layers_than_can_be_typed_is_refused() {
-    let out = directory();
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    let out = &Folder::with("data.csv", DATA);
+    ictd(out, TRAIN);
+    as_train(out);
     let many = [("L", "4000000000"), ("gamma", "0.9"), ("attention", "linear")];
-    fs::write(out.path().join("m.safetensors"), safetensors(&["P", "Q"], &many)).unwrap();
-    let params = out.path().join("train/seed_0/params.json");
-    let text = fs::read_to_string(&params).unwrap().replace("\"l\":3", "\"l\":4000000000");
-    fs::write(&params, text).unwrap();
+    out.put("m.safetensors", safetensors(&["P", "Q"], &many));
+    let params = out.text("train/seed_0/params.json").replace("\"l\":3", "\"l\":4000000000");
+    out.put("train/seed_0/params.json", params);
     for command in [
         "evaluate --data data.csv --model m.safetensors",
         "import m.safetensors",
@@ -212,105 +192,36 @@ fn a_model_with_more_layers_than_can_be_typed_is_refused() {
         "export train/seed_0/data.npz --out x",
         "evaluate --data data.csv --model train/seed_0/data.npz",
     ] {
-        let line = refusal(&bounded(out.path(), command));
+        let line = refusal(&bounded(out, command));
         assert!(line.contains("4000000000; expected an integer from 1 to 65535"), "{line}");
     }
 }
 
 #[test]
-fn a_plan_of_somebody_else_is_bounded() {
-    let out = directory();
-    let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
-    let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
-    for (plan, is_read) in [
-        (format!("seeds = 100000\n[grid]\nlearning-rate = [{}]\n", list(10)), true),
-        (
-            format!(
-                "seeds = 1\n[grid]\nlearning-rate = [{}]\nlayers = [{}]",
-                list(999),
-                many(10, &|i| format!("{},", i + 1))
-            ),
-            true,
-        ),
-        (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = \"{}\"\n", many(150_000, &|i| format!("{i},"))), false),
-        (format!("seeds = 1\n[grid]\nlearning-rate = [{0}]\ngain = [{0}]\n", list(999)), false),
-        (format!("seeds = 1\n[grid]\nlearning-rate = [{}]\n", list(100_000)), false),
-        (format!("seeds = 1\n[settings]\ntask = \"{}\"\n", "boyan,".repeat(150_000)), false),
-        (format!("seeds = 1\n[settings]\nlearning-rate = {}\n", "[".repeat(1_000_000)), false),
-        (format!("seeds = 1\na{} = 1\n", ".a".repeat(400_000)), false),
-        ("seeds = 1\n".repeat(100_000), false),
-        ("\u{0}".repeat(1_000_000), false),
-    ] {
-        fs::write(out.path().join("plan.toml"), &plan).unwrap();
-        let line = refusal(&bounded(out.path(), "sweep plan.toml --collect"));
-        assert_eq!(
-            line.contains("no seed of the plan has finished"),
-            is_read,
-            "{}: {line}",
-            &plan[..60]
-        );
-        assert!(line.len() < 1000, "{line}");
-    }
-    // More than a plan may have.
-    fs::write(out.path().join("plan.toml"), "#".repeat(5 << 20)).unwrap();
-    let line = refusal(&bounded(out.path(), "sweep plan.toml"));
-    assert!(line.contains("plan.toml: 5242880 bytes: expected at most 4194304"), "{line}");
-}
-
-#[test]
 fn half_a_layer_and_two_namings_are_refused_by_name() {
-    let out = directory();
-    let model = out.path().join("m.safetensors");
-    let layers = |l: &[usize]| -> Vec<String> {
-        l.iter().flat_map(|l| [format!("layers.{l}.P"), format!("layers.{l}.Q")]).collect()
-    };
-    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let mut half = layers(&[0, 1]);
-    half.push("layers.2.Q".into());
-    let cases: [(Vec<String>, &str); 6] = [
-        (layers(&[0, 1, 3]), "layers.3.P"),
-        (half, "layers.2.Q"),
-        (named(&["Q"]), "attn.P"),
-        (named(&["P", "Q", "attn.P", "attn.Q"]), "`P`"),
-        (named(&["layers.0.P", "layers.0.Q", "P", "Q"]), "`P`"),
-        (named(&["P", "Q", "R"]), "`R`"),
-    ];
-    for (names, culprit) in cases {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let metadata = [("gamma", "0.9"), ("attention", "linear"), ("L", "1")];
-        fs::write(&model, safetensors(&names, &metadata[..2])).unwrap();
-        let line = refusal(&ictd(out.path(), &format!("import {} --layers 1", model.display())));
-        assert!(line.contains(culprit), "{names:?}: {line}");
-        assert!(line.contains("array `"), "{names:?}: {line}");
-    }
-}
-
-#[test]
-fn a_file_larger_than_the_memory_is_compared_with_its_digest_piece_by_piece() {
-    let out = directory();
-    ictd(out.path(), "demo --tasks 2");
-    let run = out.path().join("demo");
-    let info = run.join("run.json");
-    let text = fs::read_to_string(&info).unwrap();
-    let listed = "\"files\": {\n      \"large.csv\": \"0000000000000000\",";
-    assert!(text.contains("\"files\": {"), "{text}");
-    fs::write(&info, text.replacen("\"files\": {", listed, 1)).unwrap();
-    fs::File::create(run.join("large.csv")).unwrap().set_len((MEMORY + 100_000) << 10).unwrap();
-    for command in ["report demo", "plot demo"] {
-        let said = String::from_utf8(bounded(out.path(), command).stdout).unwrap();
-        assert!(said.contains("Not as the run wrote it: "), "{command}: {said}");
-        assert!(said.contains("large.csv"), "{command}: {said}");
+    let two = "layers.0.P layers.0.Q layers.1.P layers.1.Q";
+    for (names, culprit) in [
+        (&format!("{two} layers.3.P layers.3.Q")[..], "layers.3.P"),
+        (&format!("{two} layers.2.Q"), "layers.2.Q"),
+        ("Q", "attn.P"),
+        ("P Q attn.P attn.Q", "`P`"),
+        ("layers.0.P layers.0.Q P Q", "`P`"),
+        ("P Q R", "`R`"),
+    ] {
+        let metadata = [("gamma", "0.9"), ("attention", "linear")];
+        let model = safetensors(&names.split(' ').collect::<Vec<_>>(), &metadata);
+        let out = Folder::with("m.safetensors", model);
+        let line = refused(&out, "import m.safetensors --layers 1");
+        assert!(line.contains(culprit) && line.contains("array `"), "{names}: {line}");
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
-    let out = directory();
-    ictd(out.path(), "demo --tasks 2");
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
-    pipe(&out.path().join("pipe"));
+    let out = &Folder::with("data.csv", DATA);
+    ictd(out, "demo --tasks 2");
+    pipe(&out.join("pipe"));
     for command in [
         "--config pipe",
         "evaluate --data pipe",
@@ -321,16 +232,15 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
         "compare pipe data.csv",
         "export pipe --out x",
     ] {
-        let line = refusal(&bounded(out.path(), command));
+        let line = refusal(&bounded(out, command));
         assert!(line.contains("pipe: no regular file"), "{command}: {line}");
     }
     for name in ["results.json", "config.toml", "run.json", "records.csv", "demo.svg", ".lock"] {
-        let path = out.path().join("demo").join(name);
-        let aside = out.path().join("aside");
+        let (path, aside) = (out.join("demo").join(name), out.join("aside"));
         fs::rename(&path, &aside).unwrap();
         pipe(&path);
         for command in ["report demo", "plot demo", "demo --tasks 2 --out .", "compare demo demo"] {
-            bounded(out.path(), command);
+            bounded(out, command);
         }
         fs::remove_file(&path).unwrap();
         fs::rename(&aside, &path).unwrap();
@@ -339,57 +249,44 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
 
 #[test]
 fn a_stored_lambda_is_used_and_named() {
-    let out = directory();
-    fs::write(out.path().join("data.csv"), DATA).unwrap();
-    let run = |command: &str| {
-        let output = bounded(out.path(), &format!("{command} --json"));
-        assert_eq!(code(&output), Some(0), "{output:?}");
-        json(&output)
-    };
+    let out = &Folder::with("data.csv", DATA);
+    let of = |line: &str| object(out, 0, line);
     let mut found = Vec::new();
     for lambda in ["0", "0.8", "1"] {
-        run(&format!("export --construction td-lambda --dim 2 --trace-decay {lambda} --out model"));
-        let evaluated = run("evaluate --data data.csv --model model");
-        let constructed = run(&format!("evaluate --data data.csv --trace-decay {lambda}"));
-        let weights = [&evaluated, &constructed].map(|object| {
-            let weights = object["estimators"][0]["weights"].as_array().unwrap();
-            weights.iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>()
-        });
+        of(&format!("export --construction td-lambda --dim 2 --trace-decay {lambda} --out model"));
+        let evaluated = of("evaluate --data data.csv --model model");
+        let constructed = of(&format!("evaluate --data data.csv --trace-decay {lambda}"));
+        let [weights, expected] =
+            [&evaluated, &constructed].map(|object| numbers(&object["estimators"][0]["weights"]));
         // The stored model has single precision.
         let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
-        assert!(weights[0].iter().zip(&weights[1]).all(close), "{evaluated}");
+        assert!(weights.iter().zip(&expected).all(close), "{evaluated}");
         let algorithm = &evaluated["estimators"][1];
         assert!(algorithm["difference"].as_f64().unwrap() < 1e-5, "{evaluated}");
-        let imported = run("import model --tasks 3 --alpha 0.2");
+        let imported = of("import model --tasks 3 --alpha 0.2");
         assert!(imported["vd"]["mean"].as_f64().unwrap() < 1e-9, "{imported}");
         for object in [&evaluated, &imported] {
             let said = object["trace_decay"].as_f64().unwrap();
             assert!((said - lambda.parse::<f64>().unwrap()).abs() < 1e-7, "{object}");
         }
         assert_eq!(algorithm["name"] == "batch TD(lambda)", lambda != "0");
-        found.push(weights[0].clone());
+        found.push(weights);
     }
     assert!(found[0] != found[1] && found[1] != found[2], "{found:?}");
 }
 
 #[test]
 fn a_logged_alpha_that_is_none_is_refused() {
-    let out = directory();
-    let file = |name: &str, bytes: Vec<u8>| -> PathBuf {
-        fs::write(out.path().join(name), bytes).unwrap();
-        out.path().join(name)
-    };
     let p = npy("<f4", "(1, 1, 3, 3)", &0.5_f32.to_le_bytes().repeat(9));
-    let rest = "--layers 2 --gamma 0.9 --attention linear --tasks 2";
     for alpha in [f64::INFINITY, -0.5] {
-        let alpha = npy("<f8", "(1,)", &doubles(&[alpha]));
-        let log = file("data.npz", npz(&[("P", p.clone()), ("Q", p.clone()), ("alpha", alpha)]));
-        let line = refusal(&ictd(out.path(), &format!("import {} {rest}", log.display())));
-        assert!(
-            line.contains("array `alpha`: ") && line.contains("at least 0, or --alpha"),
-            "{line}"
-        );
-        let typed = ictd(out.path(), &format!("import {} {rest} --alpha 0.2", log.display()));
+        let alpha = npy("<f8", "(1,)", &alpha.to_le_bytes());
+        let log = npz(&[("P", p.clone()), ("Q", p.clone()), ("alpha", alpha)]);
+        let out = Folder::with("data.npz", log);
+        let line = "import data.npz --layers 2 --gamma 0.9 --attention linear --tasks 2";
+        let refused = refused(&out, line);
+        assert!(refused.contains("array `alpha`: "), "{refused}");
+        assert!(refused.contains("at least 0, or --alpha"), "{refused}");
+        let typed = run(&out, &format!("{line} --alpha 0.2"));
         assert!(code(&typed) < Some(2), "{typed:?}");
     }
 }

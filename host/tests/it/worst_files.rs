@@ -5,12 +5,10 @@
 //! prints what each took (default: each file with one command).
 
 use crate::bounds::measured;
-use crate::common::{as_train, files, ictd, safetensors};
+use crate::common::*;
 use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
 use ictd::experiments::ALL;
-use std::fs;
-use std::path::Path;
 
 /// The bytes of a hostile file.
 const MEGABYTE: usize = 1_000_000;
@@ -100,7 +98,7 @@ fn row(count: usize) -> String {
 
 fn write(at: &Path, name: &str, bytes: &[u8]) {
     assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
-    fs::write(at.join(name), bytes).unwrap();
+    at.put(name, bytes);
 }
 
 /// Tables of transitions and of signals.
@@ -154,8 +152,8 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
     };
     let names: Vec<_> = (0..9000).map(|i| format!("a{i}")).collect();
     let arrays: Vec<_> = names.iter().map(|name| (name.as_str(), Vec::new())).collect();
-    let exports = tempfile::tempdir().unwrap();
-    let model = exports.path().join("deep.ictd");
+    let exports = Folder::new();
+    let model = exports.join("deep.ictd");
     // As many layers as its header can say.
     let exported = ictd(&model, "export --construction td0 --dim 16 --layers 65535");
     assert_eq!(exported.status.code(), Some(0), "{exported:?}");
@@ -188,6 +186,11 @@ fn configs() -> Vec<(&'static str, String)> {
     let predict = |file: &str, count: usize| {
         format!("command=\"predict\"\nfile=\"{file}\"\ngamma=[{}]\n", gammas[..count].join(","))
     };
+    let list = |count: usize| (1..=count).map(|i| format!("{i}.5,")).collect::<String>();
+    let integers = |count: usize| (1..=count).map(|i| format!("{i},")).collect::<String>();
+    let grid = |seeds: usize, rates: usize, rest: &str| {
+        format!("seeds = {seeds}\n[grid]\nlearning-rate = [{}]\n{rest}", list(rates))
+    };
     vec![
         ("nested.toml", format!("a={}", many("["))),
         ("tables.toml", format!("{}=1", many("a."))),
@@ -196,13 +199,19 @@ fn configs() -> Vec<(&'static str, String)> {
         ("gammas.toml", predict("rows.csv", 100_000)),
         ("columns.toml", predict("columns.csv", 100)),
         ("string.toml", format!("command=\"demo\"\ntask=\"{}\"\n", many("x"))),
+        ("plan_of_seeds.toml", grid(100_000, 10, "")),
+        ("plan_of_runs.toml", grid(1, 999, &format!("layers = [{}]", integers(10)))),
+        ("plan_of_more_runs.toml", grid(1, 999, &format!("gain = [{}]", list(999)))),
+        ("plan_of_values.toml", grid(1, 100_000, "")),
+        ("list_of_seeds.toml", format!("seeds = [{}]\n", integers(150_000))),
+        ("text_of_seeds.toml", format!("seeds = \"{}\"\n", integers(150_000))),
+        ("plan_of_tasks.toml", format!("seeds = 1\n[settings]\ntask = \"{}\"", many("boyan,"))),
     ]
 }
 
 #[test]
 fn a_file_of_a_megabyte_costs_any_command_little() {
-    let out = tempfile::tempdir().unwrap();
-    fs::write(out.path().join("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
+    let out = Folder::with("data.csv", "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n");
     let (tables, models, configs) = (tables(), models(), configs());
     let bytes = |(name, text): &(&'static str, String)| (*name, text.clone().into_bytes());
     let kinds = [
@@ -210,12 +219,12 @@ fn a_file_of_a_megabyte_costs_any_command_little() {
         (models, OF_MODELS),
         (configs.iter().map(bytes).collect::<Vec<_>>(), OF_CONFIGS),
     ];
-    kinds.iter().flat_map(|(files, _)| files).for_each(|(name, b)| write(out.path(), name, b));
+    kinds.iter().flat_map(|(files, _)| files).for_each(|(name, b)| write(&out, name, b));
     let mut tried = Tried::default();
     for (files, commands) in &kinds {
         for (name, _) in files {
             for command in tried.next(commands) {
-                tried.run(out.path(), &format!("{command} {name}"), name);
+                tried.run(&out, &format!("{command} {name}"), name);
             }
         }
     }
@@ -283,14 +292,14 @@ fn grown(record: &str) -> Vec<String> {
 
 #[test]
 fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
-    let out = tempfile::tempdir().unwrap();
-    let at = |name: &str| out.path().join(name);
+    let out = Folder::new();
+    let at = |name: &str| out.join(name);
     let line = |i: u32| format!("{},{},{}\n", i % 3, i % 5, i % 2);
     let data: String = (0..100).map(line).collect();
     fs::write(at("data.csv"), format!("phi_0,phi_1,reward\n{data}")).unwrap();
     let data = at("data.csv").display().to_string();
-    ictd(out.path(), TRAIN);
-    as_train(out.path());
+    ictd(&out, TRAIN);
+    as_train(&out);
     for command in [
         "demo --tasks 2".to_owned(),
         "verify --seeds 2 --layers 2".into(),
@@ -304,7 +313,7 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         "one-layer --seeds 1 --tasks 2".into(),
         "emergence --seeds 1 --tasks 2".into(),
     ] {
-        let made = ictd(out.path(), &command);
+        let made = ictd(&out, &command);
         assert!(made.status.code() < Some(2), "{command}: {made:?}");
     }
     let mut cases = Vec::new();
@@ -312,7 +321,7 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         let runs = if name.starts_with("seed_0") { &["train"][..] } else { &["train", "demo"] };
         cases.extend(runs.iter().map(|run| (format!("{run}/{name}"), content.clone())));
     }
-    for record in files(out.path()).into_iter().filter(|name| name.ends_with(".csv")) {
+    for record in files(&out).into_iter().filter(|name| name.ends_with(".csv")) {
         if record.matches('/').count() == 1 {
             let intact = fs::read_to_string(at(&record)).unwrap();
             cases.extend(grown(&intact).into_iter().map(|content| (record.clone(), content)));
@@ -325,7 +334,7 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         for command in tried.next(OF_RUNS) {
             // Each finds the file as it was given.
             fs::write(at(&name), &content).unwrap();
-            tried.run(out.path(), &command.replace("RUN", run), &name);
+            tried.run(&out, &command.replace("RUN", run), &name);
         }
         match intact {
             Ok(intact) => fs::write(at(&name), intact).unwrap(),
@@ -336,13 +345,13 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
 
 #[test]
 fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
-    let out = tempfile::tempdir().unwrap();
-    let at = |name: &str| out.path().join(name);
+    let out = Folder::new();
+    let at = |name: &str| out.join(name);
     let sparse = |name: &str| fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
     let mut tried = Tried::default();
     let mut run = |command: &str, name: &str| {
         sparse(name);
-        tried.run(out.path(), command, name);
+        tried.run(&out, command, name);
     };
     fs::write(at("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
     let models = ["x.npz", "x.safetensors", "x.ictd"].map(|name| (name, OF_MODELS));
@@ -351,10 +360,10 @@ fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
         commands.iter().for_each(|command| run(&format!("{command} {name}"), name));
         fs::remove_file(at(name)).unwrap();
     }
-    ictd(out.path(), &format!("{TRAIN} --seeds 2"));
-    as_train(out.path());
-    ictd(out.path(), "demo --tasks 2");
-    let of_runs = files(out.path()).into_iter().filter(|name| name.contains('/'));
+    ictd(&out, &format!("{TRAIN} --seeds 2"));
+    as_train(&out);
+    ictd(&out, "demo --tasks 2");
+    let of_runs = files(&out).into_iter().filter(|name| name.contains('/'));
     for (turn, name) in of_runs.enumerate() {
         let intact = fs::read(at(&name)).unwrap();
         let folder = name.split('/').next().unwrap();

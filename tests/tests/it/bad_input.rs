@@ -1,21 +1,12 @@
 //! Whatever numbers come in: no panic, and an error that names the parameter.
 
-use ictd_core::Error;
+use super::*;
 use ictd_core::Model;
-use ictd_core::attention::{Attention, MeanCentred, SoftmaxAttention, Td0, TdLambda};
-use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
-use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
-use ictd_core::mask::Mask;
 use ictd_core::model::ConstructionSettings;
-use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Lanes8;
 use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
-use ictd_core::transformer::Transformer;
-use ictd_core::transition::Transition;
-use ictd_core::{constructions, linalg, td};
-use nalgebra::{SMatrix, SVector};
 use proptest::prelude::*;
 
 const D: usize = 2;

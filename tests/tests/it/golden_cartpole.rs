@@ -1,10 +1,9 @@
 //! Golden family cartpole: Gym's equations, the reset rule, the single grid of the authors' code.
 
-use ictd_core::scalar::Real;
+use super::*;
 use ictd_core::tasks::cart_pole::{
     ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT, TileCoding,
 };
-use tests::{Case, Outputs, check_family};
 
 fn cart_pole<R: Real>(case: &Case, _: usize) -> Outputs<R> {
     assert_eq!(case.number("x_threshold"), POSITION_LIMIT);

@@ -1,15 +1,12 @@
 //! Golden family classical: the classical algorithms that take a transformer's place.
 
-use ictd_core::context::{Context, Forgetting, Growing, Memory};
-use ictd_core::mask::TdLambda;
-use ictd_core::scalar::Real;
+use super::*;
+use ictd_core::ValueFunction;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
 };
-use ictd_core::{Error, ValueFunction};
-use nalgebra::SVector;
-use tests::{Case, OWN_FAMILY, Outputs, golden};
+use tests::OWN_FAMILY;
 
 /// The cumulants.
 const C: usize = 2;

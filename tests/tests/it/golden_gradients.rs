@@ -1,18 +1,8 @@
 //! Golden family gradients: the value of a prompt, and its derivatives by hand, for linear and softmax
 //! attention; and the literal forward pass of both.
 
-use ictd_core::attention::{Attention, SoftmaxAttention, Td0};
-use ictd_core::layer::Layer;
-use ictd_core::prompt::Prompt;
-use ictd_core::scalar::Scalar;
-use ictd_core::statistic::Statistic;
-use ictd_core::training::{
-    LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Windows,
-    value_and_query_gradient,
-};
-use ictd_core::transformer::Transformer;
-use nalgebra::SMatrix;
-use tests::{Case, Outputs, golden};
+use super::*;
+use ictd_core::training::{SoftmaxNetwork, value_and_query_gradient};
 
 /// The capacity for context columns.
 const N: usize = 128;
@@ -23,13 +13,13 @@ golden!(golden_gradients, "gradients", Scalar, gradients);
 
 fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
     let prompt = tests::prompt::<S, K, N>(case, lane);
-    let transformer = tests::transformer::<S, K, L>(case, lane);
+    let transformer = tests::transformer::<S, K, L>(case, ["P", "Q"], lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
             literal(&transformer, &prompt, &Td0, case, &mut out);
             let readout = transformer.readout(&Statistic::from_prompt(&prompt, &Td0).unwrap());
-            out.field("y", "readout", [-ictd_core::linalg::dot(&readout, prompt.query())]);
+            out.field("y", "readout", [-linalg::dot(&readout, prompt.query())]);
             out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));
             let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());
             let numbers: Vec<S> = transformer.numbers().copied().collect();

@@ -1,15 +1,11 @@
 //! Golden family invariant_set: Theorem 2.
 
+use super::*;
 use ictd_core::invariant_set::{
     Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
 };
-use ictd_core::layer::{Layer, LayerParameters};
-use ictd_core::scalar::Real;
-use ictd_core::training::{
-    LinearNetwork, LinearShape, Network, Parameters, Targets, Windows,
-};
-use nalgebra::SMatrix;
-use tests::{Case, Outputs, golden};
+use ictd_core::layer::LayerParameters;
+use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters, Targets};
 
 /// The capacity for a trajectory.
 const T: usize = 64;

@@ -1,17 +1,13 @@
 //! Golden family linear_forward: eqs. "Z_l update", "tf output convention".
 
-use ictd_core::attention::Td0;
-use ictd_core::linalg;
-use ictd_core::scalar::Scalar;
-use ictd_core::statistic::Statistic;
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, golden};
+use super::*;
 
 golden!(golden_linear_forward, "linear_forward", Scalar, forward);
 
 fn forward<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
     let prompt = tests::prompt::<S, K, MAX_CONTEXT>(case, lane);
     let query = prompt.query();
-    let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, lane);
+    let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, ["P", "Q"], lane);
     let mut out = Outputs::new();
 
     let mut z = prompt.clone();

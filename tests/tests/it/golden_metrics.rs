@@ -1,20 +1,12 @@
 //! Golden family metrics: VD, IWS, SS and the element-wise metrics.
 
-use ictd_core::attention::Td0;
+use super::*;
+use ictd_core::ValueFunction;
 use ictd_core::constructions::{scaled_identity, td0};
-use ictd_core::layer::Layer;
 use ictd_core::linalg::{to_f64, zeros};
 use ictd_core::metrics::{ElementwiseMetrics, EvaluationStates, ValueSample, batch_td};
-use ictd_core::prompt::Prompt;
-use ictd_core::scalar::Real;
-use ictd_core::statistic::Statistic;
 use ictd_core::training::value_and_query_gradient;
-use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
-use ictd_core::value_function::ValueFunction;
-use nalgebra::{SMatrix, SVector};
-use tests::golden;
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs};
 
 /// The capacity for states.
 const M: usize = 64;
@@ -36,7 +28,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
         (features[s], weights[s]) = (phi[s], d_p[s]);
     }
     let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
-    let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, 0);
+    let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, ["P", "Q"], 0);
     let prompt = Prompt::<R, K, MAX_CONTEXT>::from_columns(&context, zeros()).unwrap();
     let statistic = Statistic::from_prompt(&prompt, &Td0).unwrap();
 

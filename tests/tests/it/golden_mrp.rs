@@ -1,15 +1,8 @@
 //! Golden family mrp: Boyan's chain, the Loop, what evaluation needs of them, and Figure 1's pipeline.
 
-use ictd_core::context::{Context, Growing};
+use super::*;
 use ictd_core::metrics::EvaluationStates;
-use ictd_core::scalar::Real;
 use ictd_core::tasks::{Mrp, boyan_transition, loop_transition};
-use ictd_core::td;
-use ictd_core::transformer::Transformer;
-use ictd_core::transition::Transition;
-use ictd_core::{attention::Td0, constructions, linalg};
-use nalgebra::{SMatrix, SVector};
-use tests::{Case, Outputs, golden};
 
 /// The capacity for states.
 const M: usize = 32;

@@ -1,8 +1,7 @@
 //! Golden family rnn: values, hidden states, and gradients through time.
 
-use ictd_core::scalar::Scalar;
-use ictd_core::training::{LayerInput, Network, Rnn, RnnLayer, Windows};
-use tests::{Case, MAX_CONTEXT, Outputs, check_family};
+use super::*;
+use ictd_core::training::{LayerInput, Rnn, RnnLayer};
 
 /// Calls `rnn` for the case's d, h and L among those compiled in.
 macro_rules! with_shape {

@@ -1,17 +1,9 @@
 //! Golden family theory: Theorem 1, its corollaries, and the average-reward theorem, layer by layer.
 
-use ictd_core::Error;
-use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Growing, Sliding};
-use ictd_core::layer::{Layer, TwoHeadLayer};
-use ictd_core::prompt::Prompt;
-use ictd_core::scalar::Scalar;
-use ictd_core::statistic::Statistic;
-use ictd_core::transformer::Transformer;
-use ictd_core::transition::Transition;
-use ictd_core::{constructions, linalg, td};
-use nalgebra::{SMatrix, SVector};
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, has_lanes, with_dimension};
+use super::*;
+use ictd_core::attention::AverageReward;
+use ictd_core::layer::TwoHeadLayer;
+use tests::{has_lanes, with_dimension};
 
 fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {
     match case.word("kind") {

@@ -1,15 +1,10 @@
 //! Golden family training_trace: three batches of the semi-gradient with Adam, Algorithm 1's plain TD
 //! window by window, and the batch-TD reference with its trained step size.
 
-use ictd_core::layer::Layer;
-use ictd_core::scalar::Scalar;
+use super::*;
 use ictd_core::training::{
-    Adam, AdamSettings, BatchTdReference, LinearNetwork, LinearShape, Network, Parameters,
-    SoftmaxNetwork, Targets, Windows, td_update,
+    Adam, AdamSettings, BatchTdReference, SoftmaxNetwork, Targets, td_update,
 };
-use ictd_core::transformer::Transformer;
-use nalgebra::SMatrix;
-use tests::{Case, Outputs, check_family};
 
 /// The capacity for layers, stored or in the pass.
 const L: usize = 4;
@@ -30,15 +25,8 @@ fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {
 }
 
 fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
-    let layers = tests::layers::<S, K>(&case.input("P0"), &case.input("Q0"), lane);
-    let stored = if case.word("mode") == "auto" { 1 } else { case.count("L") };
-    assert_eq!(layers.len(), stored, "{}: stored layers", case.label());
-    let depth = case.count("L");
-    let transformer = match &layers[..] {
-        [layer] => Transformer::autoregressive(*layer, depth),
-        layers => Transformer::sequential(layers),
-    };
-    let transformer: Transformer<Layer<S, K>, L> = transformer.unwrap();
+    let transformer = tests::transformer::<S, K, L>(case, ["P0", "Q0"], lane);
+    let (stored, depth) = (transformer.layers().len(), transformer.depth());
     let batches = Batches::<S, D>::read(case, lane);
     let mut out = Outputs::new();
     match case.word("activation") {

@@ -1,14 +1,7 @@
 //! App. "Theoretical Analysis of Linear RNN": a linear RNN's value is a sum of one term for each token, so that what a
 //! reward adds to it depends neither on the features beside it nor on the query, as it must for one step of TD.
 
-use ictd_core::attention::Td0;
-use ictd_core::constructions;
-use ictd_core::layer::Layer;
-use ictd_core::prompt::Prompt;
-use ictd_core::rng::Rng;
-use ictd_core::transformer::Transformer;
-use ictd_core::transition::Transition;
-use nalgebra::{SMatrix, SVector};
+use super::*;
 
 const D: usize = 2;
 const K: usize = 2 * D + 1;

@@ -17,3 +17,19 @@ mod golden_theory;
 mod golden_training_trace;
 mod linear_rnn;
 mod platforms;
+
+// What nearly every test names.
+use ictd_core::attention::{Attention, SoftmaxAttention};
+use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
+use ictd_core::layer::Layer;
+use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::scalar::{Real, Scalar};
+use ictd_core::statistic::Statistic;
+use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters, Windows};
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::Transition;
+use ictd_core::{Context, Error, constructions, linalg, td};
+use nalgebra::{SMatrix, SVector};
+use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, golden};

@@ -1,11 +1,12 @@
+use crate::common::*;
 use compute::predict::{KNOWN, Returns, Settled};
 use ictd::commands::compare::first_difference;
 
 fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
-    let directory = tempfile::tempdir().unwrap();
-    let paths = ["a", "b"].map(|side| directory.path().join(format!("{side}-{name}")));
-    std::fs::write(&paths[0], a).unwrap();
-    std::fs::write(&paths[1], b).unwrap();
+    let directory = Folder::new();
+    let paths = ["a", "b"].map(|side| directory.join(format!("{side}-{name}")));
+    fs::write(&paths[0], a).unwrap();
+    fs::write(&paths[1], b).unwrap();
     first_difference(&paths[0], &paths[1]).unwrap()
 }
 

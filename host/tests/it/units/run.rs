@@ -1,3 +1,4 @@
+use crate::common::*;
 use ictd::error::Error;
 use ictd::files;
 use ictd::run::info::{outcome, time_of_day};
@@ -5,9 +6,6 @@ use ictd::run::lock::{FILE_NAME, RunLock};
 use ictd::run::report::{Claim, Report, Source, Verdict, Whose, shortest};
 use ictd::run::transaction::{JOURNAL, settle};
 use serde_json::json;
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -27,11 +25,11 @@ fn a_clock_before_1970_is_no_reason_to_stop() {
 
 #[test]
 fn a_lock_file_that_a_killed_process_left_does_not_block() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Folder::new();
     let of_this_host = format!("ictd\nprocess 1 on {}\n", files::host());
     for left in ["process 1", "ictd\n", "", &of_this_host] {
-        fs::write(directory.path().join(FILE_NAME), left).unwrap();
-        RunLock::acquire(directory.path()).unwrap();
+        directory.put(FILE_NAME, left);
+        RunLock::acquire(&directory).unwrap();
     }
 }
 
@@ -123,17 +121,17 @@ fn names(directory: &Path) -> Vec<String> {
 
 #[test]
 fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
-    let directory = tempfile::tempdir().unwrap();
-    let at = |name: &str| directory.path().join(name);
+    let directory = Folder::new();
+    let at = |name: &str| directory.join(name);
     fs::create_dir(at("run.json")).unwrap();
     fs::write(at(JOURNAL), "remove old.csv\nput a.csv\n").unwrap();
     fs::write(at("old.csv"), "1").unwrap();
     fs::write(at(".ictd-new-a.csv"), "new").unwrap();
-    let before = names(directory.path());
-    assert!(settle(directory.path()).unwrap_err().to_string().contains("run.json"));
-    assert_eq!(names(directory.path()), before);
+    let before = names(&directory);
+    assert!(settle(&directory).unwrap_err().to_string().contains("run.json"));
+    assert_eq!(names(&directory), before);
     fs::remove_dir(at("run.json")).unwrap();
     fs::write(at("run.json"), "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}").unwrap();
-    settle(directory.path()).unwrap();
-    assert_eq!(names(directory.path()), ["a.csv", "run.json"]);
+    settle(&directory).unwrap();
+    assert_eq!(names(&directory), ["a.csv", "run.json"]);
 }

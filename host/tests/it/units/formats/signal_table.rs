@@ -1,3 +1,4 @@
+use crate::common::*;
 use compute::cells::Holds;
 use compute::rows::Layout;
 use compute::times::TimeForm;
@@ -5,9 +6,7 @@ use ictd::Error;
 use ictd::formats::signal_table::{SignalTable, layout};
 
 fn table(content: impl AsRef<[u8]>) -> Result<SignalTable, Error> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), content).unwrap();
-    SignalTable::open(file.path())
+    SignalTable::open(&Folder::with("a.csv", content).join("a.csv"))
 }
 
 fn with_gaps(names: &[&str], table: &SignalTable) -> Layout {
@@ -29,53 +28,6 @@ fn columns_are_told_apart_and_read_in_pieces() {
     let rows = table.read(&columns, 2).unwrap().remove(0).1;
     assert_eq!((rows.row_numbers[0], rows.row(0)), (3, &[6.0, -30.0][..]));
     assert!(table.read(&columns, 2).unwrap().is_empty());
-}
-
-#[test]
-fn what_cannot_be_read_is_named() {
-    let message = |text: &[u8]| {
-        let read = || {
-            let mut table = table(text)?;
-            let signals = [table.column("x")?];
-            table.read(&layout(&signals, false), 100)
-        };
-        read().unwrap_err().to_string()
-    };
-    for (text, part) in [
-        ("", "header: no names"),
-        ("1,2\n3,4\n", "header: `1` is a number or a date"),
-        ("2024-01-01;x\n2024-01-02;4\n", "header: `2024-01-01` is a number or a date"),
-        ("x\n0,5;\n", "row 1 (line 2): 2 cells; expected 1"),
-        ("y;x\n1;0,5\n", "column `x`: `0,5`, a decimal comma (write a point)"),
-        ("y;x\n1;1.234,5\n", "column `x`: `1.234,5`, a decimal comma (write a point)"),
-        ("y;x\n1;1,234,567\n", "column `x`: `1,234,567`, a separator of thousands"),
-        ("y;x\n1;1 234.5\n", "column `x`: `1 234.5`, a separator of thousands"),
-        ("y;x\n1;1,234\n", "column `x`: `1,234`, a decimal comma or a separator of thousands"),
-        ("y;x\n1;21.5 °C\n", "column `x`: `21.5 °C`, a number with a unit"),
-        ("y;x\n1;12%\n", "column `x`: `12%`, a number with a unit"),
-        ("y;x\n1;$5\n", "column `x`: `$5`, a unit with a number"),
-        ("x\n1 2 3\n", "column `x`: `1 2 3`, numbers with blanks between them"),
-        ("y;x\n1;2024-01-01\n", "column `x`: `2024-01-01`, a date or a time"),
-        ("y;x\n1;9007199254740993\n", "column `x`: `9007199254740993`, an integer of 2^53"),
-        ("x,y\n", "row 1 (line 2): no rows below the header"),
-        ("y,z\n1,2\n", "column `x`: missing; expected one of `y`, `z`"),
-        ("x,x\n1,2\n", "column `x`: there twice"),
-        ("x,y\n1,2\n3\n", "row 2 (line 3): 1 cells; expected 2"),
-        ("x,y\n1,2\n,2\n", "row 2 (line 3), column `x`: empty; expected a finite number, or"),
-        ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
-        ("\"temp; C\",x\n1,-\n", "row 1 (line 2), column `x`: `-`"),
-        (&format!("x,{}\n1,2\n", "y".repeat(201)), "column 2: a name of 201 bytes"),
-        (&format!("x\n\"{}\n", "1\n".repeat(600_000)), "a row of more than 1048576 bytes"),
-    ] {
-        let message = message(text.as_bytes());
-        assert!(message.contains(part), "{text:?}: {message}");
-    }
-    for (begin, what) in [
-        (&b"\x1f\x8b\x08\x00"[..], "a packed file (gzip); expected CSV: unpack it"),
-        (b"PK\x03\x04aaaa", "a packed file (zip, or a spreadsheet)"),
-    ] {
-        assert!(message(begin).contains(what), "{}", message(begin));
-    }
 }
 
 #[test]

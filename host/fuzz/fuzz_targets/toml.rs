@@ -1,3 +1,0 @@
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(init: ictd_fuzz::initialize(), |bytes: &[u8]| ictd_fuzz::bounds::bounded(ictd_fuzz::toml, bytes));
