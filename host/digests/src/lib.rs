@@ -2,6 +2,7 @@
 
 use ictd_core::Error;
 use ictd_core::digest::{Digest, combine, kernels};
+use ictd_core::scalar::Scalar;
 use std::collections::BTreeMap;
 
 /// The digests that every platform must give.
@@ -17,10 +18,14 @@ pub struct Row {
     pub equal: bool,
 }
 
-/// Computes the digest of every kernel, and of all together, on `f32`. (A generic function would be compiled in the crate that
-/// calls it, without optimisation.)
-/// Returns the core's error if a kernel fails, which no platform should see.
+/// Computes [`rows_on`] `f32`. (A generic function is compiled in the crate that calls it, without optimisation.)
 pub fn rows() -> Result<Vec<Row>, Error> {
+    rows_on::<f32>()
+}
+
+/// Computes the digest of every kernel, and of all together, on `f32` or lanes of it.
+/// Returns the core's error if a kernel fails, which no platform should see.
+pub fn rows_on<S: Scalar<Element = f32>>() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -34,7 +39,7 @@ pub fn rows() -> Result<Vec<Row>, Error> {
         Row { kernel, about, digest, expected, equal }
     };
     let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
-    for kernel in kernels::<f32>() {
+    for kernel in kernels::<S>() {
         let digest = kernel.digest()?;
         rows.push(row(kernel.name, kernel.about, digest));
         all = combine([all, digest]);

@@ -44,9 +44,7 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case, _: usize)
         theta
     };
 
-    let layer = |numbers: &Vec<R>| {
-        Layer::<R, K>::from_numbers(Parameters::<R>::numbers(numbers))
-    };
+    let layer = |numbers: &Vec<R>| Layer::<R, K>::from_numbers(Parameters::<R>::numbers(numbers));
 
     let mut out = Outputs::new();
     let star = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));

@@ -158,6 +158,9 @@ fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
 /// Vectors that [`slide`] takes.
 const VECTORS: usize = 14;
 
+/// P and Q of a first layer that is formed, the sums of P-bar and Q-bar, and C_{t+1}.
+type FirstLayer<'a, S> = ([&'a [S]; 2], [&'a mut [S]; 2], &'a [S]);
+
 /// Goes from window t + 1 to window t: one token is gained, one is lost, and the first layer's G and A
 /// change by rank two.
 ///
@@ -172,15 +175,13 @@ const VECTORS: usize = 14;
 /// ```text
 /// P-bar = C_0 Q^T G_0^T - sum_s C_{s+1} Q^T (G_s - G_{s+1})^T     (Q-bar likewise)
 /// ```
-///
-/// Of a first layer that is formed it takes P and Q, the sums of P-bar and Q-bar, and C_{t+1}.
 #[inline(always)]
 fn slide<S: Scalar>(
     shape: &LinearShape<S::Element>,
     windows: &Windows<S>,
     t: usize,
     step: &mut LayerPass<S>,
-    of_first: Option<([&[S]; 2], [&mut [S]; 2], &[S])>,
+    of_first: Option<FirstLayer<S>>,
     vectors: &mut [S],
 ) {
     let k = shape.token_len();
