@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, tuple};
+use crate::array::{numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, check_features, values_of, weights_of};
 use compute::estimator::Stream;
@@ -35,6 +35,19 @@ impl Context {
         Ok(row.finite(name)?.data)
     }
 
+    /// Reads the stream, with a large stack if layers of this size or softmax attention need one.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        of: impl FnOnce(&dyn Stream) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        arithmetic::check()?;
+        let small = self.d <= 8 && self.model.get().estimator.has_a_context();
+        let stream = self.locked(py);
+        let read = || of(&**stream);
+        py.detach(|| if small { read() } else { roomy(read) })
+    }
+
     /// Waits until no other thread uses the stream.
     fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
         self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
@@ -47,7 +60,7 @@ impl Context {
     #[pyo3(signature = (d, model = None, retention = None))]
     fn new(
         py: Python<'_>,
-        d: usize,
+        d: i128,
         model: Option<Py<Model>>,
         retention: Option<f64>,
     ) -> PyResult<Self> {
@@ -55,6 +68,7 @@ impl Context {
             Some(model) => model,
             None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
         };
+        let d = whole("d", d)?;
         if let Some(own) = model.get().d.filter(|own| *own != d) {
             return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
         }
@@ -101,7 +115,7 @@ impl Context {
 
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = Self::new(py, self.d, Some(self.model.clone_ref(py)), self.retention)?;
+        let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
         copy.__setstate__(py, &self.locked(py).save())?;
         Ok(copy)
     }
@@ -123,22 +137,18 @@ impl Context {
 
     #[doc = crate::docstring!("Context.weights")]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arithmetic::check()?;
-        let stream = self.locked(py);
-        Ok(py.detach(|| weights_of(&**stream)).map_err(python)?.to_pyarray(py))
+        Ok(self.read(py, weights_of)?.to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Context.values")]
     fn values<'py>(&self, py: Python<'py>, query: Given) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::check()?;
         let query = numbers("query", query, false)?;
         if !(1..=2).contains(&query.shape.len()) || query.shape.last() != Some(&self.d) {
             let (shape, d) = (tuple(&query.shape), self.d);
             return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
         }
         let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
-        let stream = self.locked(py);
-        let values = py.detach(|| values_of(&**stream, &queries)).map_err(python)?;
+        let values = self.read(py, |stream| values_of(stream, &queries))?;
         Ok(match axes {
             1 => values[0].into_pyobject(py)?.into_any(),
             _ => values.to_pyarray(py).into_any(),
