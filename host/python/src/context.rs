@@ -126,7 +126,9 @@ impl Context {
     }
 
     fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
-        self.locked(py).restore(state).context("the state").map_err(python)
+        let mut locked = self.locked(py);
+        let stream = &mut **locked;
+        roomy(|| stream.restore(state).context("the state").map_err(python))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

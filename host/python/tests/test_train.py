@@ -65,13 +65,13 @@ def test_the_model_that_was_trained_predicts():
         {"layers": 3},
         {"layers": 2, "layer_sharing": "sequential"},
         {"layers": 1, "trace_decay": 0.9, "gamma": 0.5},
-        {"layers": 2, "attention": "softmax"},
+        {"layers": 2, "attention": "softmax", "dim": 4},
     ],
 )
 def test_the_model_of_a_run_is_that_of_its_folder(recipe, tmp_path):
     (run,) = ictd.train({**SMALL, **recipe}, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
-    task = ictd.Task(d=2, states=5).sample(20)
+    task = ictd.Task(d=recipe.get("dim", 2), states=5).sample(20)
     of_file = ictd.Model.load(folder).values(*task)
     for model in (run.model(), ictd.load_run(folder)[0].model(), run.model(gamma=recipe.get("gamma"))):
         assert model.values(*task).tobytes() == of_file.tobytes() and model.layers == recipe["layers"]
@@ -87,7 +87,7 @@ def test_the_model_of_a_run_is_that_of_its_folder(recipe, tmp_path):
 
 
 def test_a_network_without_p_and_q_is_no_model():
-    (run,) = ictd.train({**SMALL, "network": "rnn"})
+    (run,) = ictd.train({"tasks": 20, "network": "rnn"})
     with pytest.raises(ValueError, match="network: an RNN"):
         run.model()
 

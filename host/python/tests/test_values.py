@@ -234,8 +234,9 @@ def test_a_thread_with_a_small_stack_computes_the_same(d):
         models = [ictd.Model.universal(), ictd.Model.td0(d), ictd.Model.lstd(), ictd.Model.online_td(), ictd.Model.recursive_lstd()]
         if d <= 32:
             recipe = {"dim": d, "tasks": 2, "layers": 2}
-            models += [ictd.train({**recipe, "attention": kind})[0].model() for kind in ("linear", "softmax")]
-            found += [ictd.tasks.batch(0, 1, recipe).prompts, list(ictd.judge(models[-2], recipe, contexts=4).msve.values())]
+            kinds = ("linear", "softmax") if d == 4 else ("linear",)
+            models += [ictd.train({**recipe, "attention": kind})[0].model() for kind in kinds]
+            found += [ictd.tasks.batch(0, 1, recipe).prompts, list(ictd.judge(models[5], recipe, contexts=4).msve.values())]
         for model in models:
             context = pickle.loads(pickle.dumps(ictd.Context(d, model)))
             for at in range(40):
