@@ -48,6 +48,12 @@ impl Context {
         py.detach(|| if small { read() } else { roomy(read) })
     }
 
+    fn saved(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        let locked = self.locked(py);
+        let stream = &**locked;
+        roomy(|| Ok(stream.save()))
+    }
+
     /// Waits until no other thread uses the stream.
     fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
         self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
@@ -116,13 +122,13 @@ impl Context {
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
-        copy.__setstate__(py, &self.locked(py).save())?;
+        copy.__setstate__(py, &self.saved(py)?)?;
         Ok(copy)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
-        let state = PyBytes::new(py, &self.locked(py).save());
-        (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedContext<'py>> {
+        let state = PyBytes::new(py, &self.saved(py)?);
+        Ok((py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state))
     }
 
     fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
