@@ -10,7 +10,8 @@ use crate::scalar::Real;
 use crate::transition::check_gamma;
 use crate::value_function::{ClippedValueFunction, Gvf, ValueClipInputs, ValueFunction};
 
-/// One model for every number of features, every length of a context and every unit ([`crate::universal`]).
+/// One model for every number of features, every length of a context and every scale ([`crate::universal`], which says why
+/// features must be distances from a level).
 ///
 /// ```
 /// use ictd_core::UniversalModel;
@@ -36,7 +37,8 @@ pub struct Estimate<R: Real, const D: usize> {
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
     /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
-    /// features would. Where nothing is random the solutions agree, and it says nothing.
+    /// features would. Where nothing is random the solutions agree, and it says nothing; nor does it where features are far
+    /// from 0 compared with their changes: it is then 1, and the values are wrong.
     pub linearity: R,
 }
 

@@ -68,7 +68,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let files_equal = files_compared - differences.len();
     let measured = format!("{files_equal} of {files_compared} files equal");
     let verdict = Verdict::of(equal);
-    report.claims.push(Claim::new("A and B are bit-equal", Source::own("—"), measured, verdict));
+    report.claims.push(Claim::new("A and B are bit-equal", Source::own(""), measured, verdict));
     if let Some(directory) = figures {
         report.files = overlaid(a, b, directory, catalogue)?;
     }

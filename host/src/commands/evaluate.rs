@@ -51,8 +51,8 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 ///
 /// With --task FILE.npz, the command tests the model on tasks of your own, whose true values are
 /// known: its distance from TD(0), the share of its values that TD(0) and other algorithms explain,
-/// and its value error compared with theirs. These have as many iterations as the model has layers
-/// (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
+/// and its value error compared with theirs. These algorithms have as many iterations as the model
+/// has layers (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
 ///
 /// A CSV file has a header line; lines above it that begin with # are skipped. The separator is
 /// `,`, `;`, `|` or a tab. The columns may have any order:
@@ -69,9 +69,10 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// An npz file has the arrays phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n) and
 /// rho (n), and query (m, d) for further states.
 ///
-/// With `--model universal`, features and rewards may have any scale, and values are available
-/// after the first transition; a query's features, and the values, are clipped at what the data
-/// allow, as the guide's page `universal` says. Otherwise scale the features to about [-1, 1], or lower --alpha.
+/// With `--model universal`, features and rewards may have any scale, but features must be distances
+/// from a level (not kelvin); values are available after the first transition; a query's features,
+/// and the values, are clipped at what the data allow, as the guide's page `universal` says.
+/// Otherwise scale the features to about [-1, 1], or lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -237,8 +238,9 @@ impl Evaluate {
             Ok((values(method)?, beside.map(|method| values(&method).ok())))
         })??;
         let [iterated, lstd] = &beside;
+        let is_universal = matches!(method, Method::Universal(_));
         let all = [
-            ("transformer", Some(&transformer)),
+            (if is_universal { "universal model" } else { "transformer" }, Some(&transformer)),
             (algorithm, iterated.as_ref()),
             ("LSTD", lstd.as_ref()),
         ];

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// written there, next to the records; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Plot {
-    /// The directory of a run, with its config.toml
+    /// The directory of a run, or one that holds several
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Also write each figure as PDF (if the program was built with `--features pdf`)

@@ -228,9 +228,9 @@ impl Report {
             return String::new();
         }
         let kinds = [
-            (Whose::Paper, "the paper's words by its measures"),
-            (Whose::Variant, "its words, or a follow-up's, by other measures or in other settings"),
-            (Whose::Own, "this project's words and measures"),
+            (Whose::Paper, "the paper's claims, by its measures"),
+            (Whose::Variant, "its or a follow-up's claims, by other measures or in other settings"),
+            (Whose::Own, "this project's claims"),
         ];
         let line = |(whose, name): (Whose, &str)| {
             let all = || self.claims.iter().filter(move |c| c.whose == whose);

@@ -93,8 +93,8 @@ fn each_kind_of_claim_has_its_own_tally() {
         (Whose::Own, Holds, DoesNotHold),
     ];
     let mut report = Report { claims: claims.map(claim).into(), ..Report::default() };
-    let expected = "\nthe paper's words by its measures: 0 hold, 1 in part, 2 do not (1 as known)\n\
-                    this project's words and measures: 2 hold, 0 in part, 0 do not (0 as known)\n";
+    let expected = "\nthe paper's claims, by its measures: 0 hold, 1 in part, 2 do not (1 as known)\n\
+                    this project's claims: 2 hold, 0 in part, 0 do not (0 as known)\n";
     assert_eq!(report.tallies(), expected);
     report.brief = true;
     let text = report.to_text(80);
