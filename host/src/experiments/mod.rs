@@ -87,7 +87,8 @@ impl ExperimentCommand {
 }
 
 const FRESH_TASKS: &str = "fresh-tasks";
-const FRESH_TASKS_HELP: &str = "Fresh tasks that the model is tested on, in each setting of the experiment";
+const FRESH_TASKS_HELP: &str =
+    "Fresh tasks that the model is tested on, in each setting of the experiment";
 
 fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpec)> {
     ALL.iter().filter_map(|entry| match &entry.run {
