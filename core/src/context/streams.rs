@@ -210,9 +210,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         self.moments.update([&left, &right, token], M::IS_TD0, |g, left, right| {
             *g = retention * *g + left * right;
         });
-        for largest in &mut self.max_abs_rewards {
-            *largest *= retention;
-        }
         take_largest(&mut self.max_abs_rewards, rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);

@@ -68,7 +68,7 @@
 //! # Bounds
 //!
 //! Features of a query count up to the root of the sum of their squares in the context, so that a rare state is not held
-//! back; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
+//! back (e times that root in a context that forgets); values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
 //! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
 //! ridge is an error.
 

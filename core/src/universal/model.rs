@@ -100,8 +100,9 @@ impl<R: Real> UniversalModel<R> {
     /// on, whatever was observed.
     ///
     /// Each feature of a query is clipped at the root of the sum of its squares in the context, which is at least the largest
-    /// value that was seen of it. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
-    /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1), which is half a reward after one transition and
+    /// value that was seen of it; at e times that root where the context forgets, so at least at what it saw in the last
+    /// 2 / (1 - retention) transitions. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
+    /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1) for n transitions observed, which is half a reward after one and
     /// max |r| / (1 - gamma) after many.
     ///
     /// # Errors
@@ -158,14 +159,18 @@ impl<R: Real> UniversalModel<R> {
         let mut sums = TdSums::ZERO;
         self.fill(&mut sums, context, gvf)?;
         let summary = self.context_summary(context, gamma);
-        let GatedSolution { weights, roots, linearity } =
+        let GatedSolution { weights, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
-        let effective_len = summary.effective_len;
+        // What was last seen two effective lengths ago has 1 / e of its root left.
+        if context.memory().retention() < R::ONE {
+            roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
+        }
+        let len = R::from_count(context.len());
         let max_abs_reward = context.max_abs_reward(cumulant);
         let value_function = ClippedValueFunction::new(
             ValueFunction { weights },
             roots,
-            ValueClipInputs { effective_len, gamma, max_abs_reward },
+            ValueClipInputs { len, gamma, max_abs_reward },
         );
         Ok(Estimate { value_function, linearity })
     }

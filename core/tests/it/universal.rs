@@ -310,3 +310,26 @@ fn nothing_seen_is_worth_nothing_and_a_solution_that_explodes_is_held_back() {
     // delta = 1 + w or 1 - w, and 4 / (1 - gamma) = 40.
     assert!((w * w - 39.0).abs() < 3.0, "{w}");
 }
+
+/// Neither rewards that go on, nor states that were seen within twice its effective length, are held back by a context that
+/// forgets.
+#[test]
+fn a_context_that_forgets_holds_back_no_value_that_goes_on() {
+    let model = UniversalModel::<f64>::pretrained(0.99).unwrap();
+    let mut forgetting = model.forgetting::<1>(0.99).unwrap();
+    for _ in 0..5000 {
+        forgetting.observe(&[1.0], 1.0, &[1.0]).unwrap();
+    }
+    let value = model.value_function(&forgetting).unwrap().at(&[1.0]);
+    assert!((value - 100.0).abs() < 3.0, "{value}");
+    // A cycle of 20 states, a reward after the last one.
+    let model = UniversalModel::<f64>::pretrained(0.0).unwrap();
+    let mut context = model.forgetting::<20>(0.95).unwrap();
+    let state =
+        |t: usize| -> [f64; 20] { core::array::from_fn(|i| if i == t % 20 { 1.0 } else { 0.0 }) };
+    for t in 0..2000 {
+        context.observe(&state(t), if t % 20 == 19 { 1.0 } else { 0.0 }, &state(t + 1)).unwrap();
+    }
+    let value = model.value_function(&context).unwrap();
+    assert_eq!(value.at(&state(19)), value.value_function.at(&state(19)));
+}

@@ -156,7 +156,7 @@ pub(super) fn stream<const D: usize, const K: usize>(
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
             let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
-            let learner = RecursiveLstd::new(settings)?.context::<D>();
+            let learner = RecursiveLstd::new(settings)?.with_features(d).context::<D>();
             reading(estimator, d, learner, |l| l.value_function().map(Linear))
         }
         &Method::Iterated { alpha, trace_decay } => reading(estimator, d, kept, move |kept| {

@@ -64,7 +64,8 @@ impl<const D: usize> ScoredContext<D> {
         let ContextSummary { effective_len, gamma, .. } = self.summary;
         let roots = self.sums.roots().map(R::from_f64);
         let inputs = ValueClipInputs {
-            effective_len: R::from_f64(effective_len),
+            // (A little closer than the model's own bound, where a context forgets.)
+            len: R::from_f64(effective_len),
             gamma: R::from_f64(gamma),
             max_abs_reward: R::from_f64(self.max_abs_reward),
         };
