@@ -20,7 +20,7 @@ pub const ICTD_MAX_FEATURES: usize = 16;
 pub struct ictd_value_function {
     /// The number of features.
     pub features: u32,
-    /// How far values look linear in the features, from 0 to 1. Near 0, better features would help.
+    /// How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help.
     pub linearity: f32,
     /// The largest size of a value.
     pub value_clip: f32,

@@ -23,7 +23,7 @@
 //!
 //! Zero points do matter: the ridges pull weights towards 0, and next to a large constant they shrink what a feature's small
 //! changes would say. Subtract a level first, as [`signal`](crate::signal) does. In this example the values have the slope
-//! 1 / (1 - 0.9 0.8) = 3.57, and the model finds 3.65 at level 0, 2.42 at 20 and 0.033 at 293. The linearity is 0.94, 1.000
+//! 1 / (1 - 0.9 * 0.8) = 3.57, and the model finds 3.65 at level 0, 2.42 at 20 and 0.033 at 293. The linearity is 0.94, 1.000
 //! and 1.000, so it does not show the error.
 //!
 //! ```
