@@ -47,9 +47,7 @@ impl<R: Real> UniversalModel<R> {
     pub const LAMBDA: f64 = 0.92;
 
     /// Returns a model of the given discount, trace decays and parameters.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
     pub fn new(
         gamma: R,
         mask: TwoTraces<R>,
@@ -62,9 +60,7 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Returns the same model for another discount, with the traces of that discount.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
     pub fn with_gamma(self, gamma: R) -> Result<Self, Error> {
         let gamma = check_gamma(gamma)?;
         let mask = TwoTraces::new(R::from_f64(Self::LAMBDA) * gamma, gamma)?;
@@ -85,9 +81,7 @@ impl<R: Real> UniversalModel<R> {
 
     /// Returns an empty context for D features that forgets: with each transition the weight of the past is multiplied by
     /// the retention, in (0, 1). A retention of 0.995 remembers about the last 200 transitions.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn forgetting<const D: usize>(
         &self,
         retention: R,
@@ -104,11 +98,9 @@ impl<R: Real> UniversalModel<R> {
     /// 2 / (1 - retention) transitions. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
     /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1) for n transitions observed, which is half a reward after one and
     /// max |r| / (1 - gamma) after many.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
-    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is singular
-    /// in spite of its ridge.
+    /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
+    /// decays; [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is
+    /// singular in spite of its ridge.
     pub fn value_function<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -118,8 +110,6 @@ impl<R: Real> UniversalModel<R> {
 
     /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the
     /// model's. A trace that decays more slowly than gamma, whose lambda would be above 1, is left out.
-    ///
-    /// # Errors
     /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
     /// `gamma` or `cumulant`.
     pub fn value_function_for<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
@@ -176,10 +166,8 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Returns the sums of a context that the model solves, for one cumulant and a discount.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
+    /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
+    /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     pub fn sums<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -220,11 +208,8 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Reads a stored model.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact universal model of this scalar type;
-    /// [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not finite, a discount or a
-    /// lambda that the model cannot have.
+    /// Returns [`Error::Stored`] for anything that is not an intact universal model of this scalar type; [`Error::NonFinite`]
+    /// and [`Error::OutOfRange`] for parameters that are not finite, a discount or a lambda that the model cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::parse_kind(bytes, true)?;
         header.expect::<R>(AttentionKind::Linear, 0, 0, 1)?;

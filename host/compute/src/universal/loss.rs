@@ -246,8 +246,6 @@ pub struct Loss {
 
 impl Loss {
     /// Draws tasks and signals: `share` times the numbers `TASKS` and `SIGNALS`, rounded up.
-    ///
-    /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
     pub fn new(target: Target, share: f64, seed: u64) -> Result<Self, Error> {
         let times = |count: usize| (count as f64 * share).ceil() as usize;
