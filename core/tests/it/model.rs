@@ -159,10 +159,8 @@ fn a_number_that_two_heads_cannot_have_is_named() {
         Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => parameter,
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        [number(12, 0.9), number(12, f32::NAN), number(16, 0.5)],
-        ["gamma", "gamma", "trace_decay"]
-    );
+    let named = [(12, 0.9), (12, f32::NAN), (16, 0.5)].map(|(at, x)| number(at, x));
+    assert_eq!(named, ["gamma", "gamma", "trace_decay"]);
     for (matrix, name) in ["P1", "Q1", "W", "P2", "Q2", "W"].into_iter().enumerate() {
         assert_eq!(number(20 + 4 * 16 * matrix, f32::INFINITY), name);
     }

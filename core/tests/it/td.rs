@@ -33,10 +33,8 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
             assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
         }
     }
-    assert!(
-        Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: -1.0 }).is_err()
-            && Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: 0.0 }).is_ok()
-    );
+    let lstd = |ridge: f32| Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.5, ridge });
+    assert!(lstd(-1.0).is_err() && lstd(0.0).is_ok());
 }
 
 #[test]

@@ -90,17 +90,8 @@ fn ill_conditioned_features_give_bounded_values() {
             let (mut context, mut state) = (model.context::<8>(), task.initial_state(&mut rng));
             // Twice the same, nearly the same, a constant, and scales that are far apart.
             let change = |phi: &SVector<f64, 4>| {
-                let phi = [
-                    phi[0],
-                    phi[0],
-                    phi[0] + 1e-3 * phi[1],
-                    1.0,
-                    1.0,
-                    1e6 * phi[1],
-                    1e-6 * phi[2],
-                    0.0,
-                ];
-                phi.map(|x| x as f32)
+                let [x, y, z] = [phi[0], phi[1], phi[2]];
+                [x, x, x + 1e-3 * y, 1.0, 1.0, 1e6 * y, 1e-6 * z, 0.0].map(|x| x as f32)
             };
             let mut last = [0.0; 8];
             for _ in 0..n {
@@ -111,10 +102,8 @@ fn ill_conditioned_features_give_bounded_values() {
             let reading = model.estimate(&context, model.gvf(0)).unwrap();
             assert!((0.0..=1.0).contains(&reading.linearity));
             let value = reading.value_function;
-            assert!(
-                value.at(&last).abs() <= value.value_clip
-                    && value.value_clip <= 1.0 / (1.0 - gamma)
-            );
+            assert!(value.at(&last).abs() <= value.value_clip);
+            assert!(value.value_clip <= 1.0 / (1.0 - gamma));
         }
     }
 }
@@ -207,10 +196,8 @@ fn features_long_forgotten_and_units_of_any_size_are_no_error() {
             let is_within = phi >= 1e-18 && reward >= 1e-18;
             let is_lost = phi * reward < 1e-35;
             let is_right = found.is_ok_and(|v| (v - expected).abs() < 1e-2 * expected);
-            assert!(
-                is_right || !is_within && (found.is_err() || is_lost),
-                "{phi} {reward}: {found:?}"
-            );
+            let is_allowed = is_right || !is_within && (found.is_err() || is_lost);
+            assert!(is_allowed, "{phi} {reward}: {found:?}");
         }
     }
     // One state of two is not seen again, until its sums are below every number.

@@ -68,7 +68,7 @@ pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
 
 /// A command as a shell runs it; `ictd` is the program.
 #[cfg(unix)]
-fn shell(out: &Path, line: &str) -> Output {
+pub(crate) fn shell(out: &Path, line: &str) -> Output {
     let line = line.replace("ictd", &format!("'{}'", env!("CARGO_BIN_EXE_ictd")));
     Command::new("sh").args(["-c", &line]).current_dir(out).output().unwrap()
 }

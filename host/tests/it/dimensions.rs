@@ -73,10 +73,7 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         }
         // The stored model is the same parameters.
         let stored = object(here, 0, "inspect results/import/model.ictd");
-        assert_eq!(
-            (&stored["dim"], &stored["nonzero_parameters"]),
-            (&d.into(), &(2 * d + 1).into())
-        );
+        assert_eq!([&stored["dim"], &stored["nonzero_parameters"]], [d, 2 * d + 1]);
         here.put("data.csv", data(d, 0.1));
         let found = |model: &str| {
             let line = format!("evaluate --data data.csv --model {model} --gamma 0.9");

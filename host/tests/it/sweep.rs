@@ -184,10 +184,8 @@ fn shards_of_any_number_do_every_seed_once() {
         "seeds = 40\n{TINY}[grid]\nlearning-rate = [0.1, 0.2]\nlayer-sharing = [\"autoregressive\", \"sequential\"]\n"
     );
     let plan = Plan::of_text(&text, 5).unwrap();
-    assert_eq!(
-        (&plan.runs[1].values, plan.seeds[0], plan.seeds[39]),
-        (&vec!["0.1".into(), "sequential".into()], 5, 44)
-    );
+    assert_eq!(plan.runs[1].values, ["0.1", "sequential"]);
+    assert_eq!([plan.seeds[0], plan.seeds[39]], [5, 44]);
     let key = |run: &str, seed: u64| (run.to_owned(), seed);
     let all: Vec<_> =
         plan.runs.iter().flat_map(|run| plan.seeds.iter().map(|s| key(&run.folder, *s))).collect();
@@ -263,10 +261,8 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     let intact = fs::read(&damaged).unwrap();
     fs::write(&damaged, "ictdseed").unwrap();
     let line = refusal(&sweep(&other, "out", ""));
-    assert!(
-        line.contains("4 of 6 seeds have finished; ") && line.contains("checkpoint.bin: "),
-        "{line}"
-    );
+    let parts = ["4 of 6 seeds have finished; ", "checkpoint.bin: "];
+    assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     fs::write(&damaged, intact).unwrap();
     swept(&other, "out", "--check");
 }

@@ -14,11 +14,7 @@ fn no_digest_differs<S: Scalar<Element = f32>>() {
 fn the_digests_are_the_expected_ones() {
     no_digest_differs::<f32>();
     let expected = include_str!("../../digests.txt").lines().filter(|line| !line.starts_with('#'));
-    assert_eq!(
-        expected.count(),
-        digests::rows::<f32>().unwrap().len(),
-        "tests/digests.txt has other rows"
-    );
+    assert_eq!(expected.count(), digests::rows::<f32>().unwrap().len(), "of tests/digests.txt");
 }
 
 #[test]

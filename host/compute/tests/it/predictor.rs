@@ -284,12 +284,9 @@ fn faults_that_come_again_are_found() {
         }
         count += 1.0;
     }
-    println!(
-        "alarms of faults alone {:.2}, after others {:.2}",
-        found[0] / count,
-        found[1] / count
-    );
-    assert!(found[0] > 0.55 * count && found[1] > 0.3 * count);
+    let [alone, again] = found.map(|share| share / count);
+    println!("alarms of faults alone {alone:.2}, after others {again:.2}");
+    assert!(alone > 0.55 && again > 0.3);
 }
 
 #[test]
