@@ -22,7 +22,7 @@ fn run_of(layer: &OneHead) -> SeedRun {
 }
 
 /// What a judge says of a run with this layer, metric by metric.
-fn judged(recipe: &Recipe, layer: &OneHead) -> impl Fn(&str) -> f64 {
+fn judged(recipe: &Recipe, layer: &OneHead) -> impl Fn(&str) -> f64 + use<> {
     let plan = EvaluationPlan { lost: true, ..EvaluationPlan::FUNCTION };
     let said = judge(recipe, plan, 1).unwrap().unwrap()(&run_of(layer)).unwrap();
     move |metric| said.iter().find(|of| of.metric == metric).map_or(f64::NAN, |of| of.value)
