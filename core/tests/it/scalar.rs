@@ -1,5 +1,5 @@
 use super::*;
-use ictd_core::scalar::{Lanes8, exp_f32};
+use ictd_core::scalar::exp_f32;
 
 /// Angles beyond it are reduced by the `f64` next to 2 pi.
 const LARGEST_ANGLE: f64 = 1_647_099.0;
@@ -36,6 +36,14 @@ fn a_huge_angle_is_a_small_one_and_none_is_not_a_number() {
     }
     assert!(Real::sin(f32::MAX).abs() <= 1.0 && Real::cos(f32::NEG_INFINITY).is_nan());
     assert!(Real::sin(f64::INFINITY).is_nan() && Real::cos(f64::NAN).is_nan());
+}
+
+#[test]
+fn tanh_is_odd() {
+    let tanh = <f32 as Scalar>::tanh;
+    for x in (0..=u32::MAX).step_by(12_289).map(f32::from_bits).filter(|x| !x.is_nan()) {
+        assert_eq!(tanh(-x).to_bits(), (-tanh(x)).to_bits(), "{x:e}");
+    }
 }
 
 #[test]

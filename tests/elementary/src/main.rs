@@ -10,7 +10,7 @@ mod walk;
 
 use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
 use std::process::ExitCode;
-use walk::{Found, mirrored, walk, walk_root};
+use walk::{Found, walk, walk_root};
 
 /// What is promised of a function, in the guide's words: name, domain, the largest error in units in the last place to two
 /// digits, how many neighbours have values in the wrong order (none of a function that is not monotone), and the reason.
@@ -58,7 +58,7 @@ fn functions() -> [(Promise, fn(usize) -> Found); 8] {
         ),
         (("tanh", "all", 0.51, Some(0), "in `f64`, rounded once"), |every| {
             let tanh = <f32 as Scalar>::tanh;
-            let negative = mirrored(every, TANH, f32::MAX, -1.0, tanh);
+            let negative = walk(every, -1.0, TANH, f32::MAX, tanh, libm::tanh);
             negative.and(walk(every, 1.0, TANH, f32::MAX, tanh, libm::tanh))
         }),
         (
@@ -73,12 +73,12 @@ fn functions() -> [(Promise, fn(usize) -> Found); 8] {
         }),
         (("sin", angles, 0.5, None, "as in msun, in `f64`"), |every| {
             let sin = <f32 as Real>::sin;
-            let negative = mirrored(every, ANGLES, LARGEST_ANGLE, -1.0, sin);
+            let negative = walk(every, -1.0, ANGLES, LARGEST_ANGLE, sin, libm::sin);
             negative.and(walk(every, 1.0, ANGLES, LARGEST_ANGLE, sin, libm::sin))
         }),
         (("cos", angles, 0.5, None, "as in msun, in `f64`"), |every| {
             let cos = <f32 as Real>::cos;
-            let negative = mirrored(every, ANGLES, LARGEST_ANGLE, 1.0, cos);
+            let negative = walk(every, -1.0, ANGLES, LARGEST_ANGLE, cos, libm::cos);
             negative.and(walk(every, 1.0, ANGLES, LARGEST_ANGLE, cos, libm::cos))
         }),
     ]

@@ -70,25 +70,6 @@ pub(crate) fn walk(
     found
 }
 
-/// Walks a function over the negative arguments whose values those of the positive ones say: `of_positive` times these.
-#[inline(always)]
-pub(crate) fn mirrored(
-    every: usize,
-    dense: [f32; 2],
-    end: f32,
-    of_positive: f32,
-    function: impl Fn(f32) -> f32,
-) -> Found {
-    let mut found = Found::default();
-    arguments(every, dense, end).for_each(|x| {
-        if function(-x).to_bits() != (of_positive * function(x)).to_bits() {
-            (found.ulp, found.at) = (f64::INFINITY, -x);
-        }
-        found.count += 1;
-    });
-    found
-}
-
 /// Walks a square root, in which a factor of 4 is an exact factor of 2: over every `f32` from 1 to 4, every subnormal one, and of
 /// the others each 61st. Correctly rounded is what lies within half a unit of it, squared.
 #[inline(always)]
