@@ -1,9 +1,6 @@
 use super::*;
-use ictd_core::context::Sliding;
 use ictd_core::mask::{Entrywise, MaskState};
-use ictd_core::model::crc32;
 use ictd_core::tasks::Task;
-use ictd_core::transition::Transition;
 
 /// Terms that a growing context adds up before a block is closed.
 const BLOCK: u64 = 256;

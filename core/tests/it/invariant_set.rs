@@ -1,13 +1,9 @@
 use super::training::diagonals;
 use super::*;
 use ictd_core::invariant_set::*;
-use ictd_core::layer::LayerParameters;
-use ictd_core::linalg::{identity, mul, mul_transpose, transpose, zeros};
+use ictd_core::linalg::{identity, zeros};
 use ictd_core::tasks::Task as _;
-use ictd_core::training::{
-    Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets,
-    Windows,
-};
+use ictd_core::training::{SoftmaxNetwork, Targets};
 
 const GAMMA: f64 = 0.9;
 /// n + 3 for contexts of 3 transitions.

@@ -1,9 +1,7 @@
 //! What all networks' numbers have in common; what a recurrent network sees, how it begins, and what it learns from.
 
 use super::*;
-use ictd_core::training::{
-    Adam, AdamSettings, LayerInput, LinearNetwork, LinearShape, Network, Parameters, Rnn, Windows,
-};
+use ictd_core::training::{LayerInput, Rnn};
 
 #[test]
 fn bad_constants_are_named() {

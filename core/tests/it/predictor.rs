@@ -1,5 +1,4 @@
 use super::*;
-use ictd_core::digest::Digest;
 use ictd_core::predictor::*;
 
 /// Two signals: a noisy triangle, and a walk that returns.

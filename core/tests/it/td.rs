@@ -1,12 +1,9 @@
 use super::*;
-use ictd_core::constructions::scaled_identity;
-use ictd_core::linalg::dot;
 use ictd_core::td::updates::td0;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
 };
-use ictd_core::transition::Transition;
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {

@@ -1,10 +1,7 @@
 use super::*;
-use ictd_core::context::Sliding;
 use ictd_core::mask::TwoTraces;
 use ictd_core::tasks::{Task as _, boyan_chain_representable};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
-use ictd_core::value_function::Gvf;
-use ictd_core::{UniversalModel, constructions};
 
 type Task = Mrp<f64, 4, 10>;
 
@@ -139,7 +136,7 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let system = sums.systems[0];
     // The mask of two traces has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
-    let layer = constructions::td0(&constructions::scaled_identity::<f64, 4>(0.5));
+    let layer = constructions::td0(&scaled_identity::<f64, 4>(0.5));
     let looped = Transformer::<_, 1>::autoregressive(layer, 2000).unwrap();
     let w = looped.value_function::<4>(&statistic).unwrap().weights;
     for i in 0..4 {

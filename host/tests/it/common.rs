@@ -1,6 +1,6 @@
 //! Running the program, and reading what it says and writes; and what nearly every test names.
 
-use ictd::formats::{Array, Data, npz};
+pub(crate) use ictd::formats::{Array, Data, npz};
 pub(crate) use serde_json::Value;
 pub(crate) use std::fs;
 pub(crate) use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! Training on logged transitions, from the command line.
 
 use crate::common::*;
-use ictd::formats::Array;
 
 /// 60 states in which episodes terminate after rows 20 and 40.
 fn log() -> Vec<(&'static str, Array)> {

@@ -1,7 +1,6 @@
 //! Tasks of one's own: told by their digest, kept with the run, refused once they have changed.
 
 use crate::common::*;
-use ictd::formats::{Array, Data};
 
 /// A walk over five states, the ends of which are terminal, with three feature maps.
 fn arrays() -> Vec<(&'static str, Array)> {

@@ -1,7 +1,8 @@
 //! No golden file is left unread.
 
+use super::*;
 use std::path::Path;
-use tests::{FAMILIES, OWN_FAMILY, read_family};
+use tests::{FAMILIES, read_family};
 
 #[test]
 fn golden_files_are_exactly_the_tested_families() {

@@ -5,7 +5,7 @@ use ictd_core::invariant_set::{
     Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
 };
 use ictd_core::layer::LayerParameters;
-use ictd_core::training::{LinearParameters, Targets};
+use ictd_core::training::LinearParameters;
 
 /// The capacity for a trajectory.
 const T: usize = 64;

@@ -1,7 +1,6 @@
 //! The digests of this build, alone and in lanes, are the expected ones; otherwise the kernels that differ are named.
 
 use super::*;
-use ictd_core::scalar::Lanes8;
 
 fn no_digest_differs<S: Scalar<Element = f32>>() {
     let mut rows = digests::rows::<S>().unwrap();

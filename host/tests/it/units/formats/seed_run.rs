@@ -1,14 +1,10 @@
-use super::FILE;
-use ictd::Error;
-use ictd::formats::npz::{self, Npz};
+use super::*;
+use ictd::formats::npz;
 use ictd::formats::parameters::LayerSharing;
 use ictd::formats::seed_run::{PartialParams, SeedLog, to_npz};
-use ictd::formats::{Array, Data};
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
 use ictd::train::log::{Element, LogPoint, Matrices, SeedRun};
-use std::io::Cursor;
-use std::path::Path;
 
 /// A seed with a log, whose P after t tasks is `p(t)`, a matrix for each layer, and Q its negative.
 pub(crate) fn seed(seed: u64, tasks: &[u64], p: impl Fn(u64) -> Vec<Vec<f32>>) -> SeedRun {

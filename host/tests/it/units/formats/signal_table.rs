@@ -1,7 +1,6 @@
-use crate::common::*;
+use super::*;
 use compute::cells::Holds;
 use compute::times::TimeForm;
-use ictd::Error;
 use ictd::formats::signal_table::{Places, SignalTable};
 
 fn table(content: impl AsRef<[u8]>, skip_gaps: bool) -> Result<SignalTable, Error> {

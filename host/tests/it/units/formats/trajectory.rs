@@ -1,11 +1,8 @@
-use super::FILE;
-use crate::common::*;
+use super::*;
+use crate::common::array;
 use compute::estimator::{EpisodeEnd, Transitions};
-use ictd::Error;
-use ictd::formats::npz::{self, Npz};
+use ictd::formats::npz;
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::formats::{Array, Data};
-use std::io::Cursor;
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
 
