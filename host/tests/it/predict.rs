@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 
 /// A signal that is worth predicting: an oscillation of drifting frequency, and noise.
 pub(crate) fn signal(rows: usize) -> Vec<f64> {
-    let (mut rng, mut phase) = (Rng::new(1), 0.0);
+    let (mut noise, mut phase) = (1_u64, 0.0);
     let mut next = |t: usize| {
+        noise =
+            noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         phase += 0.3 + 0.1 * libm::sin(t as f64 / 500.0);
-        ((libm::sin(phase) + rng.uniform_in(-0.15, 0.15)) * 1000.0).round() / 1000.0
+        let noise = (noise >> 40) as f64 / 16_777_216.0 - 0.5;
+        ((libm::sin(phase) + 0.3 * noise) * 1000.0).round() / 1000.0
     };
     (0..rows).map(&mut next).collect()
 }

@@ -15,8 +15,8 @@ fn golden_files_are_exactly_the_tested_families() {
         .collect();
     files.retain(|file| file != OWN_FAMILY);
     files.sort();
-    assert_eq!(files, FAMILIES, "{}", tests::folder().display());
-    for family in FAMILIES.into_iter().chain([OWN_FAMILY]) {
+    assert_eq!(files.join(" "), FAMILIES, "{}", tests::folder().display());
+    for family in FAMILIES.split(' ').chain([OWN_FAMILY]) {
         let test = format!("tests/it/golden_{family}.rs");
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&test);
         assert!(path.is_file(), "no {test} for the family {family}");
