@@ -16,11 +16,7 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     ("safetensors", "layers", include_bytes!("../../tests/files/python_sequential.safetensors")),
     ("csv", "pandas.csv", include_bytes!("../../tests/files/pandas.csv")),
     ("csv", "cycle.csv", b"phi_0;reward\n1;0\n0;1\n1;\n"),
-    (
-        "json",
-        "params.json",
-        br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#,
-    ),
+    ("json", "params.json", br#"{"d": 4, "l": 3, "gamma": 0.9, "activation": "identity"}"#),
 ];
 
 /// A small sweep.
@@ -93,11 +89,11 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     }
     put("run_directory", "journal", b"4remove old.csv\nput records.csv\n\n---\n0x\n---\n3ictd\n")?;
     let record = |name: &str| fs::read(results.join(name));
-    put("report", "demo", &record("demo/records.csv")?)?;
-    put("report", "verify", &record("verify/records.csv")?)?;
+    for run in ["demo", "verify", "train"] {
+        put("report", run, &record(&format!("{run}/records.csv"))?)?;
+    }
     let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
     put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
-    put("report", "train", &record("train/records.csv")?)?;
     // The whole table has thousands of rows.
     let rows = fs::read_to_string(train.join("records.csv"))?;
     let few: Vec<_> = rows.lines().take(30).collect();
@@ -118,8 +114,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         put("npz", &format!("array_{at}"), &array)?;
     }
     let mut buffer = [0; 4096];
-    let dense =
-        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?;
+    let settings = ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 };
     let mut predictor = ictd_core::Predictor::new([1.0, 10.0, 300.0])?;
     let mut samples: Vec<f32> = vec![1.0, 10.0, 300.0];
     for t in 0..200u8 {
@@ -136,13 +131,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let stored = predictor.write(&mut buffer)?;
     put("predictor", "stored", stored)?;
     put("c_storage", "predictor", &[&[0, 1, 0, 0], stored].concat())?;
-    put("stored_model", "td0", dense.write(&mut buffer)?)?;
-    put(
-        "stored_model",
-        "td0_d4",
-        ictd_core::Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?
-            .write(&mut buffer)?,
-    )?;
+    put("stored_model", "td0", ictd_core::Model::<2>::td0(settings)?.write(&mut buffer)?)?;
+    put("stored_model", "td0_d4", ictd_core::Model::<4>::td0(settings)?.write(&mut buffer)?)?;
     fs::remove_dir_all(results)?;
     Ok(())
 }

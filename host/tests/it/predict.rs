@@ -208,7 +208,7 @@ fn gaps_are_named_or_skipped() {
     cells[99] = "nan".into();
     cells[199] = String::new();
     let rows = |cells: &[String]| csv("x,y", cells.iter().map(|x| format!("{x},1")));
-    let line = refused(&rows(&cells), "");
+    let line = refused(rows(&cells), "");
     assert!(line.contains("data.csv: row 100 (line 101), column `x`: `nan`; expected"), "{line}");
     assert!(line.contains("--skip-gaps"));
     let directory = Folder::new();

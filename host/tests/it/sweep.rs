@@ -29,8 +29,8 @@ fn swept(place: &Path, out: &str, options: &str) -> String {
 #[test]
 fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     let place = &Folder::with("plan.toml", PLAN);
-    swept(&place, "one", "");
-    let collected = swept(&place, "one", "--collect --metric loss --check");
+    swept(place, "one", "");
+    let collected = swept(place, "one", "--collect --metric loss --check");
     assert!(collected.contains("\n48 of 48 seeds\n"), "{collected}");
     let mut of_sweep = files(&place.join("one/sweep"));
     of_sweep.retain(|name| name != "run.json" && name != ".lock");

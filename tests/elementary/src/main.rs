@@ -32,8 +32,10 @@ fn of_lanes(function: impl Fn(Lanes8) -> Lanes8) -> impl Fn(f32) -> f32 {
     move |x| function(Lanes8::splat(x)).lane(0)
 }
 
-/// The functions, what is promised of them, and how they are walked.
-fn functions() -> [(Promise, fn(usize) -> Found); 8] {
+/// What is promised of a function, and how it is walked: one argument in so many.
+type Function = (Promise, fn(usize) -> Found);
+
+fn functions() -> [Function; 8] {
     let angles = "up to 1,647,098 in size; beyond, the angle is reduced by the `f64` next to 2 pi";
     [
         (("sqrt", "all", 0.5, Some(0), "IEEE 754 asks for it"), |every| {
