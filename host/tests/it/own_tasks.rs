@@ -170,6 +170,5 @@ fn a_run_that_is_trained_longer_has_the_bytes_of_one_long_run() {
         object(here, 0, &format!("{resume} --tasks {first}"));
         assert!(refused(here, &format!("{resume} --tasks 30 --layers 2")).contains("--resume"));
     }
-    let out = Folder::new();
-    assert!(!ictd(&out, "train --resume nowhere --tasks 9").status.success());
+    assert!(!ictd(&Folder::new(), "train --resume nowhere --tasks 9").status.success());
 }

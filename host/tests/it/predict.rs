@@ -344,7 +344,6 @@ fn a_model_of_ones_own_is_judged_beside_the_one_that_ships() {
 
 #[test]
 fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
-    let directory = Folder::new();
     let (mut rng, mut x) = (Rng::new(3), 0.0);
     let mut next = || {
         x = 0.9 * x + rng.normal::<f64>();
@@ -358,7 +357,7 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
         });
         let content = format!("x,y\n{}\n", cells.map(|x| x + ",1").collect::<Vec<_>>().join("\n"));
         let result =
-            json(&predict(&directory, &content, "--column x --column x --skip-gaps --json"));
+            json(&predict(&Folder::new(), &content, "--column x --column x --skip-gaps --json"));
         assert_eq!(result["signals"].as_array().unwrap().len(), 1);
         let found = &result["signals"][0]["gammas"][0];
         let mut numbers = vec![found["coverage"].as_f64().unwrap()];
@@ -378,14 +377,13 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
 
 #[test]
 fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
-    let directory = Folder::new();
     let mut rng = Rng::new(4);
     let rows = |n: usize, mut x: Box<dyn FnMut(usize) -> f64>| -> String {
         let rows = (0..n).map(|t| format!("{},{}", 1700 + t, x(t)));
         format!("year,x\n{}\n", rows.collect::<Vec<_>>().join("\n"))
     };
     let noise = rows(1000, Box::new(move |_| rng.normal::<f64>()));
-    let text = |content: &str| text(&predict(&directory, content, "--gamma 0.9"));
+    let text = |content: &str| text(&predict(&Folder::new(), content, "--gamma 0.9"));
     for part in [
         "nothing to recommend: nothing here predicts better",
         "do not take universal for `x` at gamma = 0.9: it is no better",

@@ -43,9 +43,8 @@ fn a_terminal_shows_a_bar_in_colour_unless_none_is_wanted() {
 
 #[test]
 fn a_pipe_sees_plain_lines() {
-    let out = Folder::new();
     for arguments in [TRAIN, "demo --tasks 5", "verify --seeds 2", "list", "train --help"] {
-        let output = ictd(&out, arguments);
+        let output = ictd(&Folder::new(), arguments);
         assert!(output.status.success(), "{arguments}");
         assert!(output.stderr.is_empty(), "{arguments}");
         assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&b'\r'), "{arguments}");
