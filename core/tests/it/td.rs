@@ -1,12 +1,9 @@
 use super::*;
-use ictd_core::constructions::scaled_identity;
-use ictd_core::linalg::dot;
 use ictd_core::td::updates::td0;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
 };
-use ictd_core::transition::Transition;
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {
@@ -33,10 +30,8 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
             assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
         }
     }
-    assert!(
-        Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: -1.0 }).is_err()
-            && Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: 0.0 }).is_ok()
-    );
+    let lstd = |ridge: f32| Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.5, ridge });
+    assert!(lstd(-1.0).is_err() && lstd(0.0).is_ok());
 }
 
 #[test]
