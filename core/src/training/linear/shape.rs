@@ -6,8 +6,8 @@ use crate::linalg::any_size::add_outers;
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes, kernel};
 use crate::training::Windows;
-use crate::training::outer_products::next_token;
 use crate::training::settings::refuse_unless;
+use crate::training::windows::next_token;
 
 /// The shape of a [`LinearNetwork`](super::LinearNetwork), as values, so that one type serves every shape.
 #[derive(Clone, Copy, Debug, PartialEq)]

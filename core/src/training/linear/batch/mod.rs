@@ -38,7 +38,7 @@ use crate::linalg::any_size::{
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
-use crate::training::outer_products::gained_and_lost;
+use crate::training::windows::gained_and_lost;
 use crate::training::{Targets, Windows};
 use layer_pass::{LayerPass, LayerPasses, last_two};
 
