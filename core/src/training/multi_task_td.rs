@@ -236,10 +236,8 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         };
         // Filled in place: they are large.
         let mut paths = S::per_lane(|_| Vec::<E::State, T>::new());
-        let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
-            (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
-            _ => None,
-        });
+        let mut states =
+            S::per_lane(|lane| Some(tasks.get(lane)?.as_ref()?.initial_state(rngs.get_mut(lane)?)));
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
