@@ -63,6 +63,9 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         settings.check(T)?;
         let capacity = N::CONTEXT_CAPACITY.unwrap_or(usize::MAX);
         ensure(settings.context_len <= capacity, Error::capacity("context_len", capacity))?;
+        // The window that follows a context which grows has one transition more.
+        let grown = settings.context_len_range.map_or(0, |[_, largest]| largest.saturating_add(1));
+        ensure(grown <= capacity, Error::capacity("context_len_range + 1", capacity))?;
         let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
         ensure(seeds.len() <= S::LANES, Error::capacity("seeds", S::LANES))?;
         ensure(
