@@ -134,7 +134,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
             }
         }
         let transformer = Transformer::from_stored(layers, stored, usize::from(header.depth))?;
-        Self::new(transformer, A::from_trace_decay(lambda)?, gamma)
+        // In two steps, else a chip's stack has it twice.
+        let model = Self::new(transformer, A::from_trace_decay(lambda)?, gamma)?;
+        Ok(model)
     }
 
     /// Returns how many bytes the stored model takes.
