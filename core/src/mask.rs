@@ -300,7 +300,9 @@ impl<S: Scalar> Mask<S> for MeanCentred {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
         });
-        (z.minus(mean), *z)
+        let mut centred = *z;
+        centred.add_scaled(-S::ONE, mean);
+        (centred, *z)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
@@ -163,7 +163,7 @@ pub struct Forgetting<S: Scalar = f32> {
 
 impl<S: Scalar> Forgetting<S> {
     /// Returns the window of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
-    pub fn new(retention: S) -> Result<Self> {
+    pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }

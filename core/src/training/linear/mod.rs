@@ -81,10 +81,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         let mut layers = [Layer::ZERO; C];
         let rooms =
             layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
-        let mut of_lanes = [[S::ZERO; K]; K];
-        for (m, to) in rooms.take(2 * stored).enumerate() {
-            let from = of_lanes.as_flattened_mut();
-            self.write_matrix(m, from);
+        for (from, to) in self.parameters.as_ref().chunks_exact(k * k).zip(rooms) {
             for j in 0..k {
                 for i in 0..k {
                     to[place(j) * K + place(i)] = from[j * k + i].lane(lane);
