@@ -38,10 +38,8 @@ pub fn number(cell: &[u8]) -> Result<f64, String> {
         }
         // No number has more characters, and the search for a cause tries each beginning.
         let cause = if text.len() <= SHOWN { cause(text) } else { None };
-        cause.map_or_else(
-            || format!("`{}`", shown(cell)),
-            |cause| format!("`{}`, {cause}", shown(cell)),
-        )
+        let cause = cause.map_or(String::new(), |cause| format!(", {cause}"));
+        format!("`{}`{cause}", shown(cell))
     })
 }
 
