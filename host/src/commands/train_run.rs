@@ -171,7 +171,12 @@ fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     };
     let mut columns: Vec<_> = [P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT]
         .iter()
-        .filter_map(|metric| column(metric.label, &|run| run.element(0, metric)))
+        .filter_map(|metric| {
+            column(metric.label, &|run| {
+                let layer = run.last().and_then(|point| point.layers.first());
+                layer.map_or(f64::NAN, |layer| (metric.of)(&layer.element))
+            })
+        })
         .collect();
     let compared: Vec<_> = [VD, IWS, SS].into_iter().filter_map(last).collect();
     let errors = [LOSS, MSVE].into_iter().filter_map(last);
