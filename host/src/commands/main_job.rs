@@ -64,11 +64,7 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
     let runs_td = constructed.iter().all(|id| report.results[*id]["holds"] == true);
     let errors = &results["demo"]["msve_mean"];
     let last = errors.as_array().and_then(|all| all.last()?.as_f64()).unwrap_or(f64::NAN);
-    let stays = match STAYS.judge("", one).verdict {
-        Verdict::Holds => "holds",
-        Verdict::NotMeasured => "was not measured",
-        _ => "does not hold",
-    };
+    let [_, stays, _] = page::words::shown(STAYS.judge("", one).verdict);
     let outside = one.values("outside_theta");
     let parts = [
         format!(
