@@ -123,13 +123,9 @@ impl Demo {
     }
 
     pub(super) fn sweep(&self) -> ContextSweep {
-        ContextSweep {
-            task: self.task.clone(),
-            dim: self.dim,
-            states: [self.min_states, self.max_states],
-            gamma: self.gamma,
-            lengths: self.lengths(),
-        }
+        let Demo { task, dim, min_states, max_states, gamma, .. } = self.clone();
+        let states = [min_states, max_states];
+        ContextSweep { task, dim, states, gamma, lengths: self.lengths() }
     }
 
     fn errors(

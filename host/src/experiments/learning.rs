@@ -74,15 +74,9 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
             let k = run[0].token_size;
             let seeds = aligned(run, point.tasks, l, of);
             for (i, value) in mean_of(seeds.iter(), k * k).into_iter().enumerate() {
-                table.matrices.push(MatrixEntry {
-                    run: name.to_owned(),
-                    matrix: matrix.to_owned(),
-                    layer: l,
-                    row: i / k,
-                    column: i % k,
-                    tasks: point.tasks,
-                    value,
-                });
+                let (run, matrix, row, column) = (name.into(), matrix.into(), i / k, i % k);
+                let (layer, tasks) = (l, point.tasks);
+                table.matrices.push(MatrixEntry { run, matrix, layer, row, column, tasks, value });
             }
         }
     }
