@@ -213,17 +213,15 @@ impl Demo {
     /// Rejects options that do not fit together, before anything is written.
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, .. } = self;
-        let defaults = options::parsed::<Demo>("");
         if min_states > max_states {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
         check_discount("gamma", self.gamma)?;
-        if let Some(model) = &self.model {
+        let is_given = self.alpha != options::parsed::<Demo>("").alpha;
+        if let Some(model) = self.model.as_ref().filter(|_| is_given) {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
-            if self.alpha != defaults.alpha {
-                return Err(Error::option("--alpha", reason));
-            }
+            return Err(Error::option("--alpha", reason));
         }
         Ok(())
     }

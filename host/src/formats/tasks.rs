@@ -119,17 +119,15 @@ fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
     npz.refuse_unknown(&["phi", "reward", "phi_next", "terminal", "end", "task", "gamma"])?;
     let gamma = npz.optional_array("gamma")?;
     let (Trajectory { transitions, .. }, task) = Trajectory::with_tasks(npz)?;
-    let log = || {
-        // A run writes all features twice, in a file that it can read again.
-        if transitions.phi_next.len() > MOST {
-            let reason = format!("{} numbers", transitions.phi_next.len());
-            return Err(Problem::array("phi", reason, format!("at most {MOST}")));
-        }
-        let gamma = gamma.as_ref().map(discount).transpose()?;
-        Log::new(transitions, &task, gamma)
-            .map_err(|e| Problem::array(e.array, e.reason, e.expected))
-    };
-    log().map(OwnTasks::from).in_file(&npz.file)
+    // A run writes all features twice, in a file that it can read again.
+    if transitions.phi_next.len() > MOST {
+        let reason = format!("{} numbers", transitions.phi_next.len());
+        return Err(Problem::array("phi", reason, format!("at most {MOST}")).in_file(&npz.file));
+    }
+    let gamma = gamma.as_ref().map(discount).transpose().in_file(&npz.file)?;
+    let log = Log::new(transitions, &task, gamma);
+    let log = log.map_err(|e| Problem::array(e.array, e.reason, e.expected));
+    log.map(OwnTasks::from).in_file(&npz.file)
 }
 
 /// Returns the content of a file with these tasks: equal tasks give equal bytes.

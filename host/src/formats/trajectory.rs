@@ -53,15 +53,12 @@ impl Features {
 
     /// Reads feature rows of CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
-        let read = || {
-            let table = Table::read(Box::new(source))?;
-            if let Some(column) = table.other {
-                let expected = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
-                return Err(column_problem(&column, "not a feature", expected));
-            }
-            Ok(Features { dimension: table.dimension, numbers: table.phi })
-        };
-        read().in_file(file)
+        let table = Table::read(Box::new(source)).in_file(file)?;
+        if let Some(column) = table.other {
+            let expected = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
+            return Err(column_problem(&column, "not a feature", expected).in_file(file));
+        }
+        Ok(Features { dimension: table.dimension, numbers: table.phi })
     }
 }
 
