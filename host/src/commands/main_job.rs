@@ -21,8 +21,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let info = RunManifest::new("main", session);
     let started = std::time::Instant::now();
-    let mut report = Report::new("main");
-    report.results.insert("seed".into(), json!(session.seed));
+    let mut report = Report::of("main", &json!({ "seed": session.seed }));
     // No times and paths, so that equal seeds give equal bytes on any machine.
     let mut written = report.clone();
     let few = TrainingBudget { seeds: Some(ONE_LAYERS_SEEDS), ..TrainingBudget::default() };

@@ -24,7 +24,7 @@ pub struct Plot {
 }
 
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
-    let (mut report, mut changed) = (Report::new("plot"), Vec::new());
+    let (mut report, mut changed) = (Report::of("plot", &()), Vec::new());
     let mut left_out = Vec::new();
     for run in runs(&options.directory, &mut left_out)? {
         let directory = RunDirectory::claim(run.clone())?;

@@ -172,14 +172,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(command: &str) -> Self {
+    pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::default();
         report.results.insert("command".into(), json!(command));
-        report
-    }
-
-    pub fn of(command: &str, results: &impl Serialize) -> Self {
-        let mut report = Report::new(command);
         if let Value::Object(object) = json!(results) {
             report.results.extend(object);
         }
