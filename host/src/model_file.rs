@@ -127,7 +127,9 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
     }
     let file = file_of(path)?;
-    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4)).in_file(&file)?;
+    let magic = files::open(&file, files::STREAM)
+        .and_then(|file| files::first_bytes(&file, 4))
+        .in_file(&file)?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
         if Npz::open(&file)?.names().iter().any(|name| name.ends_with("data.pkl")) {

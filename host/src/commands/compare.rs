@@ -48,7 +48,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let is_directory = |path: &Path| match files::is_folder(path) {
         true => Ok(true),
         // Reports why it cannot be opened, if it is not a file either.
-        false => files::open(path).map(|_| false).in_file(path),
+        false => files::open(path, COMPARED).map(|_| false).in_file(path),
     };
     let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
         (true, true) => directories(a, b)?,

@@ -170,7 +170,9 @@ impl Predict {
         let mut stream = records.stream("predictions.csv")?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
-            false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
+            false => files::open(file, files::STREAM)
+                .and_then(|f| f.metadata())
+                .map_or(0, |found| found.len()),
         };
         let bar = progress::bar("bytes", bytes, session.json);
         let mut rows_read = 0;

@@ -110,9 +110,11 @@ fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<Fil
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("no regular file")) }
 }
 
-/// Opens a file that the user named. Returns an error for anything but a regular file.
-pub fn open(path: &Path) -> io::Result<File> {
-    opened(path, true, OpenOptions::new().read(true))
+/// Opens a file that the user named. Returns an error for anything but a regular file, and for more than `limit` bytes.
+pub fn open(path: &Path, limit: u64) -> io::Result<File> {
+    let file = opened(path, true, OpenOptions::new().read(true))?;
+    check_size(file.metadata()?.len(), limit)?;
+    Ok(file)
 }
 
 /// Opens a file that the user did not name. Returns an error for a link, for anything but a regular file, and for more than
@@ -123,9 +125,9 @@ pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the content of a file that the user named. Returns the errors of [`open`], and one for more than `limit` bytes.
+/// Returns the content of a file that the user named. Returns the errors of [`open`].
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    content(open(path)?, limit)
+    content(open(path, limit)?, limit)
 }
 
 /// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in an untrusted folder. Returns the errors of [`read`],

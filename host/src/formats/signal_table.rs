@@ -36,7 +36,7 @@ impl SignalTable {
     pub fn open(file: &Path) -> Result<Self, Error> {
         let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
             true => Box::new(std::io::stdin()),
-            false => Box::new(files::open(file).in_file(file)?),
+            false => Box::new(files::open(file, files::STREAM).in_file(file)?),
         };
         let rows = RowReader::open(source).in_file(file)?;
         let refuse = |place: &str, reason: &str, expected: &str| {
