@@ -18,8 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The limit of work, in multiplications (a few seconds): layers times the cost of a layer and of the compared
-/// algorithm's step.
+/// The limit of work in multiplications, a few seconds: layers times the cost of a layer and of the algorithm's step.
 const WORK: usize = 300_000_000;
 
 /// The number of layers that any number of transitions may have.

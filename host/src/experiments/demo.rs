@@ -185,8 +185,7 @@ impl Demo {
         ENTRY.record(demo, session, |records| demo.measure(session, records))
     }
 
-    /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
-    /// discount.
+    /// Returns these options with the tasks of a file, which determine the features and may determine the discount.
     fn with_tasks(&self) -> Result<Self, Error> {
         if self.task.own().is_none() {
             return Ok(self.clone());

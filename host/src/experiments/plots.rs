@@ -110,8 +110,7 @@ pub fn figures(
     shown.iter().map(figure).collect()
 }
 
-/// Returns the shares of a run's function that the algorithms explain: TD(lambda) against lambda, the residual gradient
-/// as a line.
+/// Returns the shares of a run's function that TD(lambda) explains, against lambda, and the residual gradient, a line.
 fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());

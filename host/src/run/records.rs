@@ -119,8 +119,7 @@ impl RunFiles {
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
     }
 
-    /// Returns the rows of a CSV file with these columns, at least one: no run writes a table without rows, and a figure of one
-    /// would be empty.
+    /// Returns the rows of a CSV file with these columns, at least one, as in every table that a run writes.
     pub fn csv<T: DeserializeOwned>(&self, name: &str, head: &[&str]) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let mut reader = csv::Reader::from_reader(content.as_slice());

@@ -95,8 +95,7 @@ impl Claim {
         if self.is_refuted() { "does not hold (as known)" } else { self.verdict.words() }
     }
 
-    /// Returns the claim as lines of at most `width` columns, unless a word is longer; the first line begins with the verdict
-    /// in `verdict` columns.
+    /// Returns the claim as lines of at most `width` columns; the first begins with the verdict in `verdict` columns.
     fn block(&self, width: usize, verdict: usize) -> String {
         let mut out = format!("{:<verdict$}  {}\n", self.words(), self.claim);
         for (name, text) in [("paper", &self.paper), ("measured", &self.measured)] {

@@ -175,8 +175,7 @@ impl TrainDirectory {
         Ok(())
     }
 
-    /// Returns true if a finished seed's records exist. They appear one by one after all were written, so one of them may be
-    /// missing.
+    /// Returns true if a finished seed's records all exist: they appear one by one.
     pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = seed_folder(&self.path, seed);
         let expected = match self.recipe.network {
