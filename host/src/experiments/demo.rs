@@ -89,10 +89,8 @@ fn finite_task(name: &str) -> Result<TaskMixture, String> {
     }
     let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
     let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
-    let found = finite.find(|spec| spec.name() == name);
-    found
-        .map(TaskMixture::from)
-        .ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
+    let found = finite.find(|spec| spec.name() == name).map(TaskMixture::from);
+    found.ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
 }
 
 fn as_text<S: serde::Serializer>(task: &TaskMixture, serializer: S) -> Result<S::Ok, S::Error> {

@@ -263,8 +263,6 @@ pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q a
 pub const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
 
 fn subscript(l: usize) -> String {
-    l.to_string()
-        .chars()
-        .map(|c| char::from_u32(0x2080 + c as u32 - '0' as u32).unwrap_or(c))
-        .collect()
+    let lowered = |c| char::from_u32(0x2080 + c as u32 - '0' as u32).unwrap_or(c);
+    l.to_string().chars().map(lowered).collect()
 }

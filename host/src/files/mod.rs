@@ -268,13 +268,10 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::before()?;
     #[cfg(unix)]
-    match File::open(folder)?.sync_all() {
-        Err(e)
-            if ![io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported].contains(&e.kind()) =>
-        {
-            return Err(e);
-        }
-        _ => {}
+    if let Err(e) = File::open(folder)?.sync_all()
+        && ![io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported].contains(&e.kind())
+    {
+        return Err(e);
     }
     Ok(())
 }

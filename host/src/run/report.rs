@@ -255,9 +255,7 @@ impl Report {
         } else if !self.claims.is_empty() {
             let verdict = self.claims.iter().map(|c| c.words().len()).max().unwrap_or(0);
             let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
-            out.push_str(&blocks.join("\n"));
-            out.push_str(&self.tallies());
-            out.push_str(&self.place());
+            out.push_str(&(blocks.join("\n") + &self.tallies() + &self.place()));
         }
         out.push_str(&self.closing);
         out

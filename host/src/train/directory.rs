@@ -243,16 +243,12 @@ fn patiently<T>(
 ) -> Result<T, Error> {
     let started = Instant::now();
     loop {
-        match attempt() {
-            Err(e)
-                if is_in_the_way(&e)
-                    && started.elapsed() < PATIENCE
-                    && !progress::interrupted() =>
-            {
-                thread::sleep(Duration::from_millis(50));
-            }
-            done => return done,
+        let attempted = attempt();
+        let is_over = started.elapsed() >= PATIENCE || progress::interrupted();
+        if is_over || !attempted.as_ref().is_err_and(&is_in_the_way) {
+            return attempted;
         }
+        thread::sleep(Duration::from_millis(50));
     }
 }
 
