@@ -77,15 +77,12 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 pub struct Evaluate {
     /// The transitions
     #[arg(long, value_name = "FILE.csv|FILE.npz", required_unless_present = "task")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<PathBuf>,
     /// Tasks of your own, in place of transitions: p, reward, phi; p0, terminal, gamma
     #[arg(long, value_name = "FILE.npz", conflicts_with_all = ["data", "queries"])]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<PathBuf>,
     /// Transitions of each context of --task [default: 30]
     #[arg(long, value_name = "N", conflicts_with = "data", value_parser = options::integer(1..=CONTEXT))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_length: Option<usize>,
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]

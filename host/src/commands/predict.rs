@@ -116,7 +116,6 @@ pub struct Predict {
     pub model: Vec<PathBuf>,
     /// A number that stands for a missing value, such as -999
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = options::real(..))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<f64>,
     /// Skip cells that are not finite numbers, in each column by itself; begin anew after them, and where rows are
     /// missing by their time

@@ -53,12 +53,10 @@ pub struct Demo {
     /// Layers L of Theorem 1's parameters, or of a model whose layers share theirs [default: 15, as in the paper; the
     /// model's]
     #[arg(long, value_parser = options::integer(1..=1000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
     /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, a run's folder (all
     /// of its seeds), or that of one of its seeds
     #[arg(long, value_name = "FILE|DIR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
     /// Feature dimension d (the paper: 5)
     #[arg(long, default_value = "5", value_parser = options::integer(1..=FEW))]

@@ -28,7 +28,6 @@ pub struct TrainingBudget {
     pub tasks: Option<usize>,
     /// Fresh tasks, in an experiment that has this option.
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fresh_tasks: Option<usize>,
 }
 
