@@ -30,7 +30,8 @@ impl Columns {
         }
         let place = |name: &Option<String>| name.as_deref().map(|n| table.column(n)).transpose();
         let (given, series) = (place(&options.time)?, place(&options.by)?);
-        let (asked, unasked) = (&options.column, &options.leave_out);
+        let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
+        let (asked, unasked) = (of(&options.column), of(&options.leave_out));
         let (names, is_chosen) = (table.rows.names(), !asked.is_empty());
         let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
         let of_day = Holds::Times(TimeForm::OfDay);
@@ -39,7 +40,7 @@ impl Columns {
         let other = |at: usize| of_day.filter(|_| is_date(table, at, &holds[at]));
         let says_when = |at: &usize| {
             let is_free =
-                series != Some(*at) && [asked, unasked].iter().all(|s| !s.contains(&names[*at]));
+                series != Some(*at) && [&asked, &unasked].iter().all(|s| !s.contains(&names[*at]));
             let is_time = matches!(holds[*at], Holds::Times(_));
             is_free
                 && is_time
