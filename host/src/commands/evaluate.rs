@@ -18,8 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The limit of work, in multiplications (a few seconds): layers times the cost of a layer and of the compared
-/// algorithm's step.
+/// The limit of work in multiplications, a few seconds: layers times the cost of a layer and of the algorithm's step.
 const WORK: usize = 300_000_000;
 
 /// The number of layers that any number of transitions may have.
@@ -79,15 +78,12 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 pub struct Evaluate {
     /// The transitions
     #[arg(long, value_name = "FILE.csv|FILE.npz", required_unless_present = "task")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<PathBuf>,
     /// Tasks of your own, in place of transitions: p, reward, phi; p0, terminal, gamma
     #[arg(long, value_name = "FILE.npz", conflicts_with_all = ["data", "queries"])]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<PathBuf>,
     /// Transitions of each context of --task [default: 30]
     #[arg(long, value_name = "N", conflicts_with = "data", value_parser = options::integer(1..=CONTEXT))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_length: Option<usize>,
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]

@@ -90,8 +90,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     runs.iter().filter_map(line).collect()
 }
 
-/// Returns the run's figure, from `config.toml` and `records.csv`. Leaves out panels without data; a run without IWS, SS and VD
-/// shows its errors instead.
+/// Returns the run's figure, without panels that have no data; a run without IWS, SS and VD shows its errors instead.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = Train::of_config(Path::new(CONFIG), &text)?;
