@@ -18,7 +18,10 @@ class Model:
 
     @staticmethod
     def universal(d: int | None = None, gamma: float = 0.9) -> Model:
-        """The pretrained model: 39 parameters, for any number of features, context length and unit."""
+        """The pretrained model: 39 parameters, for any number of features, context length and scale.
+
+        Features must be distances from a level: of a temperature in kelvin it predicts nearly nothing.
+        """
     @staticmethod
     def td0(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
         """Theorem 1: each layer is a step of batch TD(0) with C = alpha I. Features should be within about [-1, 1]."""

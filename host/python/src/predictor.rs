@@ -1,10 +1,9 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, tuple, whole};
+use crate::array::{numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
-use numpy::ndarray::{Array, Dimension, IntoDimension};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
@@ -187,13 +186,12 @@ impl Predictor {
     }
 }
 
-fn array<T: Element>(
+fn array<T: Element + Copy>(
     py: Python<'_>,
     shape: &[usize],
     numbers: Vec<T>,
 ) -> PyResult<Py<PyArrayDyn<T>>> {
-    let array = Array::from_shape_vec(shape.into_dimension().into_dyn(), numbers);
-    Ok(array.map_err(|e| refused("x", e))?.to_pyarray(py).unbind())
+    shaped(py, shape, numbers).map(Bound::unbind)
 }
 
 #[pymethods]

@@ -1,7 +1,7 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
-use crate::array::{refused, roomy, whole};
+use crate::array::{refused, roomy, shaped, whole};
 use crate::error::python;
 use crate::task::own;
 use compute::log::METRICS;
@@ -13,7 +13,6 @@ use ictd::run::session::Session;
 use ictd::train::Train;
 use ictd::train::directory::{TrainDirectory, seed_params};
 use ictd::train::options::Seeds;
-use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -239,7 +238,5 @@ fn matrices<'py>(
     let layers = run.points.first().map_or(0, |point| point.layers.len());
     let numbers: Vec<f32> =
         run.points.iter().flat_map(|point| point.layers.iter().flat_map(of)).copied().collect();
-    let shape = vec![run.points.len(), layers, run.token_size, run.token_size];
-    let array = Array::from_shape_vec(shape, numbers);
-    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
+    shaped(py, &[run.points.len(), layers, run.token_size, run.token_size], numbers)
 }
