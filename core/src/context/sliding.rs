@@ -36,12 +36,18 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
-    /// Oldest first; the flag is true if a token was the last of its episode.
-    window: Deque<(Token<S, D, C>, bool), N>,
+    window: Deque<WindowToken<S, D, C>, N>,
     current: SlidingSum<S, M, D, C>,
     /// The transitions since the last replacement.
     fresh: SlidingSum<S, M, D, C>,
     fresh_len: usize,
+}
+
+/// A token of the window; true if it was the last of its episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct WindowToken<S, const D: usize, const C: usize> {
+    token: Token<S, D, C>,
+    ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,14 +79,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     SlidingSums<S, M, D, C, N>
 {
     fn drop_oldest(&mut self, mask: &M) {
-        let newest_first = self.window.iter().rev().map(|(token, ends)| (token, *ends));
+        let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
-        let Some(((oldest, _), (left, right))) = self.window.pop_front().zip(factors) else {
+        let Some((oldest, (left, right))) = self.window.pop_front().zip(factors) else {
             return;
         };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update([&left, &right, &oldest], M::IS_TD0, subtract);
-        self.current.square -= oldest.square();
+        self.current.moments.update([&left, &right, &oldest.token], M::IS_TD0, subtract);
+        self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
@@ -97,9 +103,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     #[inline(never)]
     fn of_window(&self, mask: &M) -> SlidingSum<S, M, D, C> {
         let mut sum = SlidingSum::ZERO;
-        for (token, ends) in &self.window {
-            sum.add(mask, token);
-            if *ends {
+        for kept in &self.window {
+            sum.add(mask, &kept.token);
+            if kept.ends {
                 sum.state.end_episode();
             }
         }
@@ -124,7 +130,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         if self.window.is_full() {
             self.drop_oldest(mask);
         }
-        let pushed = self.window.push_back((*token, false));
+        let pushed = self.window.push_back(WindowToken { token: *token, ends: false });
         debug_assert!(pushed.is_ok(), "the oldest made room");
         if M::HAS_DOWNDATE {
             self.current.add(mask, token);
@@ -141,8 +147,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     fn end_episode(&mut self) {
         self.current.state.end_episode();
         self.fresh.state.end_episode();
-        if let Some((_, ends)) = self.window.back_mut() {
-            *ends = true;
+        if let Some(newest) = self.window.back_mut() {
+            newest.ends = true;
         }
     }
 
@@ -152,7 +158,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
 
     fn max_abs_rewards(&self) -> [S; C] {
         let mut largest = [S::ZERO; C];
-        self.window.iter().for_each(|(token, _)| take_largest(&mut largest, &token.rewards));
+        self.window.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
         largest
     }
 
@@ -163,9 +169,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {
         visit(Field::Count(self.window.len() as u64));
         visit(Field::Count(self.fresh_len as u64));
-        for (token, ends) in &self.window {
-            token.show(&mut |x| visit(Field::Number(x)));
-            visit(Field::Count((*ends).into()));
+        for kept in &self.window {
+            kept.token.show(&mut |x| visit(Field::Number(x)));
+            visit(Field::Count(kept.ends.into()));
         }
         self.current.show(&mut |x| visit(Field::Number(x)));
         self.fresh.show(&mut |x| visit(Field::Number(x)));
@@ -178,15 +184,15 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         self.fresh_len = fresh_len as usize;
         // A context that is being read gets room for its tokens.
         while (self.window.len() as u64) < len {
-            if self.window.push_back((Token::ZERO, false)).is_err() {
+            if self.window.push_back(WindowToken { token: Token::ZERO, ends: false }).is_err() {
                 break;
             }
         }
-        for (token, ends) in &mut self.window {
-            token.numbers(&mut |x| visit(Field::Number(x)));
-            let mut flag = (*ends).into();
-            visit(Field::Count((&mut flag, 1)));
-            *ends = flag == 1;
+        for kept in &mut self.window {
+            kept.token.numbers(&mut |x| visit(Field::Number(x)));
+            let mut ends = kept.ends.into();
+            visit(Field::Count((&mut ends, 1)));
+            kept.ends = ends == 1;
         }
         self.current.numbers(&mut |x| visit(Field::Number(x)));
         self.fresh.numbers(&mut |x| visit(Field::Number(x)));

@@ -14,7 +14,6 @@ use nalgebra::SVector;
 
 const D: usize = 2;
 const K: usize = 2 * D + 1;
-/// Columns of a prompt.
 const N: usize = 12;
 
 /// Computes Z_1 to Z_3 of dense layers on a dense prompt, in full and in the streaming form.

@@ -60,7 +60,6 @@ fn network<S: Scalar<Element = f32>, const LEN: usize>(
     LinearNetwork::new(shape, [S::ZERO; LEN], [S::ZERO; 1536])
 }
 
-/// The parameters of one stored layer, and of two.
 const ONE: usize = 2 * K * K;
 const TWO: usize = 2 * ONE;
 

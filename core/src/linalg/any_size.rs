@@ -223,7 +223,6 @@ kernel! {
     }
 }
 
-/// Names the products of two matrices.
 macro_rules! of_matrices {
     ($($name:ident: $form:ident;)*) => {$(
         #[inline(always)]

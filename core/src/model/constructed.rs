@@ -19,7 +19,6 @@ pub struct ConstructionSettings {
     pub gamma: f32,
 }
 
-/// Returns an error for settings that no construction has.
 const fn check(settings: ConstructionSettings, trace_decay: f32) -> Result<()> {
     let ConstructionSettings { alpha, depth, gamma } = settings;
     let settings = [

@@ -24,7 +24,6 @@ pub(super) struct Features {
     pub(super) slow: f32,
     slowest: f32,
     pub(super) mean: f32,
-    /// The extremes of all values.
     lowest: f32,
     highest: f32,
 }

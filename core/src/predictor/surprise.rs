@@ -172,7 +172,6 @@ pub(super) struct Surprise {
     before: f32,
     block: f32,
     in_block: f32,
-    /// How many errors there were.
     count: f32,
 }
 

@@ -89,7 +89,6 @@ pub struct RecursiveLstdState<R, const D: usize> {
     trace: [R; D],
     /// The amount that the ridge gets back at a time: ridge (1 - retention^d).
     returned: R,
-    /// The coordinate whose turn it is.
     turn: u32,
     singular: bool,
 }

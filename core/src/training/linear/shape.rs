@@ -113,9 +113,7 @@ pub(super) struct Workspace<'a, S> {
     pub(super) steps: &'a mut [S],
     /// A vector for each layer in the pass.
     pub(super) columns: &'a mut [S],
-    /// [`MATRICES`].
     pub(super) matrices: &'a mut [S],
-    /// [`VECTORS`].
     pub(super) vectors: &'a mut [S],
 }
 

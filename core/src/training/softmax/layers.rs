@@ -41,7 +41,6 @@ impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
 }
 
 kernel! {
-    /// Computes one layer but the last.
     pub(super) fn forward_layer as ForwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
         tape: &'a mut LayerTape<S, K, N>,
         next: &'a mut PromptColumns<S, K, N>,

@@ -152,7 +152,6 @@ fn add_symmetric<S: Scalar>(k: usize, h: &mut [S], e: &[S]) {
     mirror(k, h);
 }
 
-/// Vectors that [`last_two`] takes.
 pub(super) const VECTORS: usize = 10 + 11;
 
 /// The last two layers, a and b: only the last row of their output is needed, so they take products with

@@ -154,7 +154,6 @@ fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
     }
 }
 
-/// Vectors that [`slide`] takes.
 const VECTORS: usize = 14;
 
 /// Goes from window t + 1 to window t: one token is gained, one is lost, and the first layer's G and A
