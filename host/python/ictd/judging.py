@@ -82,9 +82,9 @@ def judge(
 
     moved = query[:, :, None, None] + STEP * np.stack([np.eye(d), -np.eye(d)])
     ends = values(n, moved.reshape(count, -1, d)).reshape(count, m, 2, d)
-    *whole, at_end = found.judge(n, values(n, query), (ends[:, :, 0] - ends[:, :, 1]) / (2 * STEP))
+    gradients = (ends[:, :, 0] - ends[:, :, 1]) / (2 * STEP)
+    vd, iws, ss, explained, at_end = found.judge(n, values(n, query), gradients)
     errors = np.array([found.judge(k, values(k, query), None)[-1] if k < n else at_end for k in lengths])
     columns = dict(zip(("model", "zero", "td0", "lstd"), errors.T))
     msve = {"length": np.array(lengths, dtype=float), **columns}
-    vd, iws, ss, explained = whole
     return Verdict(vd, iws, ss, dict(explained), msve)
