@@ -44,7 +44,7 @@ const OF_MODELS: &[&str] = &[
     "compare data.csv",
 ];
 const OF_CONFIGS: &[&str] =
-    &["--config", "train --config", "predict --config", "compare data.csv", "sweep"];
+    &["--config", "train --config", "predict --config", "compare data.csv", "sweep --collect"];
 /// The run's name in the place of RUN.
 const OF_RUNS: &[&str] = &[
     "report RUN",
