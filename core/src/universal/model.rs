@@ -151,11 +151,12 @@ impl<R: Real> UniversalModel<R> {
         let summary = self.context_summary(context, gamma);
         let GatedSolution { weights, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
-        // What was last seen two effective lengths ago has 1 / e of its root left.
+        let mut len = summary.effective_len;
         if context.memory().retention() < R::ONE {
+            len = R::from_count(context.len());
+            // What was last seen two effective lengths ago has 1 / e of its root left.
             roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
         }
-        let len = R::from_count(context.len());
         let max_abs_reward = context.max_abs_reward(cumulant);
         let value_function = ClippedValueFunction::new(
             ValueFunction { weights },
