@@ -33,7 +33,13 @@ impl Columns {
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
         let (names, is_chosen) = (table.rows.names(), !asked.is_empty());
-        let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
+        let mut holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
+        if let Some(at) = given {
+            holds[at] = Holds::of("time", true, &table.first_cells(at));
+            if let Holds::Words(reason, _) = &holds[at] {
+                return Err(Error::option("--time", format!("{}: {reason}", names[at])));
+            }
+        }
         let of_day = Holds::Times(TimeForm::OfDay);
         let of_day = holds.iter().position(|holds| *holds == of_day);
         // A date is a row's time only together with a time of day.
@@ -100,6 +106,9 @@ impl Columns {
                 Holds::Counts(reason) => reason.clone(),
                 Holds::PartOfDate => "a part of a date".to_owned(),
                 _ if time == Some(at) => "it is the time".to_owned(),
+                Holds::Words(reason, Some(Meant::Time)) if time.is_none() => {
+                    format!("{reason}; without a time, missing rows are not found")
+                }
                 Holds::Words(reason, meant)
                     if series.is_none()
                         && is_of_series(table, at)
@@ -157,8 +166,9 @@ fn called(table: &SignalTable, at: usize) -> String {
 /// Returns true if a column has dates without times of day.
 fn is_date(table: &SignalTable, at: usize, holds: &Holds) -> bool {
     let form = if let Holds::Times(form) = holds { *form } else { TimeForm::Number };
+    let is_midnight = |cell: &&[u8]| form.read(cell).is_none_or(|time| time % 86_400.0 == 0.0);
     !matches!(form, TimeForm::OfDay | TimeForm::Number)
-        && table.first_cells(at).iter().all(|cell| !cell.contains(&b':'))
+        && table.first_cells(at).iter().all(is_midnight)
 }
 
 /// Returns true if most rows have the time of the row before, so that it does not order them.
