@@ -185,15 +185,15 @@ impl Evaluate {
         let rows = numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]);
         let mut text = report::table(&["metric", "value"], rows)
             + &format!(
-                "{JUDGED} contexts of {} transitions; the algorithms have {} iterations, with step sizes that are fitted to the first half; \
-                 explained shares are means over both halves, each fitted to the other; all else is of the second half; LSTD is LSTD(0), \
-                 ridge {LSTD_RIDGE}\n",
+                "{JUDGED} contexts of {} transitions; the algorithms have {} iterations; LSTD is LSTD(0), ridge {LSTD_RIDGE}\n\
+                 Step sizes are fitted to one half of the contexts and tested on the other: explained shares are means over both, \
+                 all else is of the second half.\n",
                 recipe.context_length, recipe.layers
             );
         if weightless > 0 {
             text.push_str(&format!(
-                "{weightless} states have no weight in these numbers, since the process never returns to them: if a state \
-                 absorbs it, mark that one `terminal`.\n"
+                "States without weight in these numbers: {weightless}, to which the process never returns. If a state absorbs it, \
+                 mark that one `terminal`.\n"
             ));
         }
         let values: serde_json::Map<_, _> =

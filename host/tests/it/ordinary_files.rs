@@ -209,7 +209,7 @@ fn what_is_said_of_times_is_true() {
         (
             unread.clone(),
             true,
-            "`when` is left out: a time that cannot be read (a cell is `2024-03-99 12:00`); without a time, missing rows are not",
+            "`when` is left out: a time that cannot be read (a cell is `2024-03-99 12:00`).\nNo column has times",
         ),
     ] {
         let said = text(&predict(&Folder::new(), &content, "--skip-gaps"));

@@ -161,8 +161,8 @@ fn models_are_judged_on_own_tasks() {
     ];
     write_npz(&here.join("absorbing.npz"), &absorbing);
     let output = text(&run(here, "evaluate --task absorbing.npz"));
-    assert!(output.contains("2 states have no weight in these numbers"), "{output}");
-    assert!(!text(&run(here, "evaluate --task walk.npz")).contains("no weight"));
+    assert!(output.contains("States without weight in these numbers: 2, to which"), "{output}");
+    assert!(!text(&run(here, "evaluate --task walk.npz")).contains("without weight"));
     object(here, 0, &format!("train --tasks 12 {SMALL} --dim 2 --out m"));
     let trained = trained(&here.join("m"));
     let line = refused(here, &format!("evaluate --task walk.npz --model {}", trained.display()));

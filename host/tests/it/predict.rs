@@ -320,7 +320,7 @@ fn a_constant_column_has_an_answer() {
         let text = said(&|i| format!("{}{power}", i % 7));
         assert_eq!(text.contains("scale the column"), is_said, "{text}");
     }
-    for (level, is_said) in [(1e5, false), (1e9, true)] {
+    for (level, is_said) in [(1e3, false), (1e9, true)] {
         let text = said(&|i| (level + (i % 7) as f64).to_string());
         assert_eq!(text.contains("subtract a constant from the column"), is_said, "{text}");
     }

@@ -106,13 +106,10 @@ impl Columns {
                 Holds::Counts(reason) => reason.clone(),
                 Holds::PartOfDate => "a part of a date".to_owned(),
                 _ if time == Some(at) => "it is the time".to_owned(),
-                Holds::Words(reason, Some(Meant::Time)) if time.is_none() => {
-                    format!("{reason}; without a time, missing rows are not found")
-                }
                 Holds::Words(reason, meant)
                     if series.is_none()
                         && is_of_series(table, at)
-                        && *meant != Some(Meant::NumberWithComma) =>
+                        && !matches!(meant, Some(Meant::NumberWithComma | Meant::Time)) =>
                 {
                     format!("{reason}; --by {name:?} if each of its values is a series")
                 }
@@ -123,10 +120,16 @@ impl Columns {
             };
             left_out.push((called(table, at), reason));
         }
-        let notes = match options.missing {
+        let mut notes: String = match options.missing {
             None => signals.iter().filter_map(|at| sentinel(table, *at)).collect(),
             Some(_) => String::new(),
         };
+        let has_words = holds.iter().any(|holds| matches!(holds, Holds::Words(..)));
+        if options.skip_gaps && time.is_none() && has_words {
+            notes.push_str(
+                "No column has times that can be read, so missing rows are not detected.\n",
+            );
+        }
         let form = |at: usize| match holds[at] {
             Holds::Times(form) => (at, form),
             _ => (at, TimeForm::Number),

@@ -22,7 +22,7 @@ const PANELS: usize = 12;
 const MEASURED: Range<f64> = 1e-16..1e12;
 
 /// The step of single precision, in standard deviations of the returns, from which the written predictions say little.
-const COARSE: f64 = 0.01;
+const COARSE: f64 = 0.1;
 
 const SHOWN: [&str; 10] = [
     "signal",
@@ -201,7 +201,7 @@ impl<'a> Found<'a> {
             // A ratio to 0 is infinite.
             if tasks.iter().map(step).any(|step| step > COARSE && step.is_finite()) {
                 text.push_str(&format!(
-                    "`{name}`: at its level, the f32 numbers of predictions.csv and shown.csv are coarser than a hundredth of the \
+                    "`{name}`: at its level, the f32 numbers of predictions.csv and shown.csv are coarser than a tenth of the \
                      returns' standard deviation: subtract a constant from the column.\n"
                 ));
             }
