@@ -51,10 +51,12 @@ if [ "$board" = tasks ]; then
     done
     exit 0
 fi
+# has_machine: whether QEMU has the board; is_small: whether it has room for inference and the predictor alone.
+has_machine=yes is_small=no
 case $board in
 mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
-microbit) target=thumbv6m-none-eabi ;;
-rp2350) target=thumbv8m.main-none-eabihf ;;
+microbit) target=thumbv6m-none-eabi is_small=yes ;;
+rp2350) target=thumbv8m.main-none-eabihf has_machine=no ;;
 *)
     echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, tasks, table" >&2
     exit 2
@@ -64,7 +66,7 @@ esac
 out=target/embedded/$board
 export BOARD=$board
 build() { cargo_for "$target" build -q --release -p embedded-demo --target-dir "$out" "$@"; }
-if [ "$board" = microbit ]; then
+if [ "$is_small" = yes ]; then
     # Software floating point unrolled for speed would not fit the flash budget.
     small=(--config 'profile.release.opt-level="s"')
     build --no-default-features --bin inference --bin universal "${small[@]}"
@@ -80,14 +82,13 @@ cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir targ
 runner=target/runner/debug/runner
 "$runner" --footprint "$elf/inference"
 "$runner" --footprint "$elf/universal"
-[ "$board" = microbit ] || "$runner" --occupied "$elf/short"
-if [ "$board" = rp2350 ]; then
-    # On the boards that QEMU has they print it themselves.
-    "$runner" --occupied "$elf/predictor"
-    "$runner" --occupied "$elf/act"
-    "$runner" --occupied "$elf/embedded-demo"
+[ "$is_small" = yes ] || "$runner" --occupied "$elf/short"
+if [ "$has_machine" = no ]; then
     for program in inference universal short predictor act embedded-demo; do
-        "$runner" --boot-block "$elf/$program"
+        [ -e "$elf/$program" ] || continue
+        # On the boards that QEMU has these print it themselves.
+        case $program in predictor | act | embedded-demo) "$runner" --occupied "$elf/$program" ;; esac
+        [ "$board" != rp2350 ] || "$runner" --boot-block "$elf/$program"
     done
     exit 0
 fi
@@ -118,7 +119,7 @@ same() {
 }
 same predictor
 # (Behind `||` a command that fails would not end the script.)
-if [ "$board" != microbit ]; then
+if [ "$is_small" = no ]; then
     same act
     same embedded-demo
 fi

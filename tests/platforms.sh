@@ -156,8 +156,8 @@ figures() {
     local target=$1 flags=$2
     shift 2
     rm -f "$log"
-    RUSTFLAGS=$flags cargo test -q -p figures --test digests --target "$target" \
-        --target-dir "$out/figures" "$@" -- --nocapture |
+    RUSTFLAGS=$flags cargo test -q -p figures --test figures --target "$target" \
+        --target-dir "$out/figures" "$@" the_bytes_of_figures -- --nocapture |
         grep -oE '[a-z-]+\.svg +[0-9a-f]{16}' | tr -s ' ' >"$log"
     [ -s "$log" ]
 }

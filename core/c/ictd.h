@@ -113,7 +113,7 @@ typedef uint64_t ictd_context;
 typedef struct ictd_value_function {
   /** The number of features. */
   uint32_t features;
-  /** How far values look linear in the features, from 0 to 1. Near 0, better features would help. */
+  /** How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help. */
   float linearity;
   /** The largest size of a value. */
   float value_clip;

@@ -61,6 +61,8 @@ static int contexts(void) {
     EXPECT(ictd_context_to_bytes(context, page, size + 64, &written) == ICTD_STATUS_OK && written > 0);
     EXPECT(ictd_context_init(other, size, 2, 0.5f, 0.99f) == ICTD_STATUS_OK);
     EXPECT(ictd_context_from_bytes(other, page, written) == ICTD_STATUS_MISMATCH);
+    EXPECT(ictd_context_init(other, size, 3, 0.9f, 0.99f) == ICTD_STATUS_OK);
+    EXPECT(ictd_context_from_bytes(other, page, written) == ICTD_STATUS_MISMATCH);
     EXPECT(ictd_context_init(other, size, 2, 0.9f, 0.99f) == ICTD_STATUS_OK);
     EXPECT(ictd_context_from_bytes(other, page, written - 1) == ICTD_STATUS_DAMAGED);
     EXPECT(ictd_context_from_bytes(other, page, written) == ICTD_STATUS_OK);

@@ -14,13 +14,6 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     /// Calls `f(a, b, z)` entry by entry.
     fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
 
-    /// Returns a - b.
-    fn minus(&self, b: &Self) -> Self {
-        let (mut out, mut unused) = (*self, Self::ZERO);
-        Self::zip(&mut out, &mut unused, b, |a, _, b| *a -= b);
-        out
-    }
-
     /// Shows each number, in order, to be changed.
     fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
         let (mut unused, zero) = (Self::ZERO, Self::ZERO);

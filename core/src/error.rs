@@ -1,4 +1,5 @@
-//! Errors are values: no function of this crate panics or allocates.
+//! Errors are values: no function of this crate allocates, and none panics but for an index beyond its documented range
+//! (as in `training::Windows::phi`; inference has no such function).
 
 use core::fmt;
 

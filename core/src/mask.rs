@@ -36,7 +36,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// True if the outer products of transitions may have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
     const TAKES_WEIGHTS: bool = false;
 
-    /// The mask's code in stored contexts.
+    /// The mask's code in stored contexts; 1 to 4 are this crate's.
     const CODE: u8;
 
     /// Returns the mask with these trace decays, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`. A mask that has
@@ -300,7 +300,9 @@ impl<S: Scalar> Mask<S> for MeanCentred {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
         });
-        (z.minus(mean), *z)
+        let mut centred = *z;
+        centred.add_scaled(-S::ONE, mean);
+        (centred, *z)
     }
 }
 

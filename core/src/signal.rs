@@ -171,13 +171,11 @@ impl<const D: usize, S: Scalar> FeatureScaler<D, S> {
     pub fn scaled(&mut self, phi: &impl FeatureVector<S, D>) -> [S; D] {
         let mut scaled = *phi.as_array();
         self.weight = self.retention * self.weight + S::ONE;
-        for i in 0..D {
-            let square = scaled[i] * scaled[i];
-            self.mean_squares[i] += (square - self.mean_squares[i]) / self.weight;
-            // It would be 0 / 0 if all samples were 0; with this denominator it is 0.
-            let least = S::from_f64(f64::from(f32::MIN_POSITIVE));
-            let unscaled = scaled[i];
-            scaled[i] = clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(2.0));
+        // It would be 0 / 0 if all samples were 0; with this denominator it is 0.
+        let least = S::from_f64(f64::from(f32::MIN_POSITIVE));
+        for (x, mean_square) in scaled.iter_mut().zip(&mut self.mean_squares) {
+            *mean_square += (*x * *x - *mean_square) / self.weight;
+            *x = clamp(*x / mean_square.max(least).sqrt(), S::from_f64(2.0));
         }
         scaled
     }

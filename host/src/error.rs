@@ -60,11 +60,6 @@ impl Problem {
         Problem::Unusable(format!("not a readable {format} file: {reason}"))
     }
 
-    /// Returns the problem of a file, or an array in one, that is larger than its reader's limit.
-    pub(crate) fn too_large(what: &str, bytes: u64, limit: u64) -> Self {
-        Problem::Unusable(format!("{what} needs {bytes} bytes: expected at most {limit}"))
-    }
-
     /// Returns the problem of a column, a row or a cell; rows are counted from 1 after the header.
     pub(crate) fn unusable(
         place: impl Display,

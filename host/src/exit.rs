@@ -14,8 +14,7 @@ static JSON: AtomicBool = AtomicBool::new(false);
 static ANSWERED: Mutex<bool> = Mutex::new(false);
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
-/// The time in which a command must stop by itself; most stop after the current task. Files on the disk are complete at any
-/// moment.
+/// The time in which a command must stop by itself; most stop after the current task.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub fn begin(json: bool) {

@@ -31,8 +31,7 @@ use run::report;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Parses the arguments (the first is the program's name), runs the command, prints its report, and
-/// returns the exit code ([`exit`]).
+/// Parses the arguments (the first is the program's name), runs the command, prints its report, and returns the exit code.
 pub fn run(arguments: Vec<OsString>) -> u8 {
     // Known before parsing, so that errors of parsing are JSON too.
     exit::begin(arguments.iter().any(|a| a == "--json"));

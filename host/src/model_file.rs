@@ -127,7 +127,9 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
     }
     let file = file_of(path)?;
-    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4)).in_file(&file)?;
+    let magic = files::open(&file, files::STREAM)
+        .and_then(|file| files::first_bytes(&file, 4))
+        .in_file(&file)?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
         if Npz::open(&file)?.names().iter().any(|name| name.ends_with("data.pkl")) {
@@ -289,8 +291,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
     let described =
         settings.describe(["L", "attention"], token_size, layers.collect(), header.mode);
     let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
-    let checked = parameters.and_then(|of| parameters::check(&of).map(|()| of));
-    checked.in_file(file)
+    parameters.and_then(parameters::check).in_file(file)
 }
 
 /// Returns the file of a path: the path itself, or the first of the known names in a folder.
@@ -316,6 +317,6 @@ fn from_npz(file: &Path) -> Result<AnyModel, Error> {
     let none = || Problem::array("P", "no log point", "at least one").in_file(file);
     let last = log.points.last().ok_or_else(none)?;
     let parameters = log.parameters(last, &settings).in_file(&beside)?;
-    parameters::check(&parameters).in_file(file)?;
+    let parameters = parameters::check(parameters).in_file(file)?;
     Ok(AnyModel::Dense(Box::new(parameters), log.points))
 }

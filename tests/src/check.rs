@@ -1,6 +1,6 @@
 //! The comparison rule, and a computation's way through every scalar.
 
-use crate::golden::{Case, Family, INFORMATIONAL};
+use crate::golden::{Case, INFORMATIONAL, read_family};
 use ictd_core::scalar::{Lanes8, Real, Scalar};
 use std::collections::BTreeSet;
 
@@ -8,17 +8,10 @@ use std::collections::BTreeSet;
 /// first lane.
 pub type Computation<S> = fn(&Case, usize) -> Outputs<S>;
 
-/// The report of a computation: fields, each in one or more forms (literal, streaming, ..).
+/// The report of a computation: fields, each in one or more forms (literal, streaming, ..), and their numbers.
 #[derive(Clone, Debug)]
 pub struct Outputs<S: Scalar> {
-    fields: Vec<Output<S>>,
-}
-
-#[derive(Clone, Debug)]
-struct Output<S: Scalar> {
-    field: String,
-    form: &'static str,
-    values: Vec<S>,
+    fields: Vec<(String, &'static str, Vec<S>)>,
 }
 
 impl<S: Scalar> Outputs<S> {
@@ -35,8 +28,7 @@ impl<S: Scalar> Outputs<S> {
         form: &'static str,
         values: impl IntoIterator<Item = S>,
     ) {
-        let values = values.into_iter().collect();
-        self.fields.push(Output { field: field.into(), form, values });
+        self.fields.push((field.into(), form, values.into_iter().collect()));
     }
 }
 
@@ -66,7 +58,7 @@ pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
     let mut failures = Vec::new();
     let mut compared = BTreeSet::new();
     let mut worst = 0.0f64;
-    for Output { field, form, values } in &outputs.fields {
+    for (field, form, values) in &outputs.fields {
         if !case.expects(field) {
             failures.push(format!("{field} ({form}) is computed, but the data does not expect it"));
             continue;
@@ -113,9 +105,8 @@ pub fn check_family(
     in_f32: Computation<f32>,
     in_lanes: fn(&Case) -> Option<Computation<Lanes8>>,
 ) {
-    let family = Family::read(name);
-    let mut failed = 0;
-    for case in &family.cases {
+    let (cases, mut failed) = (read_family(name), 0);
+    for case in &cases {
         let worst = on_a_large_stack(|| {
             let worst = [check_case(case, &in_f64(case, 0)), check_case(case, &in_f32(case, 0))];
             if let Some(in_lanes) = in_lanes(case) {
@@ -130,7 +121,7 @@ pub fn check_family(
             None => failed += 1,
         }
     }
-    assert!(failed == 0, "{failed} of {} cases of {name} fail (see above)", family.cases.len());
+    assert!(failed == 0, "{failed} of {} cases of {name} fail (see above)", cases.len());
 }
 
 /// Runs `f` in a thread whose stack holds prompts of the largest shape in the widest lanes; None if
@@ -149,12 +140,10 @@ fn check_lanes(case: &Case, in_lanes: Computation<Lanes8>, in_f32: Computation<f
     for lane in 0..Lanes8::LANES {
         let alone = in_f32(case, lane);
         assert_eq!(wide.fields.len(), alone.fields.len(), "{}", case.label());
-        for (Output { field, form, values, .. }, alone) in wide.fields.iter().zip(&alone.fields) {
-            let of_lane: Vec<f32> = values.iter().map(|x| x.lane(lane)).collect();
-            let same = of_lane.len() == alone.values.len()
-                && of_lane.iter().zip(&alone.values).all(|(x, y)| x.to_bits() == y.to_bits());
-            let label = case.label();
-            assert!(same, "{label}: lane {lane}: {field} ({form}): {of_lane:?} {:?}", alone.values);
+        for ((field, form, wide), (.., alone)) in wide.fields.iter().zip(&alone.fields) {
+            let of_lane: Vec<u32> = wide.iter().map(|x| x.lane(lane).to_bits()).collect();
+            let alone: Vec<u32> = alone.iter().map(|x| x.to_bits()).collect();
+            assert_eq!(of_lane, alone, "{}: lane {lane}: {field} ({form})", case.label());
         }
     }
 }

@@ -4,17 +4,8 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// The families of the paper; `tests/golden_<family>.rs` tests each, and [`OWN_FAMILY`].
-pub const FAMILIES: [&str; 9] = [
-    "cartpole",
-    "gradients",
-    "invariant_set",
-    "linear_forward",
-    "metrics",
-    "mrp",
-    "rnn",
-    "theory",
-    "training_trace",
-];
+pub const FAMILIES: &str =
+    "cartpole gradients invariant_set linear_forward metrics mrp rnn theory training_trace";
 
 /// The family that `golden/classical.py` makes. Another folder may lack it: its cases are then this package's.
 pub const OWN_FAMILY: &str = "classical";
@@ -32,29 +23,14 @@ pub const INFORMATIONAL: [(&str, &str); 5] = [
 /// Returns the folder of golden data: `ICTD_GOLDEN` if set, else `golden` in this package.
 pub fn folder() -> PathBuf {
     match std::env::var_os("ICTD_GOLDEN") {
-        Some(folder) => {
-            let folder = PathBuf::from(folder);
-            // Cargo runs tests in their package's folder, but a user types paths from the workspace's.
-            let from_workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&folder);
-            if folder.is_relative() && !folder.is_dir() && from_workspace.is_dir() {
-                from_workspace
-            } else {
-                folder
-            }
-        }
+        // Cargo runs tests in their package's folder, but a user types paths from the workspace's.
+        Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),
         None => own_folder(),
     }
 }
 
 fn own_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
-}
-
-/// One golden file.
-#[derive(Debug)]
-pub struct Family {
-    /// Its cases, one at least.
-    pub cases: Vec<Case>,
 }
 
 /// Inputs and what must come out of them.
@@ -76,27 +52,24 @@ pub struct Array {
     pub data: Vec<f64>,
 }
 
-impl Family {
-    /// Reads a family. Panics, saying what is wrong with which file, unless it holds cases.
-    pub fn read(name: &str) -> Family {
-        let file = format!("{name}.json");
-        let mut path = folder().join(&file);
-        if name == OWN_FAMILY && !path.is_file() {
-            path = own_folder().join(file);
+/// Reads the cases of a family. Panics, saying what is wrong with which file, unless it holds some.
+pub fn read_family(name: &str) -> Vec<Case> {
+    let file = format!("{name}.json");
+    let mut path = folder().join(&file);
+    if name == OWN_FAMILY && !path.is_file() {
+        path = own_folder().join(file);
+    }
+    let wrong = |what: &str| -> ! { panic!("golden family {name}: {}: {what}", path.display()) };
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| wrong(&e.to_string()));
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|e| wrong(&e.to_string()));
+    if json["family"] != name {
+        wrong("another family");
+    }
+    match json["cases"].as_array() {
+        Some(cases) if !cases.is_empty() => {
+            cases.iter().map(|case| Case::from_json(name, case)).collect()
         }
-        let wrong =
-            |what: &str| -> ! { panic!("golden family {name}: {}: {what}", path.display()) };
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| wrong(&e.to_string()));
-        let json: Value = serde_json::from_str(&text).unwrap_or_else(|e| wrong(&e.to_string()));
-        if json["family"] != name {
-            wrong("another family");
-        }
-        match json["cases"].as_array() {
-            Some(cases) if !cases.is_empty() => {
-                Family { cases: cases.iter().map(|case| Case::from_json(name, case)).collect() }
-            }
-            _ => wrong("no case"),
-        }
+        _ => wrong("no case"),
     }
 }
 

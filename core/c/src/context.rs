@@ -20,7 +20,7 @@ pub const ICTD_MAX_FEATURES: usize = 16;
 pub struct ictd_value_function {
     /// The number of features.
     pub features: u32,
-    /// How far values look linear in the features, from 0 to 1. Near 0, better features would help.
+    /// How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help.
     pub linearity: f32,
     /// The largest size of a value.
     pub value_clip: f32,
@@ -73,13 +73,22 @@ impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
     }
 
     #[inline(never)]
-    fn write(&self, buffer: &mut [u8]) -> Result<usize, Error> {
-        Ok(self.context.write(buffer)?.len())
+    fn write(&self, features: usize, buffer: &mut [u8]) -> Result<usize, Error> {
+        let Some((first, rest)) = buffer.split_first_mut() else {
+            return Ok(self.context.write(buffer)?.len());
+        };
+        *first = features as u8;
+        Ok(1 + self.context.write(rest)?.len())
     }
 
     #[inline(never)]
-    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.context.read(bytes)
+    fn read(&mut self, features: usize, bytes: &[u8]) -> Result<(), Error> {
+        match bytes.split_first() {
+            Some((first, _)) if usize::from(*first) != features => {
+                Err(Error::Mismatch { parameter: "features" })
+            }
+            first => self.context.read(first.map_or(bytes, |(_, rest)| rest)),
+        }
     }
 }
 
@@ -310,9 +319,9 @@ pub unsafe extern "C" fn ictd_context_to_bytes(
 ) -> ictd_status {
     // The caller keeps the rules; nothing is changed.
     let context = context.cast_mut();
-    status(with_context!(context, |context, _features| {
+    status(with_context!(context, |context, features| {
         // SAFETY: both are null or what they mean, by the rules in ictd.h.
-        unsafe { write_to(buffer, len, written, |to| context.write(to)) }
+        unsafe { write_to(buffer, len, written, |to| context.write(features, to)) }
     }))
 }
 
@@ -327,9 +336,9 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
     bytes: *const u8,
     len: usize,
 ) -> ictd_status {
-    status(with_context!(context, |context, _features| {
+    status(with_context!(context, |context, features| {
         // SAFETY: null or readable, by the rules in ictd.h.
-        Ok(context.read(unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?)?)
+        Ok(context.read(features, unsafe { stored(bytes, len) }.ok_or(ictd_status::Null)?)?)
     }))
 }
 

@@ -3,7 +3,7 @@
 use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
@@ -163,7 +163,7 @@ pub struct Forgetting<S: Scalar = f32> {
 
 impl<S: Scalar> Forgetting<S> {
     /// Returns the window of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
-    pub fn new(retention: S) -> Result<Self> {
+    pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }
@@ -210,9 +210,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         self.moments.update([&left, &right, token], M::IS_TD0, |g, left, right| {
             *g = retention * *g + left * right;
         });
-        for largest in &mut self.max_abs_rewards {
-            *largest *= retention;
-        }
         take_largest(&mut self.max_abs_rewards, rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);

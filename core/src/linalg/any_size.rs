@@ -48,7 +48,6 @@ fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; 
     }
 }
 
-/// Returns the numbers from an index on, if there are any.
 #[inline(always)]
 fn from<S>(x: &[S], at: usize) -> &[S] {
     x.get(at..).unwrap_or_default()

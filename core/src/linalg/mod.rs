@@ -8,10 +8,9 @@ pub(crate) mod any_size;
 #[cfg_attr(not(feature = "research"), allow(dead_code))]
 pub(crate) mod arrays;
 pub mod linear_system;
-mod product;
 
 pub(crate) use arrays::dot as dot_arrays;
-pub use product::{mul, mul_to, mul_vector};
+pub use arrays::{mul, mul_to, mul_vector};
 
 use crate::error::{Error, Result, ensure};
 use crate::scalar::{Real, Scalar, kernel};

@@ -1,6 +1,6 @@
 //! The distance of a trained transformer from TD, and the TD that it is closest to.
 //!
-//! [`blocks`]: which construction P and Q are, block by block; [`elements`]: what they look like (App. "Element-wise
+//! [`form`]: which construction P and Q are, block by block, and what they look like (App. "Element-wise
 //! Convergence Metrics"); [`comparison`]: what the value function does, against batch TD's (App. "Trained Transformer and
 //! Batch TD BatchTdComparison Metrics").
 //!
@@ -24,10 +24,8 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
-pub mod blocks;
 pub mod comparison;
-pub mod elements;
+pub mod form;
 
-pub use blocks::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
 pub use comparison::{BatchTdComparison, EvaluationStates, ValueSample, batch_td};
-pub use elements::ElementwiseMetrics;
+pub use form::{Blocks, ElementwiseMetrics, FORM_SHARE, LayerBlocks, Pattern};

@@ -1,6 +1,6 @@
 //! Models that run TD, as constants.
 
-use super::{AttentionMechanism, LayerSharing, Model};
+use super::{AttentionMechanism, Model};
 use crate::error::{Error, Result};
 use crate::layer::{Layer, LayerForm};
 use crate::linalg::zeros;
@@ -101,7 +101,6 @@ where
         Ok(Model {
             transformer: Transformer::constant(Layer { p, q }, depth as usize, LayerForm::Td),
             attention: mask,
-            mode: LayerSharing::Autoregressive,
             gamma,
         })
     }

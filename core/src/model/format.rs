@@ -62,9 +62,18 @@ impl Header {
         }
         let header = Header {
             scalar_bytes: scalar,
-            attention: attention_of(attention & 15)?,
+            attention: match attention & 15 {
+                1 => AttentionKind::Linear,
+                2 => AttentionKind::Softmax,
+                3 => AttentionKind::TwoHead,
+                found => return Err(StoredError::Unknown { part: ATTENTION, found }),
+            },
             mask: attention >> 4,
-            mode: mode_of(mode)?,
+            mode: match mode {
+                1 => LayerSharing::Autoregressive,
+                2 => LayerSharing::Sequential,
+                found => return Err(StoredError::Unknown { part: "mode", found }),
+            },
             feature_dimension: if universal { 0 } else { u16::from_le_bytes([d0, d1]) },
             numbers: if universal { u16::from_le_bytes([d0, d1]) } else { 0 },
             depth: u16::from_le_bytes([l0, l1]),
@@ -160,19 +169,6 @@ impl Header {
         let (attention, mode) = (self.attention as u8 | self.mask << 4, self.mode as u8);
         [m0, m1, m2, m3, self.version(), self.scalar_bytes, attention, mode, d0, d1, l0, l1]
     }
-}
-
-fn attention_of(code: u8) -> Result<AttentionKind, StoredError> {
-    let all = [AttentionKind::Linear, AttentionKind::Softmax, AttentionKind::TwoHead];
-    let known = all.into_iter().find(|kind| *kind as u8 == code);
-    known.ok_or(StoredError::Unknown { part: ATTENTION, found: code })
-}
-
-fn mode_of(code: u8) -> Result<LayerSharing, StoredError> {
-    let known = [LayerSharing::Autoregressive, LayerSharing::Sequential]
-        .into_iter()
-        .find(|m| *m as u8 == code);
-    known.ok_or(StoredError::Unknown { part: "mode", found: code })
 }
 
 pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Reader) {

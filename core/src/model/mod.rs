@@ -94,7 +94,6 @@ pub struct Model<
 > {
     transformer: Transformer<A::Layer, C>,
     attention: A,
-    mode: LayerSharing,
     gamma: R,
 }
 
@@ -116,12 +115,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
         ensure(transformer.depth() <= usize::from(u16::MAX), out_of_range("depth", "1 to 65535"))?;
-        let mode = if transformer.layers().len() == 1 {
-            LayerSharing::Autoregressive
-        } else {
-            LayerSharing::Sequential
-        };
-        Ok(Model { transformer, attention, mode, gamma })
+        Ok(Model { transformer, attention, gamma })
     }
 
     /// Reads a stored model.
@@ -140,8 +134,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
             }
         }
         let transformer = Transformer::from_stored(layers, stored, usize::from(header.depth))?;
+        // In two steps, else a chip's stack has it twice.
         let model = Self::new(transformer, A::from_trace_decay(lambda)?, gamma)?;
-        Ok(Self { mode: header.mode, ..model })
+        Ok(model)
     }
 
     /// Returns how many bytes the stored model takes.
@@ -166,11 +161,12 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
 
     /// Returns the header of the stored model.
     pub fn header(&self) -> Header {
+        let is_shared = self.transformer.layers().len() == 1;
         Header {
             scalar_bytes: R::BYTES as u8,
             attention: A::KIND,
             mask: A::MASK,
-            mode: self.mode,
+            mode: if is_shared { LayerSharing::Autoregressive } else { LayerSharing::Sequential },
             feature_dimension: D as u16,
             numbers: 0,
             depth: self.transformer.depth() as u16,

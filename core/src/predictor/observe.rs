@@ -110,31 +110,31 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             self.state.autoregression.learn(&before.of_autoregression(), value - before.mean);
         }
         self.refresh(share);
-        let (taken, follows, factor) = (self.state.taken, !moved, self.state.td.factor);
+        let state = &mut self.state;
+        let (taken, follows, factor) = (state.taken, !moved, state.td.factor);
         let moment = Moment { value, taken, follows, factor, halves, imputed };
-        let pad = RESOLUTION * self.state.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
-        let (signal, phi) = (&self.state.signal, self.state.td.clipped(&phi));
+        let pad = RESOLUTION * state.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
+        let (signal, phi) = (&state.signal, state.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean
-                + dot(self.state.reads.get(h).unwrap_or(&self.state.autoregression.weights), &lags);
+                + dot(state.reads.get(h).unwrap_or(&state.autoregression.weights), &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
             (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
         };
         let mut predictions = [Self::NOTHING; H];
-        let horizons =
-            self.state.horizons.iter_mut().zip(&mut self.state.bands).zip(&mut predictions);
+        let horizons = state.horizons.iter_mut().zip(&mut state.bands).zip(&mut predictions);
         for (h, ((belief, band), out)) in horizons.enumerate() {
             let (gamma, [mean, delta]) = observe(h, belief);
-            let [low, high] = band.observe(belief.length, gamma, delta, self.state.seen, pad);
+            let [low, high] = band.observe(belief.length, gamma, delta, state.seen, pad);
             let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
             out.mean = at(mean);
-            out.known = self.state.seen >= SEEN * belief.length;
+            out.known = state.seen >= SEEN * belief.length;
             (out.low, out.high) = (at(mean + low), at(mean + high));
         }
-        observe(H, &mut self.state.next);
+        observe(H, &mut state.next);
         self.answer(predictions, depth, status)
     }
 
@@ -149,30 +149,24 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             (prediction.low, prediction.high) = (-infinity, infinity);
         }
         let surprise = share(depth);
-        Outlook {
-            predictions,
-            depth,
-            surprise,
-            recent: self.state.surprise.recent(surprise),
-            status,
-        }
+        let recent = self.state.surprise.recent(surprise);
+        Outlook { predictions, depth, surprise, recent, status }
     }
 
     /// Computes weights anew: the autoregression's of one horizon, and with every other sample TD's of one. The newest value has
     /// this share of the mean.
     fn refresh(&mut self, share: f32) {
-        let turns = if self.state.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
+        let state = &mut self.state;
+        let turns = if state.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
         self.turn = (self.turn + 1) % turns as u32;
         let turn = self.turn as usize;
         let h = turn % Self::TURNS;
-        if let (Some(read), Some(belief)) =
-            (self.state.reads.get_mut(h), self.state.horizons.get(h))
-        {
-            *read = self.state.autoregression.of_discount(belief.gamma());
+        if let (Some(read), Some(belief)) = (state.reads.get_mut(h), state.horizons.get(h)) {
+            *read = state.autoregression.of_discount(belief.gamma());
         }
         if turn.is_multiple_of(2) && turn / 2 <= H {
-            let belief = self.state.horizons.get_mut(turn / 2).unwrap_or(&mut self.state.next);
-            if let Some(read) = self.state.td.value_function(belief.gamma(), share) {
+            let belief = state.horizons.get_mut(turn / 2).unwrap_or(&mut state.next);
+            if let Some(read) = state.td.value_function(belief.gamma(), share) {
                 belief.td = read;
             }
         }

@@ -86,11 +86,10 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let bytes = bytes.get(..Self::SIZE).unwrap_or(bytes);
         let (mut stored, found) = header(bytes, &Self::kind(), MAGIC, &parts)?;
         let expected = Self::SIZE as u32;
-        if found != expected {
-            return Err(StoredError::Length { found, expected }.into());
-        }
-        if count(bytes) != expected {
-            return Err(StoredError::Length { found: count(bytes), expected }.into());
+        for found in [found, count(bytes)] {
+            if found != expected {
+                return Err(StoredError::Length { found, expected }.into());
+            }
         }
         check_crc(bytes)?;
         let horizons = [(); H].map(|()| stored.number());

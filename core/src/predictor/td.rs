@@ -1,4 +1,4 @@
-//! TD's read of the signal: regularised LSTD(lambda) of its features, for any discount.
+//! TD's estimate of the signal's value: regularised LSTD(lambda) of its features, for any discount.
 
 use super::features::{D, following};
 use super::larger;

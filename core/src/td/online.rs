@@ -152,12 +152,6 @@ macro_rules! in_place_of_a_model {
 }
 pub(super) use in_place_of_a_model;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trace {
-    Accumulating,
-    Dutch,
-}
-
 /// Online TD(lambda), linear, in O(d) per transition (Sutton and Barto, *Reinforcement Learning*, 2nd edition, ch. 12),
 /// with x = phi and z the trace, both 0 at an episode's start:
 ///
@@ -174,7 +168,7 @@ pub struct OnlineTd<S: Scalar = f32> {
     /// gamma lambda.
     decay: S,
     alpha: S,
-    trace: Trace,
+    is_dutch: bool,
 }
 
 /// The settings of [`OnlineTd`].
@@ -196,13 +190,13 @@ impl<S: Scalar> OnlineTd<S> {
         let OnlineTdSettings { gamma, lambda, alpha } = settings;
         let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
         let decay = trace_decay(gamma, lambda)?;
-        Ok(OnlineTd { gamma, decay, alpha, trace: Trace::Accumulating })
+        Ok(OnlineTd { gamma, decay, alpha, is_dutch: false })
     }
 
     /// Returns true online TD(lambda), with a dutch trace, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the
     /// setting.
     pub fn true_online(settings: OnlineTdSettings<S>) -> Result<Self> {
-        Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(settings)? })
+        Ok(OnlineTd { is_dutch: true, ..Self::new(settings)? })
     }
 }
 
@@ -225,24 +219,22 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
 
     fn learn<const D: usize>(&self, state: &mut OnlineTdState<S, D>, token: &Token<S, D, 1>) {
         let (x, OnlineTdState { weights: w, trace: z, old_value }) = (&token.phi, state);
-        let taken = match self.trace {
-            Trace::Accumulating => S::ONE,
-            Trace::Dutch => S::ONE - self.alpha * (self.decay * dot_arrays(z, x)),
-        };
+        let mut taken = S::ONE;
+        if self.is_dutch {
+            taken = S::ONE - self.alpha * (self.decay * dot_arrays(z, x));
+        }
         for i in 0..D {
             z[i] = self.decay * z[i] + taken * x[i];
         }
         let (value, next) = (dot_arrays(w, x), dot_arrays(w, &token.phi_next));
         let delta = token.rewards[0] + self.gamma * next - value;
-        match self.trace {
-            Trace::Accumulating => add_scaled(w, self.alpha * delta, z),
-            Trace::Dutch => {
-                let change = value - *old_value;
-                add_scaled(w, self.alpha * (delta + change), z);
-                add_scaled(w, -(self.alpha * change), x);
-                *old_value = next;
-            }
+        if !self.is_dutch {
+            return add_scaled(w, self.alpha * delta, z);
         }
+        let change = value - *old_value;
+        add_scaled(w, self.alpha * (delta + change), z);
+        add_scaled(w, -(self.alpha * change), x);
+        *old_value = next;
     }
 
     fn end_episode<const D: usize>(&self, state: &mut OnlineTdState<S, D>) {

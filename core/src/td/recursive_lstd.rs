@@ -35,6 +35,8 @@ pub struct RecursiveLstd<R: Real = f32> {
     decay: R,
     retention: R,
     ridge: R,
+    /// The number of features in use.
+    features: usize,
 }
 
 /// The settings of [`RecursiveLstd`].
@@ -62,7 +64,15 @@ impl<R: Real> RecursiveLstd<R> {
             decay: trace_decay(gamma, lambda)?,
             retention: check_lanes(retention, "retention", within, "(0, 1)")?,
             ridge: check_lanes(ridge, "ridge", |x| x > Scalar::ZERO, "above 0")?,
+            features: usize::MAX,
         })
+    }
+
+    /// Returns the algorithm for vectors of which only the leading d numbers are features, the others always 0: the weights
+    /// are those of vectors of d numbers.
+    #[inline]
+    pub fn with_features(self, d: usize) -> Self {
+        RecursiveLstd { features: d, ..self }
     }
 }
 
@@ -144,7 +154,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
 
     fn empty<const D: usize>(&self) -> RecursiveLstdState<R, D> {
         let mut kept = R::ONE;
-        for _ in 0..D {
+        for _ in 0..self.features.min(D) {
             kept *= self.retention;
         }
         RecursiveLstdState {
@@ -160,7 +170,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
     }
 
     fn learn<const D: usize>(&self, state: &mut RecursiveLstdState<R, D>, token: &Token<R, D, 1>) {
-        let (retention, k) = (self.retention, state.turn as usize % D);
+        let (retention, k) = (self.retention, state.turn as usize % self.features.min(D).max(1));
         state.turn = k as u32 + 1;
         let mut difference = token.phi;
         add_scaled(&mut difference, -self.gamma, &token.phi_next);
@@ -175,6 +185,9 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
         }
         state.a[k][k] += state.returned;
         state.update_inverse(retention, &e, &difference);
+        for i in self.features.min(D)..D {
+            (state.a[i][i], state.inverse[i][i]) = (self.ridge, R::ONE / self.ridge);
+        }
         let (mut put, mut back) = ([R::ZERO; D], [R::ZERO; D]);
         (put[k], back[k]) = (state.returned, R::ONE);
         state.update_inverse(R::ONE, &put, &back);

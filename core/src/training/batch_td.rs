@@ -1,5 +1,5 @@
 use super::network::BatchLoss;
-use super::outer_products::{OuterProduct, gained_and_lost, next_token};
+use super::windows::{OuterProduct, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
 use crate::error::Error;
 use crate::linalg::keep_apart;

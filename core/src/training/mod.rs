@@ -43,7 +43,6 @@ mod checkpoint;
 mod linear;
 mod multi_task_td;
 mod network;
-mod outer_products;
 mod rnn;
 mod settings;
 mod softmax;

@@ -63,6 +63,9 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         settings.check(T)?;
         let capacity = N::CONTEXT_CAPACITY.unwrap_or(usize::MAX);
         ensure(settings.context_len <= capacity, Error::capacity("context_len", capacity))?;
+        // The window that follows a context which grows has one transition more.
+        let grown = settings.context_len_range.map_or(0, |[_, largest]| largest.saturating_add(1));
+        ensure(grown <= capacity, Error::capacity("context_len_range + 1", capacity))?;
         let last = *seeds.last().ok_or(Error::Empty { parameter: "seeds" })?;
         ensure(seeds.len() <= S::LANES, Error::capacity("seeds", S::LANES))?;
         ensure(
@@ -236,10 +239,8 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         };
         // Filled in place: they are large.
         let mut paths = S::per_lane(|_| Vec::<E::State, T>::new());
-        let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
-            (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
-            _ => None,
-        });
+        let mut states =
+            S::per_lane(|lane| Some(tasks.get(lane)?.as_ref()?.initial_state(rngs.get_mut(lane)?)));
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();

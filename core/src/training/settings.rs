@@ -178,13 +178,9 @@ impl TrainerSettings {
         adam.check()?;
         // The limits in terms of the settings.
         let sliding = self.context_len.saturating_add(self.batch_size).saturating_add(2);
-        for (len, parameter) in [
-            (largest.saturating_add(3), "context_len_range + 3"),
-            (sliding, "context_len + batch_size + 2"),
-        ] {
-            ensure(len <= capacity, Error::capacity(parameter, capacity))?;
-        }
-        Ok(())
+        let growing = largest.saturating_add(3);
+        ensure(growing <= capacity, Error::capacity("context_len_range + 3", capacity))?;
+        ensure(sliding <= capacity, Error::capacity("context_len + batch_size + 2", capacity))
     }
 }
 

@@ -10,7 +10,8 @@ use crate::scalar::Real;
 use crate::transition::check_gamma;
 use crate::value_function::{ClippedValueFunction, Gvf, ValueClipInputs, ValueFunction};
 
-/// One model for every number of features, every length of a context and every unit ([`crate::universal`]).
+/// One model for every number of features, every length of a context and every scale ([`crate::universal`], which says why
+/// features must be distances from a level).
 ///
 /// ```
 /// use ictd_core::UniversalModel;
@@ -36,7 +37,8 @@ pub struct Estimate<R: Real, const D: usize> {
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
     /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
-    /// features would. Where nothing is random the solutions agree, and it says nothing.
+    /// features would. Where nothing is random the solutions agree, and it says nothing; nor does it where features are far
+    /// from 0 compared with their changes: it is then 1, and the values are wrong.
     pub linearity: R,
 }
 
@@ -45,9 +47,7 @@ impl<R: Real> UniversalModel<R> {
     pub const LAMBDA: f64 = 0.92;
 
     /// Returns a model of the given discount, trace decays and parameters.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
     pub fn new(
         gamma: R,
         mask: TwoTraces<R>,
@@ -60,9 +60,7 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Returns the same model for another discount, with the traces of that discount.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
     pub fn with_gamma(self, gamma: R) -> Result<Self, Error> {
         let gamma = check_gamma(gamma)?;
         let mask = TwoTraces::new(R::from_f64(Self::LAMBDA) * gamma, gamma)?;
@@ -83,9 +81,7 @@ impl<R: Real> UniversalModel<R> {
 
     /// Returns an empty context for D features that forgets: with each transition the weight of the past is multiplied by
     /// the retention, in (0, 1). A retention of 0.995 remembers about the last 200 transitions.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn forgetting<const D: usize>(
         &self,
         retention: R,
@@ -98,14 +94,13 @@ impl<R: Real> UniversalModel<R> {
     /// on, whatever was observed.
     ///
     /// Each feature of a query is clipped at the root of the sum of its squares in the context, which is at least the largest
-    /// value that was seen of it. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
-    /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1), which is half a reward after one transition and
+    /// value that was seen of it; at e times that root where the context forgets, so at least at what it saw in the last
+    /// 2 / (1 - retention) transitions. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
+    /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1) for n transitions observed, which is half a reward after one and
     /// max |r| / (1 - gamma) after many.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
-    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is singular
-    /// in spite of its ridge.
+    /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
+    /// decays; [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is
+    /// singular in spite of its ridge.
     pub fn value_function<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -115,8 +110,6 @@ impl<R: Real> UniversalModel<R> {
 
     /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the
     /// model's. A trace that decays more slowly than gamma, whose lambda would be above 1, is left out.
-    ///
-    /// # Errors
     /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
     /// `gamma` or `cumulant`.
     pub fn value_function_for<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
@@ -156,23 +149,25 @@ impl<R: Real> UniversalModel<R> {
         let mut sums = TdSums::ZERO;
         self.fill(&mut sums, context, gvf)?;
         let summary = self.context_summary(context, gamma);
-        let GatedSolution { weights, roots, linearity } =
+        let GatedSolution { weights, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
-        let effective_len = summary.effective_len;
+        // What was last seen two effective lengths ago has 1 / e of its root left.
+        if context.memory().retention() < R::ONE {
+            roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
+        }
+        let len = R::from_count(context.len());
         let max_abs_reward = context.max_abs_reward(cumulant);
         let value_function = ClippedValueFunction::new(
             ValueFunction { weights },
             roots,
-            ValueClipInputs { effective_len, gamma, max_abs_reward },
+            ValueClipInputs { len, gamma, max_abs_reward },
         );
         Ok(Estimate { value_function, linearity })
     }
 
     /// Returns the sums of a context that the model solves, for one cumulant and a discount.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
+    /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
+    /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     pub fn sums<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -213,11 +208,8 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Reads a stored model.
-    ///
-    /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact universal model of this scalar type;
-    /// [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not finite, a discount or a
-    /// lambda that the model cannot have.
+    /// Returns [`Error::Stored`] for anything that is not an intact universal model of this scalar type; [`Error::NonFinite`]
+    /// and [`Error::OutOfRange`] for parameters that are not finite, a discount or a lambda that the model cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::parse_kind(bytes, true)?;
         header.expect::<R>(AttentionKind::Linear, 0, 0, 1)?;

@@ -331,11 +331,8 @@ pub struct GatedSolution<R: Scalar, const D: usize> {
 
 impl<R: Real> UniversalParameters<R> {
     /// Solves the three equations of [`crate::universal`] and mixes their solutions. The sums are overwritten.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if sums or weights left the range of the scalar: in `f32` features and rewards have sizes from 1e-19
-    /// to 1e14, or are 0; [`Error::Singular`] if a system was singular
-    /// in spite of its ridge.
+    /// Returns [`Error::NonFinite`] if sums or weights left the range of the scalar: in `f32` features and rewards have sizes
+    /// from 1e-19 to 1e14, or are 0; [`Error::Singular`] if a system was singular in spite of its ridge.
     pub fn solve<const D: usize>(
         &self,
         sums: &mut TdSums<R, D>,

@@ -1,9 +1,6 @@
 use super::*;
-use ictd_core::context::Sliding;
 use ictd_core::mask::{Entrywise, MaskState};
-use ictd_core::model::crc32;
 use ictd_core::tasks::Task;
-use ictd_core::transition::Transition;
 
 /// Terms that a growing context adds up before a block is closed.
 const BLOCK: u64 = 256;
@@ -126,8 +123,8 @@ fn a_sliding_context_goes_on_from_its_bytes_and_forgets_a_spike() {
         let (mut context, mut page, mut last) = (new(), [0; 2048], Vec::new());
         let mut rng = Rng::new(9);
         for t in 0..60 {
-            // A spike of 65,535 among numbers of 1: the sums keep what its going would cost them.
-            let size = if t == 29 { 65_535.0 } else { 1.0 };
+            // A spike of 65,535 among numbers of 1 leaves a window in which an episode ends; the sums are made anew.
+            let size = if t == 22 { 65_535.0 } else { 1.0 };
             let mut number = || size * rng.uniform_in::<f32>(0.5, 1.0);
             last.push(([number(), number()], number(), [number(), number()]));
             let observe = |context: &mut Context<2, _, _>, s: usize| {

@@ -1,6 +1,6 @@
 //! The digest of numbers.
 
-use ictd_core::digest::Digest;
+use super::*;
 
 #[test]
 fn bytes_give_the_published_values() {

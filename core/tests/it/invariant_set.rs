@@ -1,13 +1,9 @@
 use super::training::diagonals;
 use super::*;
 use ictd_core::invariant_set::*;
-use ictd_core::layer::LayerParameters;
-use ictd_core::linalg::{identity, mul, mul_transpose, transpose, zeros};
+use ictd_core::linalg::{identity, zeros};
 use ictd_core::tasks::Task as _;
-use ictd_core::training::{
-    Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets,
-    Windows,
-};
+use ictd_core::training::{SoftmaxNetwork, Targets};
 
 const GAMMA: f64 = 0.9;
 /// n + 3 for contexts of 3 transitions.
@@ -141,17 +137,6 @@ fn largest_difference<P: Parameters<f64>>(a: &P, b: &P) -> f64 {
 }
 
 #[test]
-fn signed_permutations_are_all_different() {
-    let phi = SVector::<f64, 3>::new(1.0, 2.0, 3.0);
-    let images: Vec<_> = signed_permutations::<_, 3>().map(|g| g * phi).collect();
-    assert_eq!(images.len(), 48);
-    assert_eq!(images[0], phi);
-    for i in 0..48 {
-        assert!(images[..i].iter().all(|image| *image != images[i]));
-    }
-}
-
-#[test]
 fn the_commuting_part_is_the_mean_over_the_group() {
     let mut rng = Rng::new(3);
     let mut draw = || SMatrix::<f64, 7, 7>::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
@@ -231,19 +216,12 @@ fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
 }
 
 #[test]
-fn theorem_2_is_the_case_of_one_layer() {
+fn one_layer_updates_three_of_the_ten_numbers() {
     let mut rng = Rng::new(9);
     for _ in 0..10 {
         let sample = Sample::new(&mut rng);
-        let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
-        for _ in 0..20 {
-            let delta = averaged(&sample, &mut theta);
-            apply_update(theta.parameters_mut(), 0.1, &delta);
-        }
-        let end = Projection::from_layer::<2, 5>(&layers(theta.parameters())[0]);
-        assert!(end.departure < 1e-14 && (end.eta - 0.9).abs() > 1e-4, "{end:?}");
         // From any ten numbers, three of them get an update: one layer's value has no others.
-        let mut theta = inside(&random(theta, &mut rng));
+        let mut theta = inside(&random(linear(LinearShape::new(2, 1, 1)), &mut rng));
         let delta = trajectory_update(&mut theta, &sample.trajectory(), TARGETS);
         let Layer { p, q } = layers(&delta)[0];
         let sum = |m: &[f64], on: [f64; 25]| m.iter().zip(on).map(|(x, on)| x * on).sum::<f64>();

@@ -1,8 +1,6 @@
 use super::*;
 use ictd_core::linalg::linear_system::{least_squares, solve};
-use ictd_core::linalg::{
-    add_outer, mul, mul_transpose, mul_vector, transpose, transpose_mul_vector,
-};
+use ictd_core::linalg::{add_outer, mul_vector, transpose_mul_vector};
 
 #[test]
 fn products_are_nalgebras_own_bits() {

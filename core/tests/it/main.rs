@@ -20,18 +20,25 @@ mod weights;
 mod windows;
 
 // What nearly every test names.
-use ictd_core::context::{Forgetting, Growing, Memory};
-use ictd_core::layer::Layer;
+use ictd_core::constructions::scaled_identity;
+use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
+use ictd_core::digest::Digest;
+use ictd_core::layer::{Layer, LayerParameters};
+use ictd_core::linalg::{dot, mul, mul_transpose, transpose};
 use ictd_core::mask::{Mask, Td0, TdLambda};
+use ictd_core::model::crc32;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::tasks::{Mrp, boyan_chain};
+use ictd_core::training::{
+    Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, Windows,
+};
 use ictd_core::transformer::Transformer;
-use ictd_core::{Context, Error, StoredError};
+use ictd_core::transition::Transition;
+use ictd_core::value_function::Gvf;
+use ictd_core::{Context, Error, StoredError, UniversalModel, constructions};
 use nalgebra::{SMatrix, SVector};
-
-use ictd_core::model::crc32;
 
 /// Returns stored bytes, changed, with the checksum that fits, so that the error behind it shows.
 fn resealed(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use ictd_core::ValueFunction;
-use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
+use ictd_core::constructions::{one_layer, residual_gradient, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::metrics::comparison::cosine;
 use ictd_core::metrics::{Blocks, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td};

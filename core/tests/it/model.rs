@@ -1,12 +1,9 @@
 use super::*;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::constructions;
-use ictd_core::layer::LayerParameters;
 use ictd_core::mask::MeanCentred;
 use ictd_core::model::{
-    AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
+    AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model,
 };
-use ictd_core::value_function::Gvf;
 
 type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
@@ -101,7 +98,7 @@ fn the_bytes_are_the_documented_ones() {
         }
     }
     want.extend(crc32(&want).to_le_bytes());
-    let layer = constructions::average_reward(&constructions::scaled_identity::<f32, 1>(0.5));
+    let layer = constructions::average_reward(&scaled_identity::<f32, 1>(0.5));
     let layers = Transformer::autoregressive(layer, 258).unwrap();
     let heads = TwoHeads::<1, 4>::new(layers, AverageReward, 1.0).unwrap();
     assert_eq!(stored(&heads, |_| {}), want);
@@ -159,10 +156,8 @@ fn a_number_that_two_heads_cannot_have_is_named() {
         Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => parameter,
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        [number(12, 0.9), number(12, f32::NAN), number(16, 0.5)],
-        ["gamma", "gamma", "trace_decay"]
-    );
+    let named = [(12, 0.9), (12, f32::NAN), (16, 0.5)].map(|(at, x)| number(at, x));
+    assert_eq!(named, ["gamma", "gamma", "trace_decay"]);
     for (matrix, name) in ["P1", "Q1", "W", "P2", "Q2", "W"].into_iter().enumerate() {
         assert_eq!(number(20 + 4 * 16 * matrix, f32::INFINITY), name);
     }
@@ -259,7 +254,7 @@ fn another_discount_needs_a_model_that_runs_td_for_every_one() {
     };
     assert_eq!([at(&model, 2, 0.9), at(&model, 0, 1.0)], ["cumulant", "gamma"]);
     assert_eq!(at(&dense(), 0, 0.5), "gamma");
-    let c = constructions::scaled_identity::<f32, 2>(0.25);
+    let c = scaled_identity::<f32, 2>(0.25);
     let layers = Transformer::autoregressive(constructions::residual_gradient(&c), 4).unwrap();
     let residual = OneHead::<2>::new(layers, Td0, 0.9).unwrap();
     assert!(residual.value_function_for(&context, Gvf { cumulant: 1, gamma: 0.5 }).is_ok());
@@ -293,7 +288,7 @@ fn constants_are_the_constructions() {
     fn same<L: LayerParameters>(transformer: &Transformer<L, 1>, layer: L, depth: usize) {
         assert_eq!(transformer, &Transformer::autoregressive(layer, depth).unwrap());
     }
-    let c = constructions::scaled_identity::<f32, 4>(0.2);
+    let c = scaled_identity::<f32, 4>(0.2);
     same::<Layer<f32, 9>>(TD.transformer(), constructions::td0(&c), 15);
     let trace = OneHead::<4, TdLambda>::td_lambda(of(0.2, 2, 0.9), 0.5).unwrap();
     same(trace.transformer(), constructions::td_lambda(&c), 2);

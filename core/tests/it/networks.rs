@@ -1,9 +1,7 @@
 //! What all networks' numbers have in common; what a recurrent network sees, how it begins, and what it learns from.
 
 use super::*;
-use ictd_core::training::{
-    Adam, AdamSettings, LayerInput, LinearNetwork, LinearShape, Network, Parameters, Rnn, Windows,
-};
+use ictd_core::training::{LayerInput, Rnn};
 
 #[test]
 fn bad_constants_are_named() {
@@ -27,38 +25,7 @@ fn initial_parameters_have_xaviers_deviation() {
     assert!((mean_square * 17.0 / 0.01 - 1.0).abs() < 0.12, "{mean_square}");
 }
 
-#[test]
-fn the_written_order_is_p_then_q_by_columns() {
-    let p = SMatrix::<f32, 3, 3>::from_fn(|i, j| (10 * i + j) as f32);
-    let layer = Layer { p, q: -p };
-    let transformer = Transformer::<_, 2>::sequential(&[layer]).unwrap();
-    let numbers: Vec<f32> = transformer.numbers().copied().collect();
-    assert_eq!(numbers.len(), 18);
-    assert_eq!(&numbers[..4], &[0.0, 10.0, 20.0, 1.0]);
-    assert_eq!(&numbers[9..13], &[-0.0, -10.0, -20.0, -1.0]);
-    assert_eq!(layer.lane(0), layer);
-}
-
 type Small = Rnn<f64, 6, 4, 3, 4>;
-
-#[test]
-fn a_window_becomes_tokens_with_a_flag() {
-    let mut rng = Rng::new(1);
-    let features: [[f64; 2]; 9] =
-        core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
-    let rewards: [f64; 8] = core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0));
-    let windows = Windows::new(2, features.as_flattened(), &rewards, 4, 0.9).unwrap();
-    let mut network = Small::zeros(LayerInput::Current);
-    network.initialise_lane(0, &mut rng);
-    let window = windows.window(1);
-    let mut tokens = [[0.0; 6]; 5];
-    for j in 0..4 {
-        let (phi, phi_next) = (features[1 + j], features[2 + j].map(|x| 0.9 * x));
-        tokens[j] = [phi[0], phi[1], phi_next[0], phi_next[1], rewards[1 + j], 0.0];
-    }
-    tokens[4] = [features[6][0], features[6][1], 0.0, 0.0, 0.0, 1.0];
-    assert_eq!(network.value(&window), value(&network, &tokens));
-}
 
 fn setting(layer_input: LayerInput, seed: u64) -> (Small, [[f64; 6]; 6]) {
     let mut rng = Rng::new(seed);

@@ -1,12 +1,9 @@
 use super::*;
-use ictd_core::constructions::scaled_identity;
-use ictd_core::linalg::dot;
 use ictd_core::td::updates::td0;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
 };
-use ictd_core::transition::Transition;
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {
@@ -33,10 +30,8 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
             assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
         }
     }
-    assert!(
-        Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: -1.0 }).is_err()
-            && Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: 0.0 }).is_ok()
-    );
+    let lstd = |ridge: f32| Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.5, ridge });
+    assert!(lstd(-1.0).is_err() && lstd(0.0).is_ok());
 }
 
 #[test]
@@ -200,4 +195,25 @@ fn learners_follow_their_equations_from_any_restored_state() {
     });
     // A feature that was always 0 has the weight 0.
     assert_eq!(batch.value_function(&context).unwrap().weights[2], 0.0);
+}
+
+/// 8,000 transitions: where nothing is returned to it, a ridge fades, and its inverse overflows.
+#[test]
+fn recursive_lstd_of_three_features_is_the_same_in_vectors_of_eight() {
+    let settings = RecursiveLstdSettings { gamma: 0.9, lambda: 0.5, retention: 0.9, ridge: 1.0 };
+    let lstd = RecursiveLstd::<f64>::new(settings).unwrap();
+    let (mut exact, mut padded) = (lstd.context::<3>(), lstd.with_features(3).context::<8>());
+    let mut rng = Rng::new(1);
+    let mut phi = [0.0; 8];
+    for _ in 0..8000 {
+        let (before, reward) = (phi, rng.uniform_in(-1.0, 1.0));
+        phi[..3].iter_mut().for_each(|x| *x = rng.uniform_in(-1.0, 1.0));
+        exact
+            .observe(&[before[0], before[1], before[2]], reward, &[phi[0], phi[1], phi[2]])
+            .unwrap();
+        padded.observe(&before, reward, &phi).unwrap();
+    }
+    let exact = lstd.value_function(&exact).unwrap().weights;
+    let padded = lstd.with_features(3).value_function(&padded).unwrap().weights;
+    assert_eq!(padded.as_slice(), [exact.as_slice(), &[0.0; 5]].concat());
 }

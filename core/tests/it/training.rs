@@ -289,13 +289,16 @@ fn bad_settings_are_named() {
 
 #[test]
 fn a_context_longer_than_the_network_takes_is_refused() {
-    let trainer = |context_len| {
+    let trainer = |context_len, context_len_range| {
         let network = SoftmaxNetwork::<f32, 5, 1, 3, 6>::zeros(1, 3)?;
-        let settings = TrainerSettings { context_len, batch_size: 4, ..settings() };
+        let settings =
+            TrainerSettings { context_len, context_len_range, batch_size: 4, ..settings() };
         Trainer::new(settings, TASKS, network, reference(), &[1]).map(|_| ())
     };
-    let refused = Error::CapacityExceeded { parameter: "context_len", capacity: 6 };
-    assert_eq!([trainer(6), trainer(7)], [Ok(()), Err(refused)]);
+    let refused = |parameter| Err(Error::CapacityExceeded { parameter, capacity: 6 });
+    assert_eq!([trainer(6, None), trainer(7, None)], [Ok(()), refused("context_len")]);
+    let growing = [trainer(6, Some([1, 5])), trainer(6, Some([1, 6]))];
+    assert_eq!(growing, [Ok(()), refused("context_len_range + 1")]);
 }
 
 #[test]

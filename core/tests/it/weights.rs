@@ -1,8 +1,6 @@
 //! Importance weights of transitions: off-policy evaluation in context.
 
 use super::*;
-use ictd_core::UniversalModel;
-use ictd_core::linalg::dot;
 
 const STATES: usize = 10;
 const ACTIONS: usize = 3;

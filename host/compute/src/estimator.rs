@@ -25,6 +25,16 @@ pub const MAX_FEATURES: usize = 64;
 /// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 
+/// Computes on a thread of its own, with the stack that layers and tasks of [`MAX_FEATURES`] need; the caller's may be small.
+/// Returns [`Error::OutOfRange`] if there is no memory for the thread.
+pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
+    let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
+    std::thread::scope(|scope| {
+        let made = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
+        made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
+    })
+}
+
 /// The largest number of transitions that a softmax transformer accepts: its cost grows with their square.
 pub const SOFTMAX_CONTEXT: usize = 512;
 
@@ -172,17 +182,7 @@ impl Estimator {
     /// Returns the core's error, which names the parameter, for a setting that the method does not accept and for d >
     /// [`MAX_FEATURES`].
     pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
-        if d <= 32 {
-            return self.stream_here(d, retention);
-        }
-        // Layers of this size need a larger stack.
-        let expected = "memory for a thread";
-        let refused = Err(Error::OutOfRange { parameter: "features", expected });
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(STACK);
-            let made = thread.spawn_scoped(scope, || self.stream_here(d, retention));
-            made.map_or(refused, |made| made.join().unwrap_or_else(|e| resume_unwind(e)))
-        })
+        on_large_stack(|| self.stream_here(d, retention))?
     }
 
     /// Returns a stream of d features that has observed a trajectory: features, (n + 1, d), and rewards, (n).

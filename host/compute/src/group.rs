@@ -213,9 +213,7 @@ where
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
         let k = self.shape().token_len();
         let matrix = |m: usize| {
-            let mut of_lanes = vec![S::ZERO; k * k];
-            self.write_matrix(m, &mut of_lanes);
-            of_lanes.iter().map(|x| x.lane(lane)).collect::<Vec<f32>>()
+            self.matrix(m).unwrap_or(&[]).iter().map(|x| x.lane(lane)).collect::<Vec<f32>>()
         };
         let of_layer = |l: usize| matrices_of_columns(k, &matrix(2 * l), &matrix(2 * l + 1));
         (0..self.shape().stored).map(of_layer).collect()

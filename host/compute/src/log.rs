@@ -71,12 +71,6 @@ impl SeedRun {
         self.points.last()
     }
 
-    /// Returns an element-wise metric of layer l at the end of the run; NaN if there is no such layer.
-    pub fn element(&self, l: usize, metric: &Metric<Element>) -> f64 {
-        let layer = self.last().and_then(|p| p.layers.get(l));
-        layer.map_or(f64::NAN, |m| (metric.of)(&m.element))
-    }
-
     /// Returns the number of tasks at the first log point with NaN or infinite parameters, if they are so at the end of the
     /// run.
     pub fn diverged(&self) -> Option<u64> {

@@ -181,11 +181,8 @@ impl RowReader {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
         if let Some((_, what)) = PACKED.iter().find(|(begin, _)| front.starts_with(begin)) {
-            return Err(Problem::new(
-                "line 1",
-                format!("a packed file ({what})"),
-                "CSV: unpack it",
-            ));
+            let reason = format!("a packed file ({what})");
+            return Err(Problem::new("line 1", reason, "CSV: unpack it"));
         }
         let (skipped, begin, named) = lines_above(&front);
         let above = String::from_utf8_lossy(&front[..begin]);

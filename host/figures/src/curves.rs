@@ -176,13 +176,10 @@ impl Curves {
 
 impl Curve {
     fn draw_band(&self, to: &mut Drawing, xs: &Scale, ys: &Scale, colour: Colour) {
-        let points: Vec<_> = self
-            .x
-            .iter()
-            .zip(&self.band)
-            .filter(|(_, (low, high))| low.is_finite() && high.is_finite())
-            .map(|(x, (low, high))| (xs.at(*x), ys.at(*low), ys.at(*high)))
-            .collect();
+        let points = self.x.iter().zip(&self.band);
+        let points = points.filter(|(_, (low, high))| low.is_finite() && high.is_finite());
+        let points = points.map(|(x, (low, high))| (xs.at(*x), ys.at(*low), ys.at(*high)));
+        let points: Vec<_> = points.collect();
         let upper = points.iter().map(|p| (p.0, p.2));
         let lower = points.iter().rev().map(|p| (p.0, p.1));
         let outline: Vec<_> = upper.chain(lower).collect();

@@ -42,11 +42,8 @@ impl Scale {
     fn linear_ticks(&self, count: f64) -> Vec<(f64, String)> {
         let rough = (self.high - self.low) / count;
         let magnitude = libm::exp10(libm::log10(rough).floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
-            .map(|m| m * magnitude)
-            .into_iter()
-            .find(|s| *s >= rough * 0.999)
-            .unwrap_or(10.0 * magnitude);
+        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * magnitude);
+        let step = steps.into_iter().find(|s| *s >= rough * 0.999).unwrap_or(10.0 * magnitude);
         let mut digits = (-libm::log10(step).floor()).max(0.0);
         if (step * libm::exp10(digits)).fract() > 1e-6 {
             digits += 1.0;
@@ -67,10 +64,8 @@ impl Scale {
         let first = (self.low - 1e-9).ceil() as i32;
         let last = (self.high + 1e-9).floor() as i32;
         let step = (((last - first) as f64 / count).ceil() as i32).max(1);
-        (first..=last)
-            .filter(|e| (last - e) % step == 0)
-            .map(|e| (libm::exp10(f64::from(e)), format!("10{}", superscript(e))))
-            .collect()
+        let tick = |e: i32| (libm::exp10(f64::from(e)), format!("10{}", superscript(e)));
+        (first..=last).filter(|e| (last - e) % step == 0).map(tick).collect()
     }
 }
 
@@ -84,12 +79,7 @@ fn minus(text: &str) -> String {
 }
 
 fn superscript(exponent: i32) -> String {
-    exponent
-        .to_string()
-        .chars()
-        .map(|c| match c.to_digit(10) {
-            Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
-            None => '⁻',
-        })
-        .collect()
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raised = |c: char| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
+    exponent.to_string().chars().map(raised).collect()
 }

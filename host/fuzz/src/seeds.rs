@@ -16,11 +16,7 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     ("safetensors", "layers", include_bytes!("../../tests/files/python_sequential.safetensors")),
     ("csv", "pandas.csv", include_bytes!("../../tests/files/pandas.csv")),
     ("csv", "cycle.csv", b"phi_0;reward\n1;0\n0;1\n1;\n"),
-    (
-        "json",
-        "params.json",
-        br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#,
-    ),
+    ("json", "params.json", br#"{"d": 4, "l": 3, "gamma": 0.9, "activation": "identity"}"#),
 ];
 
 /// A small sweep.
@@ -51,15 +47,9 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let out = [std::ffi::OsStr::new("--out"), results.as_os_str()].map(Into::into);
         ictd::run(arguments.split(' ').map(Into::into).chain(out).collect())
     };
-    let options = small_run();
-    run(&format!(
-        "ictd train --tasks {} --batches {} --batch-size {} --context-length {} --log-every {} --json",
-        options.tasks,
-        options.batches,
-        options.batch_size,
-        options.context_length,
-        options.log_every
-    ));
+    // As `small_run` has them.
+    let of_train = "--tasks 4 --batches 2 --batch-size 4 --context-length 6 --log-every 2";
+    run(&format!("ictd train {of_train} --json"));
     // A run is the same wherever it is.
     fs::rename(fs::read_dir(&results)?.next().ok_or("no run")??.path(), results.join("train"))?;
     run("ictd demo --tasks 2 --json");
@@ -99,11 +89,11 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     }
     put("run_directory", "journal", b"4remove old.csv\nput records.csv\n\n---\n0x\n---\n3ictd\n")?;
     let record = |name: &str| fs::read(results.join(name));
-    put("report", "demo", &record("demo/records.csv")?)?;
-    put("report", "verify", &record("verify/records.csv")?)?;
+    for run in ["demo", "verify", "train"] {
+        put("report", run, &record(&format!("{run}/records.csv"))?)?;
+    }
     let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
     put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
-    put("report", "train", &record("train/records.csv")?)?;
     // The whole table has thousands of rows.
     let rows = fs::read_to_string(train.join("records.csv"))?;
     let few: Vec<_> = rows.lines().take(30).collect();
@@ -112,7 +102,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut record = ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
     put("checkpoint", "record", &record)?;
     put("toml", "plan", PLAN.as_bytes())?;
-    put("json", "recipe", &serde_json::to_vec(&options)?)?;
+    put("json", "recipe", &serde_json::to_vec(&small_run())?)?;
     // Once accepted, with another random stream than the one stored.
     record[28..60].fill(0);
     put("checkpoint", "record_without_stream", &record)?;
@@ -124,8 +114,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         put("npz", &format!("array_{at}"), &array)?;
     }
     let mut buffer = [0; 4096];
-    let dense =
-        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?;
+    let settings = ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 };
     let mut predictor = ictd_core::Predictor::new([1.0, 10.0, 300.0])?;
     let mut samples: Vec<f32> = vec![1.0, 10.0, 300.0];
     for t in 0..200u8 {
@@ -142,13 +131,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let stored = predictor.write(&mut buffer)?;
     put("predictor", "stored", stored)?;
     put("c_storage", "predictor", &[&[0, 1, 0, 0], stored].concat())?;
-    put("stored_model", "td0", dense.write(&mut buffer)?)?;
-    put(
-        "stored_model",
-        "td0_d4",
-        ictd_core::Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?
-            .write(&mut buffer)?,
-    )?;
+    put("stored_model", "td0", ictd_core::Model::<2>::td0(settings)?.write(&mut buffer)?)?;
+    put("stored_model", "td0_d4", ictd_core::Model::<4>::td0(settings)?.write(&mut buffer)?)?;
     fs::remove_dir_all(results)?;
     Ok(())
 }

@@ -6,7 +6,7 @@
     >>> ictd.Model.universal(gamma=0.9).values(phi, reward, query=task.phi).shape
     (10,)
 
-Results are bit-identical to the command line's, on every machine.
+Results are bit-identical to the command line's, on every machine; those of `Predictor` are the C library's.
 """
 
 from . import tasks

@@ -18,7 +18,10 @@ class Model:
 
     @staticmethod
     def universal(d: int | None = None, gamma: float = 0.9) -> Model:
-        """The pretrained model: 39 parameters, for any number of features, context length and unit."""
+        """The pretrained model: 39 parameters, for any number of features, context length and scale.
+
+        Features must be distances from a level: of a temperature in kelvin it predicts nearly nothing.
+        """
     @staticmethod
     def td0(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
         """Theorem 1: each layer is a step of batch TD(0) with C = alpha I. Features should be within about [-1, 1]."""
@@ -57,17 +60,22 @@ class Model:
         gamma: float | None = None,
         layers: int | None = None,
         seed: int = 0,
+        attention: Literal["linear", "softmax"] | None = None,
     ) -> Model:
         """A trained model: .safetensors, data.npz, a stored model, or the folder of a run (its seed `seed`) or seed.
 
-        Raises `FileNotFoundError`, or `ValueError` naming the file and the expected content.
+        gamma, layers, attention: what the file does not say. Layers that share their parameters can be applied any number of
+        times, and a universal model has any gamma. Raises `FileNotFoundError`, or `ValueError` naming the file and the
+        expected content, or a setting that contradicts it.
         """
+    @staticmethod
+    def _of_run(p: Singles, q: Singles, settings: bytes, gamma: float | None, layers: int | None) -> Model: ...
     @property
     def gamma(self) -> float:
         """The discount gamma."""
     @property
     def layers(self) -> int | None:
-        """Layers L, or iterations; None for an algorithm that has neither."""
+        """Layers L, or iterations; None for the universal model, and for an algorithm that has neither."""
     @property
     def d(self) -> int | None:
         """The number of features; None if the model takes any number."""
@@ -98,7 +106,8 @@ class Model:
         end: ArrayLike | None = None,
         rho: ArrayLike | None = None,
     ) -> Array:
-        """w, (d,), of the value function v(s) = <w, phi(s)> in that context."""
+        """w, (d,), of the value function v(s) = <w, phi(s)> in that context, which `values` of the universal model clips
+        to what its rewards allow."""
 
 @final
 class Context:
@@ -125,7 +134,8 @@ class Context:
     def __len__(self) -> int:
         """The number of transitions observed."""
     def weights(self) -> Array:
-        """w, (d,), of v(s) = <w, phi(s)>. `ValueError` before the first transition."""
+        """w, (d,), of v(s) = <w, phi(s)>, which `values` of the universal model clips to what its rewards allow.
+        `ValueError` before the first transition."""
     @overload
     def values(self, query: list[float]) -> float: ...
     @overload
@@ -139,8 +149,9 @@ class Predictor:
     horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: their number; each has an independent
     predictor. limits: the range (low, high) of the sensor; the predictor never learns from samples outside it.
     dtype: the precision of samples and results; with "float32" the results are bit-identical to the C library's
-    (`core/c`), and each reads the state that the other stores. It can be pickled and copied; threads that share it wait
-    for each other.
+    (`core/c`), and each reads the state that the other stores. Both have four horizons, and repeat the last one if fewer are
+    given; a Rust `Predictor` with fewer has other numbers, and so has the command line. It can be pickled and copied; threads
+    that share it wait for each other.
     """
 
     def __new__(
@@ -165,7 +176,8 @@ class Predictor:
         """The whole state, for each signal in the format of C's `ictd_predictor_to_bytes`."""
     @staticmethod
     def from_bytes(data: bytes) -> Predictor:
-        """A predictor that continues from the stored state, bit for bit. `ValueError` for damaged bytes."""
+        """A predictor that continues from the stored state, bit for bit. `ValueError` for damaged bytes, horizons that are
+        repeated elsewhere than at the end, and predictors of different horizons or precisions."""
 
 @final
 class Predictions:
@@ -272,7 +284,7 @@ class Contexts:
     @property
     def gamma(self) -> float: ...
     def arrays(self) -> tuple[Array, Array, Array]: ...
-    def judge(self, length: int, values: ArrayLike, gradients: ArrayLike | None) -> dict[str, Any]: ...
+    def judge(self, length: int, values: ArrayLike, gradients: ArrayLike | None) -> tuple[Any, ...]: ...
 
 def train(
     settings: list[tuple[str, str]],
@@ -283,6 +295,7 @@ def train(
     folder: str | PathLike[str] | None,
 ) -> list[dict[str, Any]]: ...
 
+def load(name: str, file: bytes, gamma: float) -> list[Task]: ...
 def main() -> NoReturn:
     """Runs the command line `ictd` with `sys.argv`; exits the process with its exit code."""
 

@@ -24,8 +24,9 @@ class PredictValue(gym.Wrapper):
     episode begins another one and is not a transition, as in environments that reset themselves.
 
     env: observations must be a vector. model: the universal one by default, with `gamma`. retention: as in `Context`;
-    below 1 for policies that change. features: from an
-    observation to a vector of at most 64 features; by default 1 and the observation.
+    below 1 for policies that change. features: from an observation to a vector of at most 64 features; by default 1 and
+    the observation's distance from the first one, so that its zero (of kelvin or degrees Celsius) does not matter. Features
+    of your own should be distances from a usual level, too.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class PredictValues(gym.vector.VectorWrapper):
         features: Features | None = None,
     ) -> None:
         super().__init__(env)
-        self._features = _features_of(env.single_observation_space, features)
+        self._features = [_features_of(env.single_observation_space, features) for _ in range(env.num_envs)]
         self._model = model if model is not None else Model.universal(gamma=gamma)
         self._retention = retention
         self._contexts: list[Context] = []
@@ -134,7 +135,7 @@ class PredictValues(gym.vector.VectorWrapper):
                 continue
             following = phi[i]
             if ended[i] and self._resets_at_once:
-                following = np.asarray(self._features(info["final_obs"][i]), dtype=np.float64)
+                following = np.asarray(self._features[i](info["final_obs"][i]), dtype=np.float64)
             context.observe(self._phi[i], float(rewards[i]), None if terminated[i] else following)
             if ended[i] and self._resets_at_once:
                 context.end_episode()
@@ -144,7 +145,8 @@ class PredictValues(gym.vector.VectorWrapper):
 
     def _features_of_all(self, observations: Any) -> NDArray[np.float64]:
         states = gym.vector.utils.iterate(self.env.observation_space, observations)
-        return np.stack([np.asarray(self._features(state), dtype=np.float64) for state in states])
+        pairs = zip(self._features, states)
+        return np.stack([np.asarray(features(state), dtype=np.float64) for features, state in pairs])
 
     def _values(self, has_none: NDArray[np.bool_]) -> NDArray[np.float64]:
         read = zip(self._contexts, self._phi, has_none)
@@ -160,7 +162,7 @@ class Act:
 
     env: a finite number of actions; observations are numbers of states (each is one feature), or vectors. model: the
     universal one by default, with `gamma`; any other whose values are linear in the features. retention: as in `Context`;
-    below 1 the past is forgotten, as the policy changes. features: from an observation to a vector; its size times actions
+    below 1 the past is forgotten, as the policy changes. features: as in `PredictValue`; their number times actions
     must not exceed the features that `Context` accepts. interval: steps between reads of the context, which is also read at
     the end of each episode.
 
@@ -273,8 +275,17 @@ def _features_of(space: gym.Space[Any], features: Features | None) -> Features:
         return features
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise ValueError(f"env: observations of {space}; expected vectors, or features= makes one of each")
-    return _with_bias
+    return _Distances()
 
 
-def _with_bias(observation: Any) -> NDArray[np.float64]:
-    return np.concatenate(([1.0], np.asarray(observation, dtype=np.float64)))
+class _Distances:
+    """1, and an observation's distance from the first one."""
+
+    def __init__(self) -> None:
+        self._first: NDArray[np.float64] | None = None
+
+    def __call__(self, observation: Any) -> NDArray[np.float64]:
+        now = np.array(observation, dtype=np.float64)
+        if self._first is None:
+            self._first = now
+        return np.concatenate(([1.0], now - self._first))

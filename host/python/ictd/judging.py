@@ -57,11 +57,17 @@ def judge(
 
     function: a `Model`, or a function of phi, (B, n + 1, d), reward, (B, n), and query, (B, m, d), that returns the values of
     the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as for
-    `ictd.train`; `layers` is the number of iterations of the compared algorithms, by default 3. lengths: the context lengths of the errors.
+    `ictd.train`; `layers` is the number of iterations of the compared algorithms, by default 3. lengths: the context lengths
+    of the errors, from 1 to the recipe's.
     """
     found = Contexts(of_tasks.settings(recipe), None if tasks is None else of_tasks.content_of(tasks), contexts, seed)
     phi, reward, query = found.arrays()
     (count, m, d), n = query.shape, reward.shape[1]
+    if lengths is None:
+        lengths = np.unique(np.geomspace(1, n, 7).round().astype(int)).tolist()
+    for length in lengths:
+        if not 1 <= length <= n:
+            raise ValueError(f"lengths: {length}; expected 1 to {n}, the context length of the recipe")
     if isinstance(function, Model):
         model, gamma = function, found.gamma
         function = lambda phi, reward, query: np.stack(  # noqa: E731
@@ -77,8 +83,6 @@ def judge(
     moved = query[:, :, None, None] + STEP * np.stack([np.eye(d), -np.eye(d)])
     ends = values(n, moved.reshape(count, -1, d)).reshape(count, m, 2, d)
     *whole, at_end = found.judge(n, values(n, query), (ends[:, :, 0] - ends[:, :, 1]) / (2 * STEP))
-    if lengths is None:
-        lengths = np.unique(np.geomspace(1, n, 7).round().astype(int)).tolist()
     errors = np.array([found.judge(k, values(k, query), None)[-1] if k < n else at_end for k in lengths])
     columns = dict(zip(("model", "zero", "td0", "lstd"), errors.T))
     msve = {"length": np.array(lengths, dtype=float), **columns}

@@ -29,6 +29,8 @@ class SeedRun:
     seed: int
     #: The digest of the final parameters' bits: equal on every machine.
     digest: str
+    #: The content of the seed's `params.json`: what else `model` has to know, by the names of the authors' code.
+    settings: dict[str, Any]
     #: Columns of length T: `tasks`, `alpha`, `loss`, `vd`, `iws`, `ss`, `msve`; for `pandas.DataFrame`.
     metrics: dict[str, NDArray[Any]]
     #: P, (T, S, 2 d + 1, 2 d + 1); S is 0 for an RNN.
@@ -41,9 +43,14 @@ class SeedRun:
         tasks = self.metrics["tasks"][-1] if logged else 0
         return f"<ictd.SeedRun seed={self.seed}, digest={self.digest}, {tasks} tasks, {logged} log points>"
 
-    def model(self, gamma: float = 0.9, layers: int | None = None, trace_decay: float = 0.0) -> _ictd.Model:
-        """The transformer with linear attention that was trained. layers: L, if all share one layer."""
-        return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, trace_decay=trace_decay)
+    def model(self, gamma: float | None = None, layers: int | None = None) -> _ictd.Model:
+        """The transformer that was trained, as `Model.load` reads it. layers: another L, if all share one layer.
+
+        gamma: the run's; `values` takes another one. `ValueError` for an RNN.
+        """
+        if self.p.shape[1] == 0:
+            raise ValueError("network: an RNN; expected a run of a transformer")
+        return _ictd.Model._of_run(self.p[-1], self.q[-1], json.dumps(self.settings).encode(), gamma, layers)
 
 
 def train(
@@ -77,7 +84,7 @@ def train(
     found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
     if isinstance(told, _Progress):
         told.finish()
-    return [SeedRun(**run) for run in found]
+    return [SeedRun(**{**run, "settings": json.loads(run["settings"])}) for run in found]
 
 
 class _Progress:
@@ -124,13 +131,16 @@ def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
         }
         with np.load(inside / "data.npz") as data:
             p, q = data["P"], data["Q"]
-        runs.append(SeedRun(seed, digests.get(str(seed), ""), metrics, p, q))
+        settings = json.loads((inside / "params.json").read_text())
+        runs.append(SeedRun(seed, digests.get(str(seed), ""), settings, metrics, p, q))
     return runs
 
 
 def table(runs: Iterable[SeedRun]) -> dict[str, NDArray[Any]]:
     """The metrics of all seeds, concatenated, with a column `seed`: for `pandas.DataFrame`."""
     runs = list(runs)
+    if not runs:
+        raise ValueError("runs: none; expected at least one")
     columns = {"seed": np.concatenate([np.full(len(run.metrics["tasks"]), run.seed) for run in runs])}
     for name in runs[0].metrics:
         columns[name] = np.concatenate([run.metrics[name] for run in runs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._ictd import Batches, Task
+from ._ictd import load as _load
 
 __all__ = ["Batch", "OwnTasks", "batch", "batches", "load", "prompts", "save"]
 
@@ -71,16 +72,26 @@ def batch(
 def prompts(phi: ArrayLike, reward: ArrayLike, query: ArrayLike, gamma: float) -> NDArray[Any]:
     """Z_0 of each query after each context, (B, m, 2 d + 1, n + 1).
 
-    phi: (B, n + 1, d), the states of a trajectory; reward: (B, n); query: (B, m, d).
+    phi: (B, n + 1, d), the states of a trajectory; reward: (B, n); query: (B, m, d). `ValueError` names what does not fit.
     """
-    phi, reward, query = np.asarray(phi), np.asarray(reward), np.asarray(query)
+    phi, reward, query = _reals("phi", phi, 3), _reals("reward", reward, 2), _reals("query", query, 3)
     (count, rows, d), m = phi.shape, query.shape[1]
+    for name, array, shape in (("reward", reward, (count, rows - 1)), ("query", query, (count, m, d))):
+        if array.shape != shape:
+            raise ValueError(f"{name}: shape {array.shape}; expected {shape}, with phi of {phi.shape}")
     z = np.zeros((count, m, 2 * d + 1, rows), dtype=np.result_type(phi, reward, query))
     z[..., :d, :-1] = phi[:, None, :-1].swapaxes(2, 3)
     z[..., d : 2 * d, :-1] = phi.dtype.type(gamma) * phi[:, None, 1:].swapaxes(2, 3)
     z[..., 2 * d, :-1] = reward[:, None]
     z[..., :d, -1] = query
     return z
+
+
+def _reals(name: str, given: ArrayLike, axes: int) -> NDArray[Any]:
+    array = np.asarray(given)
+    if array.ndim != axes or array.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: {array.dtype} of shape {array.shape}; expected real numbers with {axes} axes")
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def save(path: str | os.PathLike[str], tasks: OwnTasks) -> None:
@@ -95,10 +106,14 @@ def content_of(tasks: OwnTasks) -> bytes:
     if isinstance(tasks, Mapping):
         arrays: dict[str, Any] = {name: np.asarray(array) for name, array in tasks.items()}
     else:
+        if not isinstance(tasks, Iterable):
+            raise ValueError(f"tasks: {tasks!r}; expected a list of tasks")
         tasks = list(tasks)
         if not tasks:
             raise ValueError("tasks: none; expected at least one")
         for at, task in enumerate(tasks):
+            if not isinstance(task, Task):
+                raise ValueError(f"tasks[{at}]: {type(task).__name__}; expected an ictd.Task")
             if (task.phi.shape, task.gamma) != (tasks[0].phi.shape, tasks[0].gamma):
                 raise ValueError(f"tasks[{at}]: {task!r}; expected the shapes and gamma of tasks[0], {tasks[0]!r}")
         parts = ("p", "reward", "phi", "p0", "terminal")
@@ -114,16 +129,8 @@ def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:
 
     Raises `FileNotFoundError`, or `ValueError` naming the array that does not define tasks.
     """
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    unknown = sorted(set(arrays) - {"p", "reward", "phi", "p0", "terminal", "gamma"})
-    if unknown or not {"p", "reward"} <= set(arrays):
-        raise ValueError(f"{os.fspath(path)}: arrays {sorted(arrays)}; expected p, reward, and perhaps phi, p0, terminal, gamma")
-    gamma = float(arrays.pop("gamma", gamma))
-    axes = {"p": 2, "reward": 1, "phi": 2, "p0": 1, "terminal": 1}
-    count = max([1, *(len(array) for name, array in arrays.items() if array.ndim > axes[name])])
-    of = [{name: array[k] if array.ndim > axes[name] else array for name, array in arrays.items()} for k in range(count)]
-    return [Task(gamma=gamma, **one) for one in of]
+    with open(path, "rb") as file:
+        return _load(os.fspath(path), file.read(), gamma)
 
 
 def settings(recipe: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 //! Converts arguments from Python to numbers; an error names the argument.
 
+use compute::estimator::on_large_stack;
 pub(crate) use ictd::formats::tuple;
 use numpy::ndarray::Array;
 use numpy::{
@@ -11,6 +12,16 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
 /// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
+
+/// Returns a number of things, or a seed.
+pub(crate) fn whole<T: TryFrom<i128>>(name: &str, x: i128) -> PyResult<T> {
+    T::try_from(x).map_err(|_| refused(name, format!("{x}; expected an integer, at least 0")))
+}
+
+/// Computes with a large stack: Python's threads may have a small one.
+pub(crate) fn roomy<T: Send>(f: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    on_large_stack(f).map_err(|e| refused("thread", e))?
+}
 
 /// Numbers, row by row.
 pub(crate) struct Numbers {
@@ -88,8 +99,11 @@ impl Numbers {
         match self.shape[..] {
             [rows, columns] => Ok([rows, columns]),
             _ => {
-                let reshape =
-                    if self.shape.len() == 1 { ": .reshape(-1, 1) for one feature" } else { "" };
+                let reshape = match (self.shape.len(), name) {
+                    (1, "query") if !expected.ends_with(", 1)") => ": query[None] for one state",
+                    (1, _) => ": .reshape(-1, 1) for one feature",
+                    _ => "",
+                };
                 let shape = tuple(&self.shape);
                 Err(refused(name, format!("shape {shape}; expected {expected}{reshape}")))
             }

@@ -1,7 +1,7 @@
 //! The trainer's batches, in order.
 
 use crate::arithmetic;
-use crate::array::shaped;
+use crate::array::{roomy, shaped, whole};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::capacity::OWN;
@@ -26,7 +26,7 @@ struct BatchStream {
     tasks: RecipeTasks,
     seed: u64,
     rng: Rng,
-    task: Option<AnyTask<OWN>>,
+    task: Option<Box<AnyTask<OWN>>>,
     /// The number of the next batch.
     number: u64,
 }
@@ -56,7 +56,8 @@ impl BatchStream {
         let (gamma, each) = (gamma as f32, batches as u64);
         if self.number.is_multiple_of(each) {
             let number = self.number / each;
-            self.task = Some(self.tasks.draw_in_turn(self.seed, number, gamma, &mut self.rng)?);
+            let task = self.tasks.draw_in_turn(self.seed, number, gamma, &mut self.rng)?;
+            self.task = Some(Box::new(task));
         }
         self.number += 1;
         let task = self.task.as_ref().ok_or(Error::Empty { parameter: "task" })?;
@@ -94,11 +95,12 @@ type ThreeArrays<'py> =
 #[pymethods]
 impl Batches {
     #[new]
-    fn new(settings: Settings, tasks: Option<PyBackedBytes>, seed: u64) -> PyResult<Self> {
+    fn new(settings: Settings, tasks: Option<PyBackedBytes>, seed: i128) -> PyResult<Self> {
         arithmetic::check()?;
         let recipe = recipe(&settings, tasks)?;
         let Recipe { dim, context_length, gamma, .. } = recipe;
-        let stream = BatchStream::new(recipe, seed).map_err(|e| python(e.into()))?;
+        let stream =
+            BatchStream::new(recipe, whole("seed", seed)?).map_err(|e| python(e.into()))?;
         Ok(Batches { stream: Mutex::new(stream), dim, context_length, gamma })
     }
 
@@ -116,8 +118,8 @@ impl Batches {
         let stream = &mut *stream;
         let mut batch = Batch::default();
         while stream.number <= number {
-            let next = py.detach(|| stream.next_batch());
-            batch = next.context("the next batch").map_err(python)?;
+            let mut next = || stream.next_batch().context("the next batch").map_err(python);
+            batch = py.detach(|| roomy(&mut next))?;
             py.check_signals()?;
         }
         let [features, rewards, values] = batch;

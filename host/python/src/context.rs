@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, tuple};
+use crate::array::{numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, check_features, values_of, weights_of};
 use compute::estimator::Stream;
@@ -35,6 +35,25 @@ impl Context {
         Ok(row.finite(name)?.data)
     }
 
+    /// Reads the stream, with a large stack if layers of this size or softmax attention need one.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        of: impl FnOnce(&dyn Stream) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        arithmetic::check()?;
+        let small = self.d <= 8 && self.model.get().estimator.has_a_context();
+        let stream = self.locked(py);
+        let read = || of(&**stream);
+        py.detach(|| if small { read() } else { roomy(read) })
+    }
+
+    fn saved(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        let locked = self.locked(py);
+        let stream = &**locked;
+        roomy(|| Ok(stream.save()))
+    }
+
     /// Waits until no other thread uses the stream.
     fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Box<dyn Stream>> {
         self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
@@ -47,7 +66,7 @@ impl Context {
     #[pyo3(signature = (d, model = None, retention = None))]
     fn new(
         py: Python<'_>,
-        d: usize,
+        d: i128,
         model: Option<Py<Model>>,
         retention: Option<f64>,
     ) -> PyResult<Self> {
@@ -55,6 +74,7 @@ impl Context {
             Some(model) => model,
             None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
         };
+        let d = whole("d", d)?;
         if let Some(own) = model.get().d.filter(|own| *own != d) {
             return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
         }
@@ -101,18 +121,20 @@ impl Context {
 
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = Self::new(py, self.d, Some(self.model.clone_ref(py)), self.retention)?;
-        copy.__setstate__(py, &self.locked(py).save())?;
+        let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
+        copy.__setstate__(py, &self.saved(py)?)?;
         Ok(copy)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> ReducedContext<'py> {
-        let state = PyBytes::new(py, &self.locked(py).save());
-        (py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedContext<'py>> {
+        let state = PyBytes::new(py, &self.saved(py)?);
+        Ok((py.get_type::<Self>(), (self.d, self.model.clone_ref(py), self.retention), state))
     }
 
     fn __setstate__(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
-        self.locked(py).restore(state).context("the state").map_err(python)
+        let mut locked = self.locked(py);
+        let stream = &mut **locked;
+        roomy(|| stream.restore(state).context("the state").map_err(python))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -123,22 +145,18 @@ impl Context {
 
     #[doc = crate::docstring!("Context.weights")]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arithmetic::check()?;
-        let stream = self.locked(py);
-        Ok(py.detach(|| weights_of(&**stream)).map_err(python)?.to_pyarray(py))
+        Ok(self.read(py, weights_of)?.to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Context.values")]
     fn values<'py>(&self, py: Python<'py>, query: Given) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::check()?;
         let query = numbers("query", query, false)?;
         if !(1..=2).contains(&query.shape.len()) || query.shape.last() != Some(&self.d) {
             let (shape, d) = (tuple(&query.shape), self.d);
             return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
         }
         let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
-        let stream = self.locked(py);
-        let values = py.detach(|| values_of(&**stream, &queries)).map_err(python)?;
+        let values = self.read(py, |stream| values_of(stream, &queries))?;
         Ok(match axes {
             1 => values[0].into_pyobject(py)?.into_any(),
             _ => values.to_pyarray(py).into_any(),

@@ -1,7 +1,7 @@
 //! The evaluation of any value function.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, shaped, tuple};
+use crate::array::{numbers, refused, roomy, shaped, tuple, whole};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
@@ -49,6 +49,9 @@ impl Contexts {
 
 type Doubles<'py> = Bound<'py, PyArrayDyn<f64>>;
 
+/// VD, IWS, SS, the explained shares and the mean squared value errors.
+type Judged = (f64, f64, f64, Vec<(&'static str, f64)>, [f64; 4]);
+
 #[pymethods]
 impl Contexts {
     #[new]
@@ -56,16 +59,17 @@ impl Contexts {
         py: Python<'_>,
         settings: Settings,
         tasks: Option<PyBackedBytes>,
-        count: usize,
-        seed: u64,
+        count: i128,
+        seed: i128,
     ) -> PyResult<Self> {
+        let (count, seed) = (whole("contexts", count)?, whole("seed", seed)?);
         arithmetic::check()?;
         let recipe = recipe(&settings, tasks)?;
         if !(2..=MOST).contains(&count) {
             return Err(refused("contexts", format!("{count}; expected 2 to {MOST}")));
         }
-        let all = py.detach(|| contexts(&recipe, count, seed));
-        Ok(Contexts { all: all.context("the contexts").map_err(python)?, recipe })
+        let all = || contexts(&recipe, count, seed).context("the contexts").map_err(python);
+        Ok(Contexts { all: py.detach(|| roomy(all))?, recipe })
     }
 
     #[getter]
@@ -84,14 +88,13 @@ impl Contexts {
     }
 
     /// Evaluates values, (contexts, m), after the first `length` transitions of each context, and gradients, (contexts, m, d).
-    /// Returns VD, IWS, SS, the explained shares and the mean squared value errors.
     fn judge(
         &self,
         py: Python<'_>,
         length: usize,
         values: &Bound<'_, PyAny>,
         gradients: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(f64, f64, f64, Vec<(&'static str, f64)>, [f64; 4])> {
+    ) -> PyResult<Judged> {
         arithmetic::check()?;
         if !(1..=self.recipe.context_length).contains(&length) {
             let most = self.recipe.context_length;
@@ -101,11 +104,12 @@ impl Contexts {
         let values = self.split("values", values, &[m])?;
         let gradients =
             gradients.map(|given| self.split("gradients", given, &[m, d])).transpose()?;
-        let verdict = py.detach(|| {
+        let verdict = || {
             judge(&self.recipe, &self.all, length, &values, gradients.as_deref())
                 .context("the judge")
-        });
-        let Verdict { vd, iws, ss, explained, msve } = verdict.map_err(python)?;
+                .map_err(python)
+        };
+        let Verdict { vd, iws, ss, explained, msve } = py.detach(|| roomy(verdict))?;
         Ok((vd, iws, ss, explained, msve))
     }
 }

@@ -41,6 +41,8 @@ mod _ictd {
     #[pymodule_export]
     use crate::task::Task;
     #[pymodule_export]
+    use crate::task::load;
+    #[pymodule_export]
     use crate::train::train;
 
     #[pymodule_init]

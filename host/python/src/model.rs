@@ -1,22 +1,25 @@
 //! Models.
 
 use crate::arithmetic;
-use crate::array::{Numbers, marks, numbers, refused, tuple};
+use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use compute::estimator::{EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions};
 use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
-use ictd::error::{Error, WithContext as _};
-use ictd::model_file::{self, AnyModel};
-use numpy::{PyArray1, ToPyArray};
+use compute::settings::Word as _;
+use ictd::error::{Error, InFile as _, WithContext as _};
+use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
+use ictd::model_file::{self, Typed};
+use numpy::ndarray::ArrayView2;
+use numpy::{PyArray1, PyReadonlyArray3, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The default number of layers of a construction.
-const LAYERS: usize = 15;
+const LAYERS: i128 = 15;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
@@ -35,6 +38,13 @@ pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<(
     }
 }
 
+pub(crate) fn check_discount(gamma: f64) -> PyResult<()> {
+    if (0.0..1.0).contains(&gamma) {
+        return Ok(());
+    }
+    Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")))
+}
+
 /// How Python pickles a model: the constructor and its arguments.
 type ReducedModel<'py> =
     (Bound<'py, PyAny>, (String, Option<usize>, f64, usize, Bound<'py, PyBytes>));
@@ -51,12 +61,29 @@ impl Model {
         if let Some(d) = d {
             check_features("d", d, "")?;
         }
-        let estimator = Estimator { method, gamma, layers };
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
+        check_discount(gamma)?;
+        match method {
+            Method::Constructed { alpha, .. } if !(alpha > 0.0 && alpha.is_finite()) => {
+                return Err(refused("alpha", format!("{alpha}; expected a number above 0")));
+            }
+            Method::BatchTd { .. } if layers == 0 => {
+                return Err(refused("iterations", "0; expected at least 1"));
+            }
+            _ => {}
         }
+        let estimator = Estimator { method, gamma, layers };
         estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python)?;
         Ok(Model { estimator, d, name: name.to_owned() })
+    }
+
+    /// Returns the model of a file or run, with the settings that its maker typed.
+    fn of_file(name: &str, estimator: Estimator) -> PyResult<Self> {
+        let Estimator { method, gamma, layers } = estimator;
+        let d = match &method {
+            Method::Trained { parameters, .. } => Some(parameters.feature_dimension()),
+            _ => None,
+        };
+        Self::new(name, d, method, gamma, layers)
     }
 
     /// Returns a stream of d features.
@@ -72,13 +99,12 @@ impl Model {
     }
 
     /// Returns a stream that has observed transitions.
-    fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
-        let estimator = match gamma {
-            Some(gamma) => self.estimator.with_gamma(gamma).context("the model")?,
-            None => self.estimator.clone(),
-        };
-        let mut stream = estimator.stream(data.d, None).context("the model")?;
-        data.observed_by(&mut *stream).context("observing")?;
+    fn read(&self, data: &Transitions, gamma: Option<f64>) -> PyResult<Box<dyn Stream>> {
+        gamma.map_or(Ok(()), check_discount)?;
+        let gamma = gamma.unwrap_or(self.estimator.gamma);
+        let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
+        let mut stream = estimator.stream(data.d, None).context("the model").map_err(python)?;
+        data.observed_by(&mut *stream).context("observing").map_err(python)?;
         Ok(stream)
     }
 
@@ -135,14 +161,14 @@ impl Model {
     }
 }
 
-pub(crate) fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
+pub(crate) fn weights_of(stream: &dyn Stream) -> PyResult<Vec<f64>> {
     let nonlinear = "softmax attention: its value is not linear in the features";
-    let weights = stream.weights().context("the value function")?;
-    weights.ok_or_else(|| Error::option("model", nonlinear))
+    let weights = stream.weights().context("the value function").map_err(python)?;
+    weights.ok_or_else(|| refused("model", nonlinear))
 }
 
-pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
-    stream.values(queries).context("the value function")
+pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> PyResult<Vec<f64>> {
+    stream.values(queries).context("the value function").map_err(python)
 }
 
 #[pymethods]
@@ -150,9 +176,9 @@ impl Model {
     #[doc = crate::docstring!("Model.universal")]
     #[staticmethod]
     #[pyo3(signature = (d = None, gamma = 0.9))]
-    pub(crate) fn universal(d: Option<usize>, gamma: f64) -> PyResult<Self> {
+    pub(crate) fn universal(d: Option<i128>, gamma: f64) -> PyResult<Self> {
         if let Some(d) = d {
-            check_features("d", d, "")?;
+            check_features("d", whole("d", d)?, "")?;
         }
         let model = Box::new(model_file::shipped(gamma).map_err(python)?);
         Self::new("universal", None, Method::Universal(model), gamma, 1)
@@ -161,22 +187,24 @@ impl Model {
     #[doc = crate::docstring!("Model.td0")]
     #[staticmethod]
     #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
-    fn td0(d: usize, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        Self::new("td0", Some(d), Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
+    fn td0(d: i128, alpha: f64, layers: i128, gamma: f64) -> PyResult<Self> {
+        let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
+        Self::new("td0", d, Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
     }
 
     #[doc = crate::docstring!("Model.td_lambda")]
     #[staticmethod]
     #[pyo3(signature = (d, trace_decay = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td_lambda(
-        d: usize,
+        d: i128,
         trace_decay: f64,
         alpha: f64,
-        layers: usize,
+        layers: i128,
         gamma: f64,
     ) -> PyResult<Self> {
         let method = Method::Constructed { alpha, trace_decay };
-        Self::new("td_lambda", Some(d), method, gamma, layers)
+        let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
+        Self::new("td_lambda", d, method, gamma, layers)
     }
 
     #[doc = crate::docstring!("Model.online_td")]
@@ -198,9 +226,9 @@ impl Model {
     #[doc = crate::docstring!("Model.batch_td")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.0, alpha = 0.2, iterations = LAYERS, gamma = 0.9))]
-    fn batch_td(lambda_: f64, alpha: f64, iterations: usize, gamma: f64) -> PyResult<Self> {
+    fn batch_td(lambda_: f64, alpha: f64, iterations: i128, gamma: f64) -> PyResult<Self> {
         let method = Method::BatchTd { lambda: lambda_, alpha };
-        Self::new("batch_td", None, method, gamma, iterations)
+        Self::new("batch_td", None, method, gamma, whole("iterations", iterations)?)
     }
 
     #[doc = crate::docstring!("Model.lstd")]
@@ -217,9 +245,10 @@ impl Model {
         p: Given,
         q: Given,
         gamma: f64,
-        layers: Option<usize>,
+        layers: Option<i128>,
         trace_decay: f64,
     ) -> PyResult<Self> {
+        let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
         let [p, q] = [("p", p), ("q", q)].map(|(name, m)| numbers(name, m, false)?.finite(name));
         let (p, q) = (p?, q?);
         let shape = &p.shape;
@@ -270,29 +299,41 @@ impl Model {
 
     #[doc = crate::docstring!("Model.load")]
     #[staticmethod]
-    #[pyo3(signature = (path, gamma = None, layers = None, seed = 0))]
-    fn load(path: PathBuf, gamma: Option<f64>, layers: Option<usize>, seed: u64) -> PyResult<Self> {
-        let name = path.display().to_string();
-        let file = model_file::seed_of_run(&path, seed).map_err(python)?;
-        let parameters = match model_file::open(&file, gamma).map_err(python)? {
-            AnyModel::Universal(model) => {
-                if layers.is_some() {
-                    return Err(refused("layers", "the universal model has none"));
-                }
-                let gamma = model.gamma();
-                return Self::new(&name, None, Method::Universal(model), gamma, 1);
-            }
-            AnyModel::Dense(parameters, _) => parameters,
-        };
-        let unsaid = |argument| refused(argument, format!("{name} does not say; it must be given"));
-        let gamma = gamma.or(parameters.gamma).ok_or_else(|| unsaid("gamma"))?;
-        let depth = layers.or(parameters.depth).ok_or_else(|| unsaid("layers"))?;
-        if parameters.layers.len() > 1 && parameters.depth.is_some_and(|own| own != depth) {
-            return Err(refused("layers", format!("{depth}; the model has as many as are stored")));
-        }
-        let attention = parameters.attention.unwrap_or(AttentionKind::Linear);
-        let d = Some(parameters.feature_dimension());
-        Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
+    #[pyo3(signature = (path, gamma = None, layers = None, seed = 0, attention = None))]
+    fn load(
+        path: PathBuf,
+        gamma: Option<f64>,
+        layers: Option<i128>,
+        seed: i128,
+        attention: Option<&str>,
+    ) -> PyResult<Self> {
+        let typed = typed(gamma, layers, attention)?;
+        let estimator = typed.estimator(&path, whole("seed", seed)?).map_err(python)?;
+        Self::of_file(&path.display().to_string(), estimator)
+    }
+
+    /// Returns the transformer of a seed: P, (S, K, K), and Q, with the settings of its `params.json`.
+    #[staticmethod]
+    #[pyo3(name = "_of_run")]
+    fn of_run(
+        p: PyReadonlyArray3<f32>,
+        q: PyReadonlyArray3<f32>,
+        settings: &[u8],
+        gamma: Option<f64>,
+        layers: Option<i128>,
+    ) -> PyResult<Self> {
+        let file = Path::new(PARAMS_FILE);
+        let settings = PartialParams::from_json(file, settings).map_err(python)?;
+        let (p, q) = (p.as_array(), q.as_array());
+        let all = |m: ArrayView2<f32>| m.iter().copied().collect();
+        let stored = p.outer_iter().zip(q.outer_iter());
+        let stored = stored.map(|(p, q)| LayerParameters { p: all(p), q: all(q) });
+        let point = log_point(0, f64::NAN, &stored.collect::<Vec<_>>());
+        let (token_size, layer_sharing) = (p.shape()[1], LayerSharing::Sequential);
+        let log = SeedLog { token_size, layer_sharing, points: Vec::new() };
+        let parameters = log.parameters(&point, &settings).in_file(file).map_err(python)?;
+        let estimator = typed(gamma, layers, None)?.complete(parameters).map_err(python)?;
+        Self::of_file("of a run", estimator)
     }
 
     /// Rebuilds a model from the arguments of [`Model::__reduce__`].
@@ -325,7 +366,8 @@ impl Model {
     #[doc = crate::docstring!("Model.layers")]
     #[getter]
     fn layers(&self) -> Option<usize> {
-        Some(self.estimator.layers).filter(|layers| *layers > 0)
+        let has_none = matches!(self.estimator.method, Method::Universal(_));
+        Some(self.estimator.layers).filter(|layers| *layers > 0 && !has_none)
     }
 
     #[doc = crate::docstring!("Model.d")]
@@ -367,9 +409,8 @@ impl Model {
             }
             None => phi.data,
         };
-        let values =
-            py.detach(|| values_of(&*self.read(&data, gamma)?, &queries)).map_err(python)?;
-        Ok(values.to_pyarray(py))
+        let read = || values_of(&*self.read(&data, gamma)?, &queries);
+        Ok(py.detach(|| roomy(read))?.to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Model.weights")]
@@ -386,9 +427,19 @@ impl Model {
         rho: Option<Given<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = self.transitions(&features(phi)?, reward, phi_next, terminal, end, rho)?;
-        let weights = py.detach(|| weights_of(&*self.read(&data, gamma)?)).map_err(python)?;
-        Ok(weights.to_pyarray(py))
+        let read = || weights_of(&*self.read(&data, gamma)?);
+        Ok(py.detach(|| roomy(read))?.to_pyarray(py))
     }
+}
+
+fn typed(gamma: Option<f64>, layers: Option<i128>, attention: Option<&str>) -> PyResult<Typed> {
+    gamma.map_or(Ok(()), check_discount)?;
+    let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
+    let kind = |word: &str| {
+        let expected = || refused("attention", format!("{word:?}; expected linear or softmax"));
+        AttentionKind::from_word(word).ok_or_else(expected)
+    };
+    Ok(Typed { layers, gamma, attention: attention.map(kind).transpose()? })
 }
 
 /// Returns finite features, (rows, d).

@@ -1,10 +1,9 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, tuple};
+use crate::array::{numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
-use numpy::ndarray::{Array, Dimension, IntoDimension};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
@@ -187,13 +186,12 @@ impl Predictor {
     }
 }
 
-fn array<T: Element>(
+fn array<T: Element + Copy>(
     py: Python<'_>,
     shape: &[usize],
     numbers: Vec<T>,
 ) -> PyResult<Py<PyArrayDyn<T>>> {
-    let array = Array::from_shape_vec(shape.into_dimension().into_dyn(), numbers);
-    Ok(array.map_err(|e| refused("x", e))?.to_pyarray(py).unbind())
+    shaped(py, shape, numbers).map(Bound::unbind)
 }
 
 #[pymethods]
@@ -201,12 +199,15 @@ impl Predictor {
     #[new]
     #[pyo3(signature = (horizons, signals = 1, limits = None, dtype = "float64"))]
     fn new(
-        horizons: Vec<f32>,
-        signals: usize,
+        horizons: &Bound<'_, PyAny>,
+        signals: i128,
         limits: Option<(f64, f64)>,
         dtype: &str,
     ) -> PyResult<Self> {
         arithmetic::check()?;
+        let signals = whole("signals", signals)?;
+        let given = numbers("horizons", horizons, false)?.column("horizons", "1 to 4 numbers")?;
+        let horizons: Vec<f32> = given.iter().map(|h| *h as f32).collect();
         if !(1..=1024).contains(&signals) {
             return Err(refused("signals", format!("{signals}; expected 1 to 1024")));
         }
@@ -268,22 +269,33 @@ impl Predictor {
     #[doc = crate::docstring!("Predictor.from_bytes")]
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        let byte = |at: usize| data.get(at).copied().unwrap_or(0);
-        let word = |at: usize| from_fn(|i| byte(at + i));
-        let (mut rest, mut predictors) = (data, Vec::new());
+        let (mut rest, mut predictors, mut first) = (data, Vec::new(), None);
         // Predictors are stored in sequence, each with its length.
         while !rest.is_empty() || predictors.is_empty() {
+            let byte = |at: usize| rest.get(at).copied().unwrap_or(0);
+            let word = |at: usize| from_fn(|i| byte(at + i));
+            // The format stores the horizons after its header.
+            let horizons: [f32; HORIZONS] = from_fn(|h| f32::from_le_bytes(word(12 + 4 * h)));
             let read = match byte(5) {
                 8 => OfSamples::<HORIZONS, f64>::from_bytes(rest).map(|p| Samples::copy(&p)),
                 _ => OfSamples::<HORIZONS, f32>::from_bytes(rest).map(|p| Samples::copy(&p)),
             };
             predictors.push(read.map_err(|e| refused("data", e))?);
+            if *first.get_or_insert((horizons, byte(5))) != (horizons, byte(5)) {
+                let reason = "predictors of several horizons or precisions; expected one kind";
+                return Err(refused("data", reason));
+            }
             rest = rest.get(u32::from_le_bytes(word(8)) as usize..).unwrap_or(&[]);
         }
-        // The format stores the horizons after its header.
-        let mut horizons: Vec<f32> =
-            (0..HORIZONS).map(|h| f32::from_le_bytes(word(12 + 4 * h))).collect();
-        horizons.dedup();
+        let mut horizons = first.map_or(Vec::new(), |(horizons, _)| horizons.to_vec());
+        // Fewer are padded by repeating the last one.
+        while horizons.len() > 1 && horizons.ends_with(&[horizons[horizons.len() - 2]]) {
+            horizons.pop();
+        }
+        if (1..horizons.len()).any(|h| horizons[..h].contains(&horizons[h])) {
+            let expected = "different ones, of which the last may be repeated";
+            return Err(refused("data", format!("horizons {horizons:?}; expected {expected}")));
+        }
         let signals = predictors.len();
         Ok(Predictor { horizons, signals, predictors: Mutex::new(predictors) })
     }

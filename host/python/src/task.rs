@@ -1,9 +1,9 @@
 //! Policy evaluation tasks: drawn at random, or given as arrays.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused};
+use crate::array::{numbers, refused, roomy, whole};
 use crate::error::{argument, python};
-use crate::model::check_features;
+use crate::model::{check_discount, check_features};
 use compute::capacity::OWN;
 use compute::own_tasks::OwnTasks;
 use ictd::error::WithContext as _;
@@ -40,22 +40,37 @@ type Table<'py> = Bound<'py, PyArray2<f64>>;
 type Given<'py> = Option<Bound<'py, PyAny>>;
 
 impl Task {
-    fn of_arrays(given: &BTreeMap<&str, Array>) -> PyResult<Self> {
-        let own = from_arrays(given).map_err(argument)?;
+    /// Returns each task of arrays; `gamma` is its discount if the arrays have none.
+    fn each(own: &OwnTasks, gamma: f64) -> PyResult<Vec<Self>> {
         let arrays = own.mrps().map_err(|e| python(e.into()))?;
-        if arrays.count() != 1 {
-            return Err(refused("p", format!("{} tasks; expected one, (m, m)", arrays.count())));
+        let (d, gamma) = (arrays.dim, arrays.gamma.unwrap_or(gamma));
+        let one = |number| {
+            let mrp = arrays.task(number).context("the task").map_err(python)?;
+            Ok(Task { d, gamma, mrp: Box::new(mrp) })
+        };
+        (0..arrays.count()).map(one).collect()
+    }
+
+    fn of_arrays(given: &BTreeMap<&str, Array>) -> PyResult<Self> {
+        let mut tasks = Self::each(&from_arrays(given).map_err(argument)?, 0.9)?;
+        match (tasks.pop(), tasks.len()) {
+            (Some(task), 0) => Ok(task),
+            (_, rest) => Err(refused("p", format!("{} tasks; expected one, (m, m)", rest + 1))),
         }
-        let (d, gamma) = (arrays.dim, arrays.gamma.unwrap_or(0.9));
-        let mrp = arrays.task(0).context("the task").map_err(python)?;
-        Ok(Task { d, gamma, mrp: Box::new(mrp) })
     }
 }
 
-/// Returns the tasks of an `.npz` file with this content.
-pub(crate) fn own(file: &[u8]) -> PyResult<OwnTasks> {
-    let open = Npz::new(Path::new("tasks"), Cursor::new(file));
+/// Returns the tasks of an `.npz` file with this content; errors call it `name`.
+pub(crate) fn own(name: &str, file: &[u8]) -> PyResult<OwnTasks> {
+    let open = Npz::new(Path::new(name), Cursor::new(file));
     open.and_then(|mut npz| read(&mut npz)).map_err(python)
+}
+
+#[pyfunction]
+pub(crate) fn load(name: &str, file: &[u8], gamma: f64) -> PyResult<Vec<Task>> {
+    arithmetic::check()?;
+    check_discount(gamma)?;
+    roomy(|| Task::each(&own(name, file)?, gamma))
 }
 
 #[pymethods]
@@ -67,11 +82,11 @@ impl Task {
     ))]
     fn new(
         kind: &str,
-        seed: u64,
-        d: usize,
-        states: usize,
+        seed: i128,
+        d: i128,
+        states: i128,
         gamma: f64,
-        actions: usize,
+        actions: i128,
         p: Given,
         reward: Given,
         phi: Given,
@@ -79,9 +94,7 @@ impl Task {
         terminal: Given,
     ) -> PyResult<Self> {
         arithmetic::check()?;
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
-        }
+        check_discount(gamma)?;
         let parts =
             [("p", p), ("reward", reward), ("phi", phi), ("p0", p0), ("terminal", terminal)];
         let mut given = BTreeMap::new();
@@ -99,8 +112,10 @@ impl Task {
                 return Err(refused("p", reason));
             }
             given.insert("gamma", Array { shape: vec![], data: Data::F64(vec![gamma]) });
-            return Self::of_arrays(&given);
+            return roomy(|| Self::of_arrays(&given));
         }
+        let (seed, d, states) = (whole("seed", seed)?, whole("d", d)?, whole("states", states)?);
+        let actions = whole("actions", actions)?;
         let finite = |spec: TaskSpec| spec.finite(actions);
         let Some(kind) = kind.parse().ok().and_then(finite) else {
             let all = TaskSpec::ALL.iter().filter(|spec| finite(**spec).is_some());
@@ -108,9 +123,11 @@ impl Task {
             return Err(refused("kind", format!("{kind:?}; expected one of {names}")));
         };
         check_features("d", d, "")?;
-        let tasks = FiniteTaskDistribution::<OWN> { kind, states, dim: d };
-        let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
-        Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
+        roomy(|| {
+            let tasks = FiniteTaskDistribution::<OWN> { kind, states, dim: d };
+            let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
+            Ok(Task { d, gamma, mrp: Box::new(mrp.context("the task").map_err(python)?) })
+        })
     }
 
     /// Returns the arguments with which Python pickles a task.
@@ -164,15 +181,17 @@ impl Task {
     #[doc = crate::docstring!("Task.value")]
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Numbers<'py>> {
-        let v = self.mrp.true_value(self.gamma).context("the true value").map_err(python)?;
+        let value = || self.mrp.true_value(self.gamma).context("the true value").map_err(python);
+        let v = roomy(value)?;
         Ok(v.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Task.distribution")]
     #[getter]
     fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Numbers<'py>> {
-        let d = self.mrp.stationary_distribution().context("the stationary distribution");
-        Ok(d.map_err(python)?.as_slice()[..self.mrp.states()].to_pyarray(py))
+        let distribution = || self.mrp.stationary_distribution().context("the distribution");
+        let d = roomy(|| distribution().map_err(python))?;
+        Ok(d.as_slice()[..self.mrp.states()].to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Task.sample")]
@@ -180,9 +199,10 @@ impl Task {
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        n: usize,
-        seed: u64,
+        n: i128,
+        seed: i128,
     ) -> PyResult<(Table<'py>, Numbers<'py>)> {
+        let (n, seed) = (whole("n", n)?, whole("seed", seed)?);
         let most = MOST / self.d - 1;
         if n > most {
             return Err(refused("n", format!("{n}; expected at most {most}")));

@@ -1,7 +1,7 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
-use crate::array::refused;
+use crate::array::{refused, roomy, shaped, whole};
 use crate::error::python;
 use crate::task::own;
 use compute::log::METRICS;
@@ -11,9 +11,8 @@ use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
 use ictd::run::session::Session;
 use ictd::train::Train;
-use ictd::train::directory::TrainDirectory;
+use ictd::train::directory::{TrainDirectory, seed_params};
 use ictd::train::options::Seeds;
-use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -73,6 +72,10 @@ fn invalid(e: InvalidSetting) -> PyErr {
 
 /// Returns the recipe with these settings, for the caller's tasks or those of a file that the settings name.
 pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
+    roomy(|| checked(settings, tasks))
+}
+
+fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
     let recipe = match tasks {
@@ -82,7 +85,7 @@ pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyRes
                 "there are tasks in the recipe, too; expected one of both",
             ));
         }
-        Some(tasks) => recipe.with_own_tasks(own(&tasks)?).map_err(invalid)?,
+        Some(tasks) => recipe.with_own_tasks(own("tasks", &tasks)?).map_err(invalid)?,
         None => ictd::formats::tasks::load(recipe, None).map_err(python)?,
     };
     recipe.check().map_err(invalid)?;
@@ -94,8 +97,8 @@ pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyRes
 pub(crate) fn train<'py>(
     py: Python<'py>,
     settings: Settings,
-    seeds: Vec<u64>,
-    threads: usize,
+    seeds: Vec<i128>,
+    threads: i128,
     on_log: Option<Py<PyAny>>,
     tasks: Option<PyBackedBytes>,
     folder: Option<PathBuf>,
@@ -103,13 +106,15 @@ pub(crate) fn train<'py>(
     // Threads inherit this one's floating-point mode.
     arithmetic::check()?;
     let recipe = recipe(&settings, tasks)?;
+    let seeds = seeds.into_iter().map(|seed| whole("seeds", seed)).collect::<PyResult<_>>()?;
+    let (of, threads) = (recipe.clone(), whole("threads", threads)?);
     let runs = match folder {
         None => {
             train_watched(py, recipe, seeds, threads, Watch { on_log, directory: None }, vec![])?
         }
         Some(out) => train_in(py, &out, recipe, seeds, threads, on_log)?,
     };
-    runs.iter().map(|run| dictionary(py, run)).collect()
+    runs.iter().map(|run| dictionary(py, &of, run)).collect()
 }
 
 /// Trains like the command line with `--out`: resumes seeds that have begun.
@@ -202,10 +207,15 @@ fn train_watched(
     }
 }
 
-fn dictionary<'py>(py: Python<'py>, run: &SeedRun) -> PyResult<Bound<'py, PyDict>> {
+fn dictionary<'py>(
+    py: Python<'py>,
+    recipe: &Recipe,
+    run: &SeedRun,
+) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("seed", run.seed)?;
     found.set_item("digest", &run.digest)?;
+    found.set_item("settings", seed_params(recipe, run.seed).to_string())?;
     let metrics = PyDict::new(py);
     let tasks: Vec<u64> = run.points.iter().map(|point| point.tasks).collect();
     metrics.set_item("tasks", tasks.to_pyarray(py))?;
@@ -228,7 +238,5 @@ fn matrices<'py>(
     let layers = run.points.first().map_or(0, |point| point.layers.len());
     let numbers: Vec<f32> =
         run.points.iter().flat_map(|point| point.layers.iter().flat_map(of)).copied().collect();
-    let shape = vec![run.points.len(), layers, run.token_size, run.token_size];
-    let array = Array::from_shape_vec(shape, numbers);
-    Ok(array.map_err(|e| refused("recipe", e))?.to_pyarray(py))
+    shaped(py, &[run.points.len(), layers, run.token_size, run.token_size], numbers)
 }

@@ -41,7 +41,7 @@ def test_values_approach_the_true_ones():
 
 def test_it_is_the_context_fed_by_hand():
     env, by_hand = PredictValue(Ring(length=7)), ictd.Context(6)
-    phi = lambda state: np.concatenate(([1.0], state))  # noqa: E731
+    phi = lambda state: np.concatenate(([1.0], state - np.eye(5)[0]))  # noqa: E731
     before, _ = env.reset()
     for _ in range(30):
         after, reward, terminated, _, info = env.step(0)
@@ -53,6 +53,33 @@ def test_it_is_the_context_fed_by_hand():
             by_hand.end_episode()
             assert info["value"] == by_hand.values(phi(before))
     assert len(env.context) == 30
+
+
+class Wandering(gym.Env):
+    """x decays by 0.8 with noise, and pays itself; the observation is a level and x."""
+
+    observation_space, action_space = gym.spaces.Box(-np.inf, np.inf, (1,)), gym.spaces.Discrete(1)
+
+    def __init__(self, level):
+        self.level = level
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = 1.0
+        return np.array([self.level + self.x]), {}
+
+    def step(self, action):
+        reward, self.x = self.x, 0.8 * self.x + self.np_random.uniform(-0.5, 0.5)
+        return np.array([self.level + self.x]), reward, False, False, {}
+
+
+@pytest.mark.parametrize("level", (0.0, 20.0, 293.15))
+def test_a_temperature_is_predicted_in_celsius_and_in_kelvin(level):
+    env = PredictValue(Wandering(level), gamma=0.9)
+    env.reset(seed=1)
+    steps = [(env.step(0)[-1]["value"], env.unwrapped.x / (1 - 0.9 * 0.8)) for _ in range(3000)]
+    found, true = np.array(steps[1500:]).T
+    assert np.sqrt(np.mean((found - true) ** 2) / np.mean(true**2)) < 0.1
 
 
 def test_environments_that_reset_themselves_give_the_same_transitions():

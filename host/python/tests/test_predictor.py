@@ -4,6 +4,7 @@ import copy
 import pickle
 import struct
 import threading
+import zlib
 from pathlib import Path
 
 import ictd
@@ -125,12 +126,25 @@ def test_a_copy_goes_on_to_the_same_bits(again):
     assert bits(other.run(x[200:])) == bits(predictor.run(x[200:]))
 
 
+def stored(*horizons):
+    """The bytes of a predictor of C with these horizons, the last repeated."""
+    data = ictd.Predictor([9], dtype="float32").to_bytes()
+    data = data[:12] + struct.pack("<4f", *(horizons + horizons[-1:] * 3)[:4]) + data[28:-4]
+    return data + struct.pack("<I", zlib.crc32(data))
+
+
+def test_only_the_last_horizon_may_be_repeated():
+    assert ictd.Predictor.from_bytes(stored(5, 50) + stored(5, 50)).horizons == [5.0, 50.0]
+
+
 REFUSED = [
     (lambda: ictd.Predictor([]), r"horizons: \[\]; expected 1 to 4 different numbers"),
     (lambda: ictd.Predictor([1, 2, 3, 4, 5]), "horizons: .* expected 1 to 4"),
     (lambda: ictd.Predictor([0.5]), "horizons: .* from 1 to 1,000,000"),
     (lambda: ictd.Predictor([float("nan")]), "horizons"),
     (lambda: ictd.Predictor([5, 5]), "horizons: .* different"),
+    (lambda: ictd.Predictor(10), r"horizons: shape \(\); expected 1 to 4 numbers"),
+    (lambda: ictd.Predictor([5], signals=-1), "signals: -1; expected an integer"),
     (lambda: ictd.Predictor([5], signals=0), "signals: 0; expected 1 to 1024"),
     (lambda: ictd.Predictor([5], limits=(1, 1)), r"limits: .* expected \(low, high\)"),
     (lambda: ictd.Predictor([5], dtype="int8"), "dtype: .* expected float64 or float32"),
@@ -143,6 +157,10 @@ REFUSED = [
     (lambda: ictd.Predictor([5]).run(np.arange(3).astype("datetime64[s]")), "x: dates"),
     (lambda: ictd.Predictor.from_bytes(b"no predictor"), "data: "),
     (lambda: ictd.Predictor.from_bytes(ictd.Predictor([5]).to_bytes()[:-1]), "data: "),
+    (lambda: ictd.Predictor.from_bytes(stored(5, 5, 50, 50)), r"data: horizons \[5.0, 5.0, 50.0\]; expected different ones"),
+    (lambda: ictd.Predictor.from_bytes(stored(5, 50, 5, 50)), r"data: horizons \[5.0, 50.0, 5.0, 50.0\]"),
+    (lambda: ictd.Predictor.from_bytes(stored(5) + stored(50)), "data: predictors of several horizons or precisions"),
+    (lambda: ictd.Predictor.from_bytes(stored(5) + ictd.Predictor([5]).to_bytes()), "data: predictors of several"),
 ]
 
 

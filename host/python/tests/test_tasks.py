@@ -99,6 +99,10 @@ def test_tasks_that_do_not_fit_are_named():
         ictd.train(tasks=[a, b])
     with pytest.raises(ValueError, match="tasks: none"):
         ictd.train(tasks=[])
+    with pytest.raises(ValueError, match="tasks: <ictd.Task .*; expected a list"):
+        ictd.train(tasks=a)
+    with pytest.raises(ValueError, match=r"tasks\[0\]: dict; expected an ictd.Task"):
+        ictd.train(tasks=[{"p": np.eye(2), "reward": [0, 1]}])
     with pytest.raises(ValueError, match="dim: 3: expected 2"):
         ictd.train({"dim": 3}, tasks=[a])
     with pytest.raises(ValueError, match="gamma: 0.5: expected 0.9"):
@@ -168,6 +172,53 @@ def test_the_judge_knows_td_from_lstd_and_from_nothing():
     np.testing.assert_allclose(nothing.msve["model"], nothing.msve["zero"])
     assert (td.msve["td0"] <= td.msve["model"] * 1.5).all() and td.msve["length"][-1] == 30
     assert "\n" not in repr(td)
+
+
+@pytest.mark.parametrize("length", (0, 6))
+def test_a_length_that_no_context_has_is_refused(length):
+    with pytest.raises(ValueError, match=f"lengths: {length}; expected 1 to 5"):
+        ictd.judge(ictd.Model.universal(), {"context_length": 5}, contexts=4, lengths=[5, length])
+
+
+def test_prompts_have_the_same_numbers_for_integers():
+    phi, reward, query = np.eye(3, dtype=int)[None, [0, 1, 2]], np.array([[1, 2]]), np.eye(3, dtype=int)[None, :1]
+    found = ictd.tasks.prompts(phi, reward, query, 0.9)
+    assert found.tolist() == ictd.tasks.prompts(phi.astype(float), reward, query, 0.9).tolist()
+    assert found.tolist() == ictd.tasks.prompts(phi.astype(bool), reward, query.astype(bool), 0.9).tolist()
+    assert found[0, 0, 3:6].tolist() == [[0, 0, 0], [0.9, 0, 0], [0, 0.9, 0]]
+    for given, message in [
+        ((phi, reward[0], query), "reward: int64 of shape .*; expected real numbers with 2 axes"),
+        ((phi, reward[:, :1], query), r"reward: shape \(1, 1\); expected \(1, 2\)"),
+        ((phi, reward, query[..., :2]), r"query: shape \(1, 1, 2\); expected \(1, 1, 3\)"),
+        ((phi * 1j, reward, query), "phi: complex128"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ictd.tasks.prompts(*given, 0.9)
+
+
+P, R = np.full((3, 3), 1 / 3), np.arange(9.0).reshape(3, 3)
+
+
+@pytest.mark.parametrize(
+    "arrays, message",
+    [
+        ({"p": P, "reward": R}, r"some.npz: array `reward`: float64 of shape \(3, 3\); expected \(3,\)"),
+        ({"p": [P] * 4, "reward": [R[0]] * 4, "phi": [R] * 2}, r"array `phi`: float64 of shape \(2, 3, 3\); expected"),
+        ({"p": P, "reward": R[0], "gamma": [0.9, 0.8]}, "array `gamma`: "),
+        ({"phi": R, "reward": R[0]}, "task: log-.*: the true values of logged transitions are not known"),
+    ],
+)
+def test_files_without_tasks_are_refused_as_the_trainer_does(arrays, message, tmp_path):
+    np.savez(tmp_path / "some.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        ictd.tasks.load(tmp_path / "some.npz")
+
+
+def test_tasks_of_a_file_share_what_has_no_axis_of_tasks(tmp_path):
+    np.savez(tmp_path / "some.npz", p=[P] * 2, reward=R[:2], terminal=[0, 0, 1], gamma=[0.5] * 2)
+    a, b = ictd.tasks.load(tmp_path / "some.npz")
+    assert (a.reward.tolist(), b.reward.tolist()) == ([0, 1, 0], [3, 4, 0]) and a.gamma == b.gamma == 0.5
+    assert a.terminal.tolist() == [False, False, True] and a.phi.shape == (3, 3)
 
 
 def test_a_function_of_arrays_is_judged_as_the_model_that_it_is():

@@ -59,6 +59,39 @@ def test_the_model_that_was_trained_predicts():
     np.testing.assert_allclose(values, by_hand, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"layers": 3},
+        {"layers": 2, "layer_sharing": "sequential"},
+        {"layers": 1, "trace_decay": 0.9, "gamma": 0.5},
+        {"layers": 2, "attention": "softmax", "dim": 4},
+    ],
+)
+def test_the_model_of_a_run_is_that_of_its_folder(recipe, tmp_path):
+    (run,) = ictd.train({**SMALL, **recipe}, folder=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    task = ictd.Task(d=recipe.get("dim", 2), states=5).sample(20)
+    of_file = ictd.Model.load(folder).values(*task)
+    for model in (run.model(), ictd.load_run(folder)[0].model(), run.model(gamma=recipe.get("gamma"))):
+        assert model.values(*task).tobytes() == of_file.tobytes() and model.layers == recipe["layers"]
+    for refused in (run.model, lambda gamma: ictd.Model.load(folder, gamma=gamma)):
+        with pytest.raises(ValueError, match="gamma: 0.3 contradicts the model's file, which has 0."):
+            refused(gamma=0.3)
+    if "layer_sharing" in recipe:
+        with pytest.raises(ValueError, match="layers: 5 contradicts the model's file, which has 2"):
+            run.model(layers=5)
+    else:
+        again = ictd.Model.load(folder, layers=5).values(*task)
+        assert run.model(layers=5).values(*task).tobytes() == again.tobytes() != of_file.tobytes()
+
+
+def test_a_network_without_p_and_q_is_no_model():
+    (run,) = ictd.train({"tasks": 20, "network": "rnn"})
+    with pytest.raises(ValueError, match="network: an RNN"):
+        run.model()
+
+
 def forward(p, q, phi, reward, query):
     """The paper's equation (1), twice: Z + P Z M (Z^T Q Z) / n, and minus the last entry."""
     p, q, n = p.astype(float), q.astype(float), len(reward)

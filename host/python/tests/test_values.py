@@ -224,12 +224,48 @@ def test_threads_do_not_change_results():
     assert found == [expected] * 8
 
 
+@pytest.mark.parametrize("d", (4, 9, 16, 32, 64))
+def test_a_thread_with_a_small_stack_computes_the_same(d):
+    def work():
+        task = ictd.Task("boyan", d=d)
+        own = ictd.Task(p=task.p, reward=task.reward, phi=task.phi)
+        phi, reward = own.sample(40)
+        found = [own.value, own.distribution, ictd.Predictor([5]).run(reward).value]
+        models = [ictd.Model.universal(), ictd.Model.td0(d), ictd.Model.lstd(), ictd.Model.online_td(), ictd.Model.recursive_lstd()]
+        if d <= 32:
+            recipe = {"dim": d, "tasks": 2, "layers": 2}
+            kinds = ("linear", "softmax") if d == 4 else ("linear",)
+            models += [ictd.train({**recipe, "attention": kind})[0].model() for kind in kinds]
+            found += [ictd.tasks.batch(0, 1, recipe).prompts, list(ictd.judge(models[5], recipe, contexts=4).msve.values())]
+        for model in models:
+            context = pickle.loads(pickle.dumps(ictd.Context(d, model)))
+            for at in range(40):
+                context.observe(phi[at], reward[at], phi[at + 1])
+            found += [model.values(phi, reward), context.values(phi), context.copy().values(phi)]
+        return [np.asarray(array).tobytes() for array in found]
+
+    found, before = [], threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.append(work()))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == [work()]
+
+
 PHI, REWARD = np.ones((3, 4)), np.ones(2)
 REFUSED = [
     (lambda: ictd.Model.universal(gamma=1.0), r"gamma is out of range: expected \[0, 1\)"),
     (lambda: ictd.Model.universal(d=65), "d: 65; expected 1 to 64"),
     (lambda: ictd.Model.td0(0), "d: 0; expected 1 to 64"),
     (lambda: ictd.Model.td0(4, layers=0), "layers"),
+    (lambda: ictd.Model.td0(4, layers=-1), "layers: -1; expected an integer, at least 0"),
+    (lambda: ictd.Model.td0(4, alpha=-1.0), "alpha: -1; expected a number above 0"),
+    (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected at least 1"),
+    (lambda: ictd.Context(-1), "d: -1; expected an integer"),
+    (lambda: ictd.Task(seed=-1), "seed: -1; expected an integer"),
+    (lambda: ictd.table([]), "runs: none"),
     (lambda: ictd.Model.td_lambda(4, trace_decay=2.0), "trace_decay"),
     (lambda: ictd.Model.lstd(ridge=-1.0), "ridge"),
     (lambda: ictd.Model.online_td(alpha=float("nan")), "alpha"),
@@ -239,7 +275,10 @@ REFUSED = [
     (lambda: ictd.Model.universal().values(PHI, REWARD, query=np.ones((2, 3))), r"query: shape \(2, 3\); expected \(m, 4\)"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, terminal=[True]), "terminal: 1 marks; expected 2"),
     (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi: .* is NaN or infinite"),
-    (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma: -0.1"),
+    (lambda: ictd.Model.td0(4).values(PHI, REWARD, gamma=1.5), "gamma: 1.5; expected a number in"),
+    (lambda: ictd.Model.lstd().weights(PHI, REWARD, gamma=1.0), "gamma: 1; expected a number in"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, query=PHI[0]), r"query: shape \(4,\); .*query\[None\] for one state"),
     (lambda: ictd.Model.td0(3).values(PHI, REWARD), "phi: 4 features; expected 3"),
     (lambda: ictd.Model.universal().values(np.ones((3, 70)), REWARD), "phi: 70 features; expected 1 to 64"),
     (lambda: ictd.Context(0), "d: 0; expected 1 to 64"),
@@ -289,6 +328,10 @@ def test_a_wrong_type_names_the_argument():
         ictd.Model.universal().values("abc", [1.0])
     with pytest.raises(TypeError, match="retention"):
         ictd.Context(3, retention="all")
+
+
+def test_the_universal_model_has_no_layers():
+    assert ictd.Model.universal().layers is None and ictd.Model.td0(4).layers == 15
 
 
 def test_files_that_are_not_there_or_no_models(tmp_path):

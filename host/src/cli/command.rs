@@ -114,9 +114,8 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut clap_command(), "ictd", &mut script);
-            let mut report = Report::new("completions");
-            report.text = String::from_utf8_lossy(&script).into_owned();
-            Ok(report)
+            let text = String::from_utf8_lossy(&script).into_owned();
+            Ok(Report { text, ..Report::of("completions", &()) })
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let is_directory = |path: &Path| match files::is_folder(path) {
         true => Ok(true),
         // Reports why it cannot be opened, if it is not a file either.
-        false => files::open(path).map(|_| false).in_file(path),
+        false => files::open(path, COMPARED).map(|_| false).in_file(path),
     };
     let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
         (true, true) => directories(a, b)?,
@@ -68,7 +68,7 @@ pub fn run(options: &Compare, catalogue: &Catalogue) -> Result<Report, Error> {
     let files_equal = files_compared - differences.len();
     let measured = format!("{files_equal} of {files_compared} files equal");
     let verdict = Verdict::of(equal);
-    report.claims.push(Claim::new("A and B are bit-equal", Source::own("—"), measured, verdict));
+    report.claims.push(Claim::new("A and B are bit-equal", Source::own(""), measured, verdict));
     if let Some(directory) = figures {
         report.files = overlaid(a, b, directory, catalogue)?;
     }
@@ -204,8 +204,7 @@ fn text(differences: &[Difference]) -> String {
     report::table(&["file", "first difference"], rows) + &more + "\n"
 }
 
-/// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte; `None` if they are equal
-/// byte for byte.
+/// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| files::read(path, COMPARED).in_file(path);
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);

@@ -18,8 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The limit of work, in multiplications (a few seconds): layers times the cost of a layer and of the compared
-/// algorithm's step.
+/// The limit of work in multiplications, a few seconds: layers times the cost of a layer and of the algorithm's step.
 const WORK: usize = 300_000_000;
 
 /// The number of layers that any number of transitions may have.
@@ -51,8 +50,8 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 ///
 /// With --task FILE.npz, the command tests the model on tasks of your own, whose true values are
 /// known: its distance from TD(0), the share of its values that TD(0) and other algorithms explain,
-/// and its value error compared with theirs. These have as many iterations as the model has layers
-/// (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
+/// and its value error compared with theirs. These algorithms have as many iterations as the model
+/// has layers (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
 ///
 /// A CSV file has a header line; lines above it that begin with # are skipped. The separator is
 /// `,`, `;`, `|` or a tab. The columns may have any order:
@@ -69,24 +68,22 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// An npz file has the arrays phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n) and
 /// rho (n), and query (m, d) for further states.
 ///
-/// With `--model universal`, features and rewards may have any scale, and values are available
-/// after the first transition; a query's features, and the values, are clipped at what the data
-/// allow, as the guide's page `universal` says. Otherwise scale the features to about [-1, 1], or lower --alpha.
+/// With `--model universal`, features and rewards may have any scale, but features must be distances
+/// from a level (not kelvin); values are available after the first transition; a query's features,
+/// and the values, are clipped at what the data allow, as the guide's page `universal` says.
+/// Otherwise scale the features to about [-1, 1], or lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
 pub struct Evaluate {
     /// The transitions
     #[arg(long, value_name = "FILE.csv|FILE.npz", required_unless_present = "task")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<PathBuf>,
     /// Tasks of your own, in place of transitions: p, reward, phi; p0, terminal, gamma
     #[arg(long, value_name = "FILE.npz", conflicts_with_all = ["data", "queries"])]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<PathBuf>,
     /// Transitions of each context of --task [default: 30]
     #[arg(long, value_name = "N", conflicts_with = "data", value_parser = options::integer(1..=CONTEXT))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_length: Option<usize>,
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
@@ -249,8 +246,9 @@ impl Evaluate {
             Ok((values(method)?, beside.map(|method| values(&method).ok())))
         })??;
         let [iterated, lstd] = &beside;
+        let is_universal = matches!(method, Method::Universal(_));
         let all = [
-            ("transformer", Some(&transformer)),
+            (if is_universal { "universal model" } else { "transformer" }, Some(&transformer)),
             (algorithm, iterated.as_ref()),
             ("LSTD", lstd.as_ref()),
         ];

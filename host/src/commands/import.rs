@@ -120,13 +120,8 @@ impl Import {
         records.put(MODEL_FILE, stored);
         let last = points.last().into_iter().flat_map(|point| &point.layers);
         let elements: Vec<_> = last.map(|layer| layer.element).collect();
-        let run = SeedRun {
-            seed: session.seed,
-            digest: String::new(),
-            token_size: parameters.token_size,
-            parameters: Vec::new(),
-            points,
-        };
+        let (seed, token_size, digest) = (session.seed, parameters.token_size, String::new());
+        let run = SeedRun { seed, digest, token_size, parameters: Vec::new(), points };
         let mut long = MeasurementTable::default();
         put_curves(RUN, &[run], &mut long);
         long.write(records)?;

@@ -21,8 +21,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let info = RunManifest::new("main", session);
     let started = std::time::Instant::now();
-    let mut report = Report::new("main");
-    report.results.insert("seed".into(), json!(session.seed));
+    let mut report = Report::of("main", &json!({ "seed": session.seed }));
     // No times and paths, so that equal seeds give equal bytes on any machine.
     let mut written = report.clone();
     let few = TrainingBudget { seeds: Some(ONE_LAYERS_SEEDS), ..TrainingBudget::default() };
@@ -64,11 +63,7 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
     let runs_td = constructed.iter().all(|id| report.results[*id]["holds"] == true);
     let errors = &results["demo"]["msve_mean"];
     let last = errors.as_array().and_then(|all| all.last()?.as_f64()).unwrap_or(f64::NAN);
-    let stays = match STAYS.judge("", one).verdict {
-        Verdict::Holds => "holds",
-        Verdict::NotMeasured => "was not measured",
-        _ => "does not hold",
-    };
+    let [_, stays, _] = page::words::shown(STAYS.judge("", one).verdict);
     let outside = one.values("outside_theta");
     let parts = [
         format!(

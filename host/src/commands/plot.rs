@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// written there, next to the records; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Plot {
-    /// The directory of a run, with its config.toml
+    /// The directory of a run, or one that holds several
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Also write each figure as PDF (if the program was built with `--features pdf`)
@@ -24,15 +24,14 @@ pub struct Plot {
 }
 
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
-    let (mut report, mut changed) = (Report::new("plot"), Vec::new());
+    let (mut report, mut changed) = (Report::of("plot", &()), Vec::new());
     let mut left_out = Vec::new();
     for run in runs(&options.directory, &mut left_out)? {
         let directory = RunDirectory::claim(run.clone())?;
         let mut records = RunFiles::open(&run)?;
         let id = command_of(&run)?;
-        let mut entries = catalogue.entries();
-        let Some(entry) = entries.clone().find(|e| e.id == id) else {
-            let known: Vec<_> = entries.by_ref().map(|e| e.id).collect();
+        let Some(entry) = catalogue.entries().find(|e| e.id == id) else {
+            let known: Vec<_> = catalogue.entries().map(|e| e.id).collect();
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };

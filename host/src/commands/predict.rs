@@ -116,7 +116,6 @@ pub struct Predict {
     pub model: Vec<PathBuf>,
     /// A number that stands for a missing value, such as -999
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = options::real(..))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<f64>,
     /// Skip cells that are not finite numbers, in each column by itself; begin anew after them, and where rows are
     /// missing by their time
@@ -170,7 +169,9 @@ impl Predict {
         let mut stream = records.stream("predictions.csv")?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
-            false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
+            false => files::open(file, files::STREAM)
+                .and_then(|f| f.metadata())
+                .map_or(0, |found| found.len()),
         };
         let bar = progress::bar("bytes", bytes, session.json);
         let mut rows_read = 0;

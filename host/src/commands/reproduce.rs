@@ -34,8 +34,7 @@ pub struct Reproduce {
 pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let started = Instant::now();
     let chosen = choose(&options.ids)?;
-    let mut report = Report::new("reproduce");
-    report.results.insert("seed".into(), json!(session.seed));
+    let mut report = Report::of("reproduce", &json!({ "seed": session.seed }));
     refuse_unused(&options.scale, &chosen)?;
     for entry in chosen {
         let part = entry.run(&options.scale, session)?;

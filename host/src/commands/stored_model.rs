@@ -4,9 +4,8 @@ use crate::error::{Error, InFile as _, WithContext as _};
 use crate::files;
 use crate::model_file::{self, Typed};
 use crate::options;
-use crate::run::records::write_atomic;
 use crate::run::report::lines;
-use crate::run::{Report, Session};
+use crate::run::{Report, Session, records};
 use compute::construction::Construction;
 use compute::recipe::check_discount;
 use compute::stored;
@@ -70,7 +69,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
         // clap requires one of the two.
         (None, None) => return Err(Error::option("RUN_DIR", "a model is needed")),
     };
-    write_atomic(&options.out, &bytes)?;
+    records::write_atomic(&options.out, &bytes)?;
     let mut report = describe(&options.out, &bytes, "export")?;
     report.files.push(options.out.clone());
     Ok(report)

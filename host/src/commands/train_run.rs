@@ -90,8 +90,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     runs.iter().filter_map(line).collect()
 }
 
-/// Returns the run's figure, from `config.toml` and `records.csv`. Leaves out panels without data; a run without IWS, SS and VD
-/// shows its errors instead.
+/// Returns the run's figure, without panels that have no data; a run without IWS, SS and VD shows its errors instead.
 fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = Train::of_config(Path::new(CONFIG), &text)?;
@@ -171,7 +170,12 @@ fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     };
     let mut columns: Vec<_> = [P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT]
         .iter()
-        .filter_map(|metric| column(metric.label, &|run| run.element(0, metric)))
+        .filter_map(|metric| {
+            column(metric.label, &|run| {
+                let layer = run.last().and_then(|point| point.layers.first());
+                layer.map_or(f64::NAN, |layer| (metric.of)(&layer.element))
+            })
+        })
         .collect();
     let compared: Vec<_> = [VD, IWS, SS].into_iter().filter_map(last).collect();
     let errors = [LOSS, MSVE].into_iter().filter_map(last);

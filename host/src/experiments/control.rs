@@ -70,8 +70,7 @@ const fn curves(task: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Returns the claim that the universal model's mean score over seeds exceeds that of each other critic at its best (in part:
-/// with one setting), by the intervals of the differences.
+/// Returns the claim that the universal model's mean score exceeds each other critic's at its best (in part: with one setting).
 const fn further<E: Environment>(words: &'static str) -> ClaimSpec {
     claim(words, Source::OWN, |of| leads(of.other_run(E::NAME)))
 }

@@ -53,12 +53,10 @@ pub struct Demo {
     /// Layers L of Theorem 1's parameters, or of a model whose layers share theirs [default: 15, as in the paper; the
     /// model's]
     #[arg(long, value_parser = options::integer(1..=1000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
     /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, a run's folder (all
     /// of its seeds), or that of one of its seeds
     #[arg(long, value_name = "FILE|DIR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
     /// Feature dimension d (the paper: 5)
     #[arg(long, default_value = "5", value_parser = options::integer(1..=FEW))]
@@ -89,10 +87,8 @@ fn finite_task(name: &str) -> Result<TaskMixture, String> {
     }
     let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
     let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
-    let found = finite.find(|spec| spec.name() == name);
-    found
-        .map(TaskMixture::from)
-        .ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
+    let found = finite.find(|spec| spec.name() == name).map(TaskMixture::from);
+    found.ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
 }
 
 fn as_text<S: serde::Serializer>(task: &TaskMixture, serializer: S) -> Result<S::Ok, S::Error> {
@@ -124,13 +120,9 @@ impl Demo {
     }
 
     pub(super) fn sweep(&self) -> ContextSweep {
-        ContextSweep {
-            task: self.task.clone(),
-            dim: self.dim,
-            states: [self.min_states, self.max_states],
-            gamma: self.gamma,
-            lengths: self.lengths(),
-        }
+        let Demo { task, dim, min_states, max_states, gamma, .. } = self.clone();
+        let states = [min_states, max_states];
+        ContextSweep { task, dim, states, gamma, lengths: self.lengths() }
     }
 
     fn errors(
@@ -190,8 +182,7 @@ impl Demo {
         ENTRY.record(demo, session, |records| demo.measure(session, records))
     }
 
-    /// Returns these options with the tasks of a file, if it is named; they determine the features and may determine the
-    /// discount.
+    /// Returns these options with the tasks of a file, which determine the features and may determine the discount.
     fn with_tasks(&self) -> Result<Self, Error> {
         if self.task.own().is_none() {
             return Ok(self.clone());
@@ -218,17 +209,15 @@ impl Demo {
     /// Rejects options that do not fit together, before anything is written.
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, .. } = self;
-        let defaults = options::parsed::<Demo>("");
         if min_states > max_states {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
         check_discount("gamma", self.gamma)?;
-        if let Some(model) = &self.model {
+        let is_given = self.alpha != options::parsed::<Demo>("").alpha;
+        if let Some(model) = self.model.as_ref().filter(|_| is_given) {
             let reason = format!("cannot be used with --model: {} has its own", model.display());
-            if self.alpha != defaults.alpha {
-                return Err(Error::option("--alpha", reason));
-            }
+            return Err(Error::option("--alpha", reason));
         }
         Ok(())
     }

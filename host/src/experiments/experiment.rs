@@ -101,8 +101,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Runs `measure`, which fills the records, and writes the run's directory: config.toml, results.json, records, figures,
-    /// run.json.
+    /// Runs `measure`, which fills the records, and writes the run's directory.
     pub fn record(
         &self,
         options: &impl Serialize,

@@ -80,8 +80,7 @@ pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
     of_share(count, seeds, wilson(count, seeds))
 }
 
-/// Tests a claim about every seed by the interval of the share for which it is true: it holds above three quarters (and there
-/// are at least 10 seeds), in part above one half, and does not below three quarters.
+/// Tests a claim about every seed by the interval of the share of seeds for which it is true.
 fn of_share(count: usize, seeds: usize, share: Interval) -> Judgement {
     if seeds == 0 {
         return ("no seed".into(), Verdict::NotMeasured);

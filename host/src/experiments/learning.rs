@@ -28,7 +28,6 @@ pub struct TrainingBudget {
     pub tasks: Option<usize>,
     /// Fresh tasks, in an experiment that has this option.
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fresh_tasks: Option<usize>,
 }
 
@@ -74,15 +73,9 @@ pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
             let k = run[0].token_size;
             let seeds = aligned(run, point.tasks, l, of);
             for (i, value) in mean_of(seeds.iter(), k * k).into_iter().enumerate() {
-                table.matrices.push(MatrixEntry {
-                    run: name.to_owned(),
-                    matrix: matrix.to_owned(),
-                    layer: l,
-                    row: i / k,
-                    column: i % k,
-                    tasks: point.tasks,
-                    value,
-                });
+                let (run, matrix, row, column) = (name.into(), matrix.into(), i / k, i % k);
+                let (layer, tasks) = (l, point.tasks);
+                table.matrices.push(MatrixEntry { run, matrix, layer, row, column, tasks, value });
             }
         }
     }

@@ -87,8 +87,8 @@ impl ExperimentCommand {
 }
 
 const FRESH_TASKS: &str = "fresh-tasks";
-const FRESH_TASKS_HELP: &str = "Fresh tasks for each family, dimension and discount, a quarter where features tell \
-                                states apart; one in five goes on to 1,000 transitions, one in forty to 5,000";
+const FRESH_TASKS_HELP: &str =
+    "Fresh tasks that the model is tested on, in each setting of the experiment";
 
 fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpec)> {
     ALL.iter().filter_map(|entry| match &entry.run {

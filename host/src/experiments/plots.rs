@@ -110,8 +110,7 @@ pub fn figures(
     shown.iter().map(figure).collect()
 }
 
-/// Returns the shares of a run's function that the algorithms explain: TD(lambda) against lambda, the residual gradient
-/// as a line.
+/// Returns the shares of a run's function that TD(lambda) explains, against lambda, and the residual gradient, a line.
 fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
@@ -264,8 +263,6 @@ pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q a
 pub const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
 
 fn subscript(l: usize) -> String {
-    l.to_string()
-        .chars()
-        .map(|c| char::from_u32(0x2080 + c as u32 - '0' as u32).unwrap_or(c))
-        .collect()
+    let lowered = |c| char::from_u32(0x2080 + c as u32 - '0' as u32).unwrap_or(c);
+    l.to_string().chars().map(lowered).collect()
 }

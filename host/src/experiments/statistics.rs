@@ -6,16 +6,9 @@ use serde::Serialize;
 
 /// Returns the mean and its standard error, std(ddof = 1) / sqrt(count), summed in order; one value has no known error: NaN.
 pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let (mut count, mut sum) = (0.0, 0.0);
-    for x in values.clone() {
-        count += 1.0;
-        sum += x;
-    }
+    let (count, sum) = values.clone().fold((0.0, 0.0), |(count, sum), x| (count + 1.0, sum + x));
     let mean = sum / count;
-    let mut squares = 0.0;
-    for x in values {
-        squares += (x - mean) * (x - mean);
-    }
+    let squares = values.fold(0.0, |sum, x| sum + (x - mean) * (x - mean));
     (mean, (squares / (count - 1.0)).sqrt() / count.sqrt())
 }
 

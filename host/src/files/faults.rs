@@ -1,13 +1,5 @@
-//! Faults on purpose, for tests: `ICTD_FAULT="N KIND"` strikes at the N-th operation on files. Builds without
-//! debug assertions have none.
-//!
-//! | kind | the operation |
-//! |---|---|
-//! | `error` | fails |
-//! | `short` | fails; a write has written half |
-//! | `broken` | fails, and so do all later ones |
-//! | `kill` | is the last: the process ends, a write has written half |
-//! | `panic` | panics |
+//! Faults on purpose, for tests: with `ICTD_FAULT="N KIND"` the N-th operation on files fails as an `error`, as a `short` write,
+//! as on a `broken` disk (and so do all later ones), by a `kill` or a `panic`. Builds without debug assertions have none.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -110,26 +110,26 @@ fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<Fil
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("no regular file")) }
 }
 
-/// Opens a file that the user named. Returns an error for anything but a regular file.
-pub fn open(path: &Path) -> io::Result<File> {
-    opened(path, true, OpenOptions::new().read(true))
+/// Opens a file that the user named. Returns an error for anything but a regular file, and for more than `limit` bytes.
+pub fn open(path: &Path, limit: u64) -> io::Result<File> {
+    let file = opened(path, true, OpenOptions::new().read(true))?;
+    check_size(file.metadata()?.len(), limit)?;
+    Ok(file)
 }
 
-/// Opens a file that the user did not name. Returns an error for a link, for anything but a regular file, and for more than
-/// `limit` bytes.
+/// Opens a regular file that the user did not name, of at most `limit` bytes; refuses a link.
 pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
     let file = opened(path, false, OpenOptions::new().read(true))?;
     check_size(file.metadata()?.len(), limit)?;
     Ok(file)
 }
 
-/// Returns the content of a file that the user named. Returns the errors of [`open`], and one for more than `limit` bytes.
+/// Returns the content of a file that the user named. Returns the errors of [`open`].
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    content(open(path)?, limit)
+    content(open(path, limit)?, limit)
 }
 
-/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in an untrusted folder. Returns the errors of [`read`],
-/// and one for a link on the way or a name that leads out of the folder.
+/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in an untrusted folder: follows no link, and stays inside.
 pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
     content(open_below(folder, name)?, limit)
 }
@@ -208,8 +208,7 @@ fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Returns the names in a folder that the user named, sorted, and the kinds of the files. Returns an error for more than
-/// [`limits::ENTRIES`] names.
+/// Returns the names in a folder that the user named, sorted, at most [`limits::ENTRIES`], and the kinds of the files.
 pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     faults::before()?;
     let mut found = Vec::new();
@@ -226,8 +225,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     Ok(found)
 }
 
-/// Returns true for a name of letters, digits, `_`, `-` and `.` that does not begin with `.`, like those of the program's
-/// outputs.
+/// Returns true for a name of letters, digits, `_`, `-` and `.` that does not begin with `.`, like those of outputs.
 pub fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
@@ -270,13 +268,10 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::before()?;
     #[cfg(unix)]
-    match File::open(folder)?.sync_all() {
-        Err(e)
-            if ![io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported].contains(&e.kind()) =>
-        {
-            return Err(e);
-        }
-        _ => {}
+    if let Err(e) = File::open(folder)?.sync_all()
+        && ![io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported].contains(&e.kind())
+    {
+        return Err(e);
     }
     Ok(())
 }

@@ -122,13 +122,8 @@ const MAX_DIMENSIONS: usize = 32;
 
 /// Returns a shape as Python writes a tuple.
 pub fn tuple(shape: &[usize]) -> String {
-    match shape {
-        [n] => format!("({n},)"),
-        _ => {
-            let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
-            format!("({})", extents.join(", "))
-        }
-    }
+    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("({}{})", extents.join(", "), if shape.len() == 1 { "," } else { "" })
 }
 
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {

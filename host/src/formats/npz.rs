@@ -30,7 +30,7 @@ pub struct Npz<R> {
 
 impl Npz<BufReader<File>> {
     pub fn open(file: &Path) -> Result<Self, Error> {
-        Self::new(file, BufReader::new(files::open(file).in_file(file)?))
+        Self::new(file, BufReader::new(files::open(file, files::STREAM).in_file(file)?))
     }
 }
 
@@ -87,7 +87,8 @@ impl<R: Read + Seek> Npz<R> {
         // Inflated bytes count, too: a number has at most eight bytes, and its header a few.
         let limit = TABLE.min(8 * self.numbers_left + (1 << 16));
         if size > limit {
-            return Err(Problem::too_large(&what(), size, limit));
+            let reason = format!("{} needs {size} bytes: expected at most {limit}", what());
+            return Err(Problem::Unusable(reason));
         }
         if size / MAX_COMPRESSION > entry.compressed_size() {
             return Err(malformed(format!("{} claims {size} bytes, which cannot be", what())));

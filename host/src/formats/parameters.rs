@@ -13,7 +13,7 @@ use std::path::Path;
 pub const MAX_TOKEN_SIZE: usize = 129;
 
 /// Rejects parameters that no transformer of the core can have.
-pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
+pub(crate) fn check(parameters: Parameters) -> Result<Parameters, Problem> {
     let k = parameters.token_size;
     check_token_size("P", k)?;
     for (l, layer) in parameters.layers.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
             }
         }
     }
-    Ok(())
+    Ok(parameters)
 }
 
 /// The largest number of layers in a file: as many as a stored model can have.

@@ -110,9 +110,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         let expected = format!("`{}`, as the tensors' names have it", mode.word());
         return Err(Problem::entry("mode", format!("`{}`", other.word()), expected));
     }
-    let parameters = settings.describe(["L", "attention"], token_size, layers, mode)?;
-    check(&parameters)?;
-    Ok(parameters)
+    check(settings.describe(["L", "attention"], token_size, layers, mode)?)
 }
 
 /// Returns the layers under the names of the authors' module, or under plain ones, with their mode and K.

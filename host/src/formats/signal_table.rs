@@ -34,39 +34,36 @@ pub fn layout(signals: &[usize], skips_gaps: bool) -> Layout {
 impl SignalTable {
     /// Opens a file, or standard input.
     pub fn open(file: &Path) -> Result<Self, Error> {
-        let open = || -> Result<Self, Problem> {
-            let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
-                true => Box::new(std::io::stdin()),
-                false => Box::new(files::open(file)?),
-            };
-            let rows = RowReader::open(source)?;
-            let expected =
-                "a header line with the names of the columns, none of which is a number or a date";
-            if rows.names().iter().all(String::is_empty) {
-                return Err(Problem::unusable("header", "no names", expected));
-            }
-            let is_value = |name: &&String| {
-                name.parse::<f64>().is_ok() || TimeForm::of(name.as_bytes()).is_some()
-            };
-            if let Some(name) = rows.names().iter().find(is_value) {
-                let comment = rows.comment().map_or(String::new(), |comment| {
-                    format!(" (without its #, is `{}` the header?)", excerpt(comment))
-                });
-                let reason = format!("`{}` is a number or a date{comment}", excerpt(name));
-                return Err(Problem::unusable("header", reason, expected));
-            }
-            if rows.first_rows().next().is_none() {
-                let reason = "no rows below the header";
-                return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
-            }
-            let mut places = HashMap::new();
-            for (at, name) in rows.names().iter().enumerate() {
-                places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
-            }
-            let file = file.to_owned();
-            Ok(SignalTable { file, rows, places })
+        let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
+            true => Box::new(std::io::stdin()),
+            false => Box::new(files::open(file, files::STREAM).in_file(file)?),
         };
-        open().in_file(file)
+        let rows = RowReader::open(source).in_file(file)?;
+        let refuse = |place: &str, reason: &str, expected: &str| {
+            Err(Problem::unusable(place, reason, expected).in_file(file))
+        };
+        let expected =
+            "a header line with the names of the columns, none of which is a number or a date";
+        if rows.names().iter().all(String::is_empty) {
+            return refuse("header", "no names", expected);
+        }
+        let is_value =
+            |name: &&String| name.parse::<f64>().is_ok() || TimeForm::of(name.as_bytes()).is_some();
+        if let Some(name) = rows.names().iter().find(is_value) {
+            let comment = rows.comment().map_or(String::new(), |comment| {
+                format!(" (without its #, is `{}` the header?)", excerpt(comment))
+            });
+            let reason = format!("`{}` is a number or a date{comment}", excerpt(name));
+            return refuse("header", &reason, expected);
+        }
+        if rows.first_rows().next().is_none() {
+            return refuse("row 1 (line 2)", "no rows below the header", "at least one");
+        }
+        let mut places = HashMap::new();
+        for (at, name) in rows.names().iter().enumerate() {
+            places.entry(name.clone()).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        Ok(SignalTable { file: file.to_owned(), rows, places })
     }
 
     pub fn first_cells(&self, at: usize) -> Vec<&[u8]> {

@@ -41,7 +41,7 @@ impl Features {
     /// Reads feature rows from a CSV file, or from the array `query` or `phi` of an `.npz` file.
     pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
-            return Self::from_csv(file, csv(file)?);
+            return Self::from_csv(file, files::open(file, TABLE).in_file(file)?);
         }
         let mut npz = Npz::open(file)?;
         let features = match npz.optional_array("query")? {
@@ -53,15 +53,12 @@ impl Features {
 
     /// Reads feature rows of CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
-        let read = || {
-            let table = Table::read(Box::new(source))?;
-            if let Some(column) = table.other {
-                let expected = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
-                return Err(column_problem(&column, "not a feature", expected));
-            }
-            Ok(Features { dimension: table.dimension, numbers: table.phi })
-        };
-        read().in_file(file)
+        let table = Table::read(Box::new(source)).in_file(file)?;
+        if let Some(column) = table.other {
+            let expected = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
+            return Err(column_problem(&column, "not a feature", expected).in_file(file));
+        }
+        Ok(Features { dimension: table.dimension, numbers: table.phi })
     }
 }
 
@@ -71,7 +68,7 @@ impl Trajectory {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
         } else {
-            Self::from_csv(file, csv(file)?)
+            Self::from_csv(file, files::open(file, TABLE).in_file(file)?)
         }
     }
 
@@ -195,12 +192,4 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
 
 fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
-}
-
-fn csv(file: &Path) -> Result<files::File, Error> {
-    let source = files::open(file).in_file(file)?;
-    match source.metadata().in_file(file)?.len() {
-        bytes if bytes > TABLE => Err(Problem::too_large("the table", bytes, TABLE).in_file(file)),
-        _ => Ok(source),
-    }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`commands`] | the commands, their exit codes, and what an error looks like |
 //! | [`signals`] | predicting signals, and judging the predictions |
-//! | [`universal`] | the one model for every dimension, length and unit: how good it is, and what made it so |
+//! | [`universal`] | the one model for every dimension, length and scale: how good it is, and what made it so |
 //! | [`control`] | learning to act by values read in context, and evaluating one policy by another's actions |
 //! | [`run_directory`] | the files that a run leaves behind, and who reads them |
 //! | [`sweep`] | many recipes, on one machine or a thousand |

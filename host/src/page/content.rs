@@ -164,14 +164,10 @@ fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
 
 fn results(directory: &Path) -> Result<Results, Error> {
     let records = RunFiles::open(directory)?;
-    let refuse = |reason: String| {
-        let reason = format!("{reason}; expected what a run wrote");
-        Error::file(&directory.join(RESULTS), reason)
-    };
-    let results: Results =
-        serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| refuse(e.to_string()))?;
+    let results: Results = records.json(RESULTS)?;
     if !(has_few_names(&results.numbers, 0) && has_few_names(&results.config, 0)) {
-        return Err(refuse(format!("more than {NAMES} names or numbers side by side")));
+        let reason = format!("more than {NAMES} names or numbers side by side");
+        return Err(records.damaged(RESULTS, reason));
     }
     Ok(results)
 }

@@ -3,7 +3,7 @@
 use super::content::{Content, RunPage};
 use super::html::{table, tag, text};
 use super::section::{command, section};
-use super::words::{VERDICTS, badge, claims, class};
+use super::words::{VERDICTS, badge, claims, shown};
 use crate::program;
 use crate::run::report::Verdict;
 use base64::Engine;
@@ -79,7 +79,7 @@ fn header(content: &Content) -> String {
     let tile = |verdict| {
         let count = count(verdict);
         let said = format!("{} {}", tag("b", count), claims(verdict, count));
-        tag(&format!("li class=\"tile {}\"", class(verdict)), said)
+        tag(&format!("li class=\"tile {}\"", shown(verdict)[0]), said)
     };
     let claims = if total == 1 { "claim" } else { "claims" };
     let tiles = format!("ul class=\"tiles\" aria-label=\"{total} {claims} in all\"");
@@ -116,7 +116,7 @@ fn entry(run: &RunPage) -> String {
         .map(|(verdict, count)| format!("{count} {}", claims(verdict, count)))
         .collect();
     let words = if counts.is_empty() { "no claims".into() } else { counts.join(", ") };
-    let dot = |verdict| tag(&format!("i class=\"dot {}\"", class(verdict)), "");
+    let dot = |verdict| tag(&format!("i class=\"dot {}\"", shown(verdict)[0]), "");
     let dots: String = run.results.claims.iter().map(|claim| dot(claim.verdict)).collect();
     let link = tag(&format!("a href=\"#{}\"", run.anchor()), text(run.title()));
     let dots = tag(&format!("span class=\"dots\" role=\"img\" aria-label=\"{words}\""), dots);

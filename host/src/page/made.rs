@@ -43,11 +43,7 @@ impl Provenance {
         if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {
             return Ok(None);
         }
-        let content = RunFiles::open(directory)?.get(info::FILE_NAME)?;
-        let info: Info = serde_json::from_slice(&content).map_err(|e| {
-            let reason = format!("{e}; expected what a run wrote");
-            Error::file(&directory.join(info::FILE_NAME), reason)
-        })?;
+        let info: Info = RunFiles::open(directory)?.json(info::FILE_NAME)?;
         let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);
         let platform = |key: &str| match info.platform.get(key) {
             Some(Value::String(text)) => text.clone(),

@@ -48,12 +48,11 @@ fn of_seeds(key: &str, seeds: &Value) -> String {
     let all: Vec<_> = seeds.filter_map(Value::as_object).map(numbers).collect();
     let first = all.first().map(Vec::as_slice).unwrap_or_default();
     let metrics = first.iter().filter(|(name, number)| name != "seed" && number.is_some());
-    let rows: Vec<_> = metrics
-        .map(|(name, _)| {
-            let of_seed = |seed: &Vec<(String, _)>| seed.iter().find(|of| of.0 == *name)?.1;
-            spread(name, all.iter().filter_map(of_seed).collect())
-        })
-        .collect();
+    let row = |(name, _): &(String, _)| {
+        let of_seed = |seed: &Vec<(String, _)>| seed.iter().find(|of| of.0 == *name)?.1;
+        spread(name, all.iter().filter_map(of_seed).collect())
+    };
+    let rows: Vec<_> = metrics.map(row).collect();
     let what = if key == "seeds" { String::new() } else { format!("{}: ", label(key)) };
     let caption = format!("{what}{} seeds, at the end of training", all.len());
     table(&caption, &["metric", "median", "quartiles", "range", "mean ± standard error"], &rows)

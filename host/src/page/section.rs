@@ -3,7 +3,7 @@
 use super::content::{RunPage, anchor};
 use super::html::{tag, text};
 use super::numbers;
-use super::words::{badge, class, in_words};
+use super::words::{badge, in_words, shown};
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel};
@@ -58,7 +58,7 @@ fn claim(claim: &Claim) -> String {
     let row = |name: &str, said: &str| tag("div", tag("dt", name) + &tag("dd", text(said)));
     let rows = row("paper", &claim.paper) + &row("measured", &in_words(&claim.measured));
     let content = tag("div class=\"claim-head\"", head) + &tag("dl", rows);
-    tag(&format!("li class=\"claim {}\"", class(claim.verdict)), content)
+    tag(&format!("li class=\"claim {}\"", shown(claim.verdict)[0]), content)
 }
 
 /// Returns a figure; of several frames it is the last one, which the page's script replaces by the others.

@@ -54,27 +54,23 @@ pub(super) const VERDICTS: [Verdict; 5] = [
 ];
 
 /// Returns a verdict's class in the style sheet, and its words for one claim and for several.
-const fn shown(verdict: Verdict) -> (&'static str, [&'static str; 2]) {
+pub const fn shown(verdict: Verdict) -> [&'static str; 3] {
     match verdict {
-        Verdict::Holds => ("holds", ["holds", "hold"]),
-        Verdict::HoldsInPart => ("part", ["holds in part", "hold in part"]),
-        Verdict::DoesNotHold => ("fails", ["does not hold", "do not hold"]),
-        Verdict::Undecided => ("undecided", ["cannot be told", "cannot be told"]),
-        Verdict::NotMeasured => ("unmeasured", ["was not measured", "were not measured"]),
+        Verdict::Holds => ["holds", "holds", "hold"],
+        Verdict::HoldsInPart => ["part", "holds in part", "hold in part"],
+        Verdict::DoesNotHold => ["fails", "does not hold", "do not hold"],
+        Verdict::Undecided => ["undecided", "cannot be told", "cannot be told"],
+        Verdict::NotMeasured => ["unmeasured", "was not measured", "were not measured"],
     }
-}
-
-pub(super) const fn class(verdict: Verdict) -> &'static str {
-    shown(verdict).0
 }
 
 /// Returns "claims hold" and the like for a number of claims, which the caller prints.
 pub(super) fn claims(verdict: Verdict, count: usize) -> String {
-    let [one, several] = shown(verdict).1;
+    let [_, one, several] = shown(verdict);
     if count == 1 { format!("claim {one}") } else { format!("claims {several}") }
 }
 
 pub(super) fn badge(verdict: Verdict, words: Option<&str>) -> String {
-    let (class, [own, _]) = shown(verdict);
+    let [class, own, _] = shown(verdict);
     tag(&format!("span class=\"badge {class}\""), words.unwrap_or(own))
 }

@@ -57,8 +57,7 @@ pub struct FolderEntry {
     pub command: Result<Option<String>, String>,
 }
 
-/// Returns the folders in a folder that the user named, by name, including links to folders, which are not followed; leaves out
-/// names that begin with `.`.
+/// Returns the folders in a folder that the user named, and links to folders, not followed; none whose name begins with `.`.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).in_file(directory)?;
     let inside = |(name, kind): (OsString, Kind)| {

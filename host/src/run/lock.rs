@@ -15,8 +15,7 @@ pub const MARK: &str = "ictd";
 
 static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
-/// The lock of this process on a run directory, until it is dropped or the process ends in any way: the operating system
-/// releases it.
+/// The lock of this process on a run directory, until it is dropped or the process ends in any way.
 #[derive(Debug)]
 pub struct RunLock {
     file: Arc<File>,

@@ -119,25 +119,30 @@ impl RunFiles {
         self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
     }
 
-    /// Returns the rows of a CSV file with these columns, at least one: no run writes a table without rows, and a figure of one
-    /// would be empty.
+    /// Returns the rows of a CSV file with these columns, at least one, as in every table that a run writes.
     pub fn csv<T: DeserializeOwned>(&self, name: &str, head: &[&str]) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
-        let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
-        let damaged = |e: csv::Error| refuse(format!("{e}; expected what a run wrote"));
         let mut reader = csv::Reader::from_reader(content.as_slice());
-        let found = reader.headers().map_err(damaged)?;
+        let found = reader.headers().map_err(|e| self.damaged(name, e))?;
         if found != head {
             let found = found.iter().collect::<Vec<_>>().join(",");
-            return Err(refuse(format!("line 1: `{found}`; expected `{}`", head.join(","))));
+            let reason = format!("line 1: `{found}`; expected `{}`", head.join(","));
+            return Err(Error::file(&self.directory.join(name), reason));
         }
         let rows: Result<Vec<T>, _> = reader.deserialize().collect();
-        match rows.map_err(damaged)? {
-            rows if rows.is_empty() => {
-                Err(refuse("holds no rows; expected what a run wrote".into()))
-            }
+        match rows.map_err(|e| self.damaged(name, e))? {
+            rows if rows.is_empty() => Err(self.damaged(name, "holds no rows")),
             rows => Ok(rows),
         }
+    }
+
+    pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
+        serde_json::from_slice(&self.get(name)?).map_err(|e| self.damaged(name, e))
+    }
+
+    pub fn damaged(&self, name: &str, reason: impl Display) -> Error {
+        let reason = format!("{reason}; expected what a run wrote");
+        Error::file(&self.directory.join(name), reason)
     }
 
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {

@@ -95,8 +95,7 @@ impl Claim {
         if self.is_refuted() { "does not hold (as known)" } else { self.verdict.words() }
     }
 
-    /// Returns the claim as lines of at most `width` columns, unless a word is longer; the first line begins with the verdict
-    /// in `verdict` columns.
+    /// Returns the claim as lines of at most `width` columns; the first begins with the verdict in `verdict` columns.
     fn block(&self, width: usize, verdict: usize) -> String {
         let mut out = format!("{:<verdict$}  {}\n", self.words(), self.claim);
         for (name, text) in [("paper", &self.paper), ("measured", &self.measured)] {
@@ -172,14 +171,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(command: &str) -> Self {
+    pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::default();
         report.results.insert("command".into(), json!(command));
-        report
-    }
-
-    pub fn of(command: &str, results: &impl Serialize) -> Self {
-        let mut report = Report::new(command);
         if let Value::Object(object) = json!(results) {
             report.results.extend(object);
         }
@@ -228,9 +222,9 @@ impl Report {
             return String::new();
         }
         let kinds = [
-            (Whose::Paper, "the paper's words by its measures"),
-            (Whose::Variant, "its words, or a follow-up's, by other measures or in other settings"),
-            (Whose::Own, "this project's words and measures"),
+            (Whose::Paper, "the paper's claims, by its measures"),
+            (Whose::Variant, "its or a follow-up's claims, by other measures or in other settings"),
+            (Whose::Own, "this project's claims"),
         ];
         let line = |(whose, name): (Whose, &str)| {
             let all = || self.claims.iter().filter(move |c| c.whose == whose);
@@ -261,9 +255,7 @@ impl Report {
         } else if !self.claims.is_empty() {
             let verdict = self.claims.iter().map(|c| c.words().len()).max().unwrap_or(0);
             let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
-            out.push_str(&blocks.join("\n"));
-            out.push_str(&self.tallies());
-            out.push_str(&self.place());
+            out.push_str(&(blocks.join("\n") + &self.tallies() + &self.place()));
         }
         out.push_str(&self.closing);
         out

@@ -101,8 +101,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Trains seeds of a run in parallel and returns those that another process of this machine trains. Sorts them by who trains
-    /// each: nobody, if it has ended; this process, if it can lock the seed; or another one.
+    /// Trains seeds of a run in parallel and returns those that another process of this machine trains.
     fn train_group(&self, run: &PlannedRun, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         if progress::interrupted() {
             return Err(Error::Paused);

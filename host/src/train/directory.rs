@@ -175,8 +175,7 @@ impl TrainDirectory {
         Ok(())
     }
 
-    /// Returns true if a finished seed's records exist. They appear one by one after all were written, so one of them may be
-    /// missing.
+    /// Returns true if a finished seed's records all exist: they appear one by one.
     pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = seed_folder(&self.path, seed);
         let expected = match self.recipe.network {
@@ -244,16 +243,12 @@ fn patiently<T>(
 ) -> Result<T, Error> {
     let started = Instant::now();
     loop {
-        match attempt() {
-            Err(e)
-                if is_in_the_way(&e)
-                    && started.elapsed() < PATIENCE
-                    && !progress::interrupted() =>
-            {
-                thread::sleep(Duration::from_millis(50));
-            }
-            done => return done,
+        let attempted = attempt();
+        let is_over = started.elapsed() >= PATIENCE || progress::interrupted();
+        if is_over || !attempted.as_ref().is_err_and(&is_in_the_way) {
+            return attempted;
         }
+        thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -148,16 +148,11 @@ impl fmt::Display for Seeds {
             Seeds::Count(count) => return write!(f, "{count}"),
             Seeds::List(seeds) => seeds,
         };
-        let mut spans: Vec<[u64; 2]> = Vec::new();
-        for seed in seeds {
-            match spans.last_mut() {
-                Some([_, to]) if *to + 1 == *seed => *to = *seed,
-                _ => spans.push([*seed, *seed]),
-            }
-        }
-        let alone = spans.len() == 1;
-        let span = |[from, to]: &[u64; 2]| {
-            if from == to && !alone { from.to_string() } else { format!("{from}..{to}") }
+        let seeds: Vec<u64> = seeds.iter().copied().collect();
+        let spans: Vec<&[u64]> = seeds.chunk_by(|a, b| a + 1 == *b).collect();
+        let span = |span: &&[u64]| match span {
+            [seed] if spans.len() > 1 => seed.to_string(),
+            span => format!("{}..{}", span[0], span[span.len() - 1]),
         };
         f.write_str(&spans.iter().map(span).collect::<Vec<_>>().join(","))
     }

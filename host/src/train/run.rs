@@ -70,8 +70,7 @@ impl Files<'_> {
 /// The largest number of seeds that are locked at once: each keeps a file open.
 const SEEDS_AT_ONCE: usize = 512;
 
-/// Trains every seed, starting at `seed` unless the options list them. Skips seeds that have finished in the directory, resumes
-/// those that have begun, and writes each seed's files there as it finishes.
+/// Trains the seeds that have not finished in the directory, from their checkpoints if any, and writes each one's files there.
 pub fn train(
     options: &Train,
     seed: u64,

@@ -68,7 +68,7 @@ pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
 
 /// A command as a shell runs it; `ictd` is the program.
 #[cfg(unix)]
-fn shell(out: &Path, line: &str) -> Output {
+pub(crate) fn shell(out: &Path, line: &str) -> Output {
     let line = line.replace("ictd", &format!("'{}'", env!("CARGO_BIN_EXE_ictd")));
     Command::new("sh").args(["-c", &line]).current_dir(out).output().unwrap()
 }
@@ -116,14 +116,10 @@ fn the_guide_has_every_limit_as_it_is() {
 #[test]
 fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
     let out = Folder::with("a.csv", signal("x,y", 200));
-    let of_threads = [
-        "train --tasks 2 --threads 1024 --out a",
-        "predict a.csv --threads 1024 --out b",
-        "demo --tasks 2 --threads 1024 --out c",
-    ];
-    for command in of_threads {
+    for command in ["train --tasks 2", "predict a.csv", "demo --tasks 2"] {
         // A thread has 64 MiB for its stack.
-        let run = shell(&out, &format!("ulimit -v 1500000; ictd {command}"));
+        let line = format!("ulimit -v 1500000; ictd {command} --threads 1024");
+        let run = shell(&out, &line);
         assert!(code(&run) < Some(2), "{command}: {run:?}");
     }
     let none = shell(&out, "ulimit -v 80000; ictd demo --tasks 2 --out d");
@@ -135,14 +131,11 @@ fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_memory_cannot_be_had_a_line_says_so() {
-    let out = Folder::new();
-    let at = |name: &str| out.join(name);
+    let out = Folder::with("a.csv", format!("phi_0,reward\n{}", "1,2\n".repeat(3_000_000)));
     ictd(&out, "demo --tasks 2");
-    fs::write(at("a.csv"), format!("phi_0,reward\n{}", "1,2\n".repeat(3_000_000))).unwrap();
-    fs::write(at("a.toml"), format!("command = \"demo\"\n{}", "#".repeat(10_000_000))).unwrap();
+    out.put("a.toml", format!("command = \"demo\"\n{}", "#".repeat(10_000_000)));
     let numbers = vec!["1"; 5_000_000].join(",");
-    fs::write(at("demo/results.json"), format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"))
-        .unwrap();
+    out.put("demo/results.json", format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"));
     let predict = "predict a.csv --column reward --gamma 0.9999 --threads 64";
     for command in ["evaluate --data a.csv", "--config a.toml", "report demo", predict] {
         let line = refusal(&shell(&out, &format!("ulimit -v 250000; ictd {command}")));
@@ -151,7 +144,7 @@ fn where_memory_cannot_be_had_a_line_says_so() {
         assert!(is_of_memory || line.contains("--threads: "), "{line}");
     }
     // From too little for a thread to enough for all: its figure, too, is asked for.
-    fs::write(at("a.csv"), signal("x,y", 200)).unwrap();
+    out.put("a.csv", signal("x,y", 200));
     for kibibytes in (60_000..200_000).step_by(20_000) {
         let line = format!("ulimit -v {kibibytes}; ictd predict a.csv --threads 1 --out few");
         let run = shell(&out, &line);
@@ -165,52 +158,40 @@ fn where_memory_cannot_be_had_a_line_says_so() {
 #[test]
 fn a_pipe_is_predicted_as_a_file_is() {
     let out = Folder::with("a.csv", signal("x,y", 200));
-    for command in ["ictd predict a.csv --out a", "cat a.csv | ictd predict - --out b"] {
-        let run = shell(&out, command);
+    let [a, b] = [("predict a.csv", "a"), ("predict -", "b")].map(|(line, to)| {
+        let run = shell(&out, &format!("cat a.csv | ictd {line} --out {to}"));
         assert_eq!(code(&run), Some(0), "{run:?}");
-    }
-    let read = |name: &str| fs::read(out.join(name).join("predict/predictions.csv")).unwrap();
-    assert!(read("a") == read("b"));
+        out.join(to).bytes("predict/predictions.csv")
+    });
+    assert!(a == b);
     let line = refusal(&shell(&out, "cat a.csv | ictd predict /dev/stdin --out c"));
     assert!(line.contains("/dev/stdin: no regular file"), "{line}");
 }
 
 #[test]
-fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
-    let out = Folder::new();
-    let file = out.join("a.csv");
-    let predict = format!("predict {}", file.display());
-    fs::write(&file, signal("\u{1b}[31m\u{8}<a>,=cmd|A1", 200)).unwrap();
-    done(&out, &predict);
+fn a_columns_name_is_neither_markup_nor_a_formula() {
+    let out = Folder::with("a.csv", signal("\u{1b}[31m\u{8}<a>,=cmd|A1", 200));
+    object(&out, 0, "predict a.csv --out .");
     let svg = out.text("predict/predictions.svg");
     assert!(!svg.chars().any(|c| c.is_control() && c != '\n') && !svg.contains("<a>"));
     for name in ["predictions.csv", "shown.csv"] {
-        let table = fs::read_to_string(out.join("predict").join(name)).unwrap();
+        let table = out.join("predict").text(name);
         assert!(table.contains("'=cmd|A1") && !table.contains(",=") && !table.contains("\n="));
     }
-    fs::write(&file, signal("x\0,y", 200)).unwrap();
-    let line = refusal(&ictd(&out, &predict));
-    assert!(line.contains("header: a NUL byte (UTF-16?); expected text in UTF-8"), "{line}");
-    fs::write(&file, signal(&format!("{},y", "a".repeat(201)), 200)).unwrap();
-    let line = refusal(&ictd(&out, &predict));
-    assert!(line.contains("column 1: a name of 201 bytes; expected one of at most 200"), "{line}");
 }
 
 #[test]
 fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
-    let out = Folder::new();
-    let file = out.join("a.csv");
-    let [predict, evaluate] = [("predict", "--skip-gaps"), ("evaluate --data", "")]
-        .map(|(command, more)| format!("{command} {} {more}", file.display()));
+    let out = &Folder::new();
     let rows = signal("phi_0,reward", 300);
     for (rest, reason) in [
         ("1,\"2\n3,4\n", "line 302: a quote that is not closed; expected one that is"),
         ("1,\"2\n3,4", "line 302: a quote that is not closed; expected one that is"),
         ("1,\"2\n3,4\"\n5,6\n", "a line break (an open quote?)"),
     ] {
-        fs::write(&file, format!("{rows}{rest}")).unwrap();
-        for command in [&predict, &evaluate] {
-            let line = refusal(&ictd(&out, command));
+        out.put("a.csv", format!("{rows}{rest}"));
+        for command in ["predict a.csv --skip-gaps", "evaluate --data a.csv"] {
+            let line = refused(out, command);
             assert!(line.contains(reason), "{command}: {line}");
         }
     }
@@ -218,8 +199,7 @@ fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
     let words = rows.replace("reward", "reward,note").replace('\n', ",\"a\nb\"\n");
     let words = words.replacen(",\"a\nb\"", "", 1);
     for end in ["", "1,2,\"\n# the end\n\""] {
-        fs::write(&file, format!("{words}{end}")).unwrap();
-        let run = ictd(&out, &predict);
-        assert_eq!(code(&run), Some(0), "{end}: {run:?}");
+        out.put("a.csv", format!("{words}{end}"));
+        object(out, 0, "predict a.csv --skip-gaps");
     }
 }

@@ -134,8 +134,7 @@ fn help_is_a_command_too() {
 
 #[test]
 fn iterates_that_diverge_do_not_hold_and_stay_readable() {
-    let out = Folder::new();
-    let output = ictd(&out, "demo --tasks 20 --alpha 50");
+    let output = ictd(&Folder::new(), "demo --tasks 20 --alpha 50");
     let text = text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("DOES NOT HOLD"), "{text}");

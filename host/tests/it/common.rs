@@ -1,6 +1,6 @@
 //! Running the program, and reading what it says and writes; and what nearly every test names.
 
-use ictd::formats::{Array, Data, npz};
+pub(crate) use ictd::formats::{Array, Data, npz};
 pub(crate) use serde_json::Value;
 pub(crate) use std::fs;
 pub(crate) use std::path::{Path, PathBuf};
@@ -37,31 +37,26 @@ impl AsRef<Path> for Folder {
 }
 
 /// The files below a folder.
-pub(crate) trait Files {
-    fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>);
-    fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8>;
-    fn text(&self, name: impl AsRef<Path>) -> String;
-    /// The object in a file.
-    fn json(&self, name: impl AsRef<Path>) -> Value;
-}
-
-impl Files for Path {
+pub(crate) trait Files: AsRef<Path> {
     fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
-        fs::write(self.join(name), content).unwrap();
+        fs::write(self.as_ref().join(name), content).unwrap();
     }
 
     fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
-        fs::read(self.join(name)).unwrap()
+        fs::read(self.as_ref().join(name)).unwrap()
     }
 
     fn text(&self, name: impl AsRef<Path>) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
+    /// The object in a file.
     fn json(&self, name: impl AsRef<Path>) -> Value {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 }
+
+impl Files for Path {}
 
 /// The commands that take no `--out`.
 const WITHOUT_OUT: [&str; 6] = ["plot", "report", "list", "digest", "inspect", "compare"];

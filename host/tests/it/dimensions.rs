@@ -1,17 +1,15 @@
 //! Data and models of any number of features.
 
 use crate::common::*;
+use ictd_core::rng::Rng;
 use std::fmt::Write as _;
 
 /// Returns a CSV of 60 transitions with d features, multiplied by `scale`.
 fn data(d: usize, scale: f64) -> String {
     let row = |name: &str| (0..d).map(|i| format!("{name}_{i}")).collect::<Vec<_>>().join(",");
     let mut csv = format!("{},reward\n", row("phi"));
-    let mut state = 1_u64;
-    let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 40) as f64 / 8_388_608.0 - 1.0
-    };
+    let mut rng = Rng::new(1);
+    let mut draw = || rng.uniform_in(-1.0, 1.0);
     for _ in 0..=130 {
         let features: Vec<_> = (0..d).map(|_| (scale * draw()).to_string()).collect();
         writeln!(csv, "{},{}", features.join(","), draw()).unwrap();
@@ -73,10 +71,7 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         }
         // The stored model is the same parameters.
         let stored = object(here, 0, "inspect results/import/model.ictd");
-        assert_eq!(
-            (&stored["dim"], &stored["nonzero_parameters"]),
-            (&d.into(), &(2 * d + 1).into())
-        );
+        assert_eq!([&stored["dim"], &stored["nonzero_parameters"]], [d, 2 * d + 1]);
         here.put("data.csv", data(d, 0.1));
         let found = |model: &str| {
             let line = format!("evaluate --data data.csv --model {model} --gamma 0.9");

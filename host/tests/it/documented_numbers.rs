@@ -36,28 +36,19 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 
 /// Returns a number of a record.
 fn statistic(of: RunMeasurements, metric: &str, statistic: &str) -> f64 {
-    let values = of.values(metric);
-    let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
-    let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
-    if let Some(limit) = after("at least ") {
-        return values.iter().filter(|x| **x >= limit).count() as f64;
-    }
-    if let Some(limit) = after("below ") {
-        return values.iter().filter(|x| **x < limit).count() as f64;
-    }
-    if let Some(place) = after("sum at ") {
-        return of.values_at(metric, place).iter().sum();
-    }
-    if let Some(place) = after("mean at ") {
-        return mean(of.values_at(metric, place));
-    }
-    if let Some(place) = after("median at ") {
-        return median(&of.values_at(metric, place));
-    }
-    match statistic {
-        "mean" => mean(values),
-        "median" => median(&values),
-        "1 - median" => 1.0 - median(&values),
+    let (kind, values) = match statistic.split_once(" at ") {
+        Some((kind, place)) => (kind, of.values_at(metric, place.parse().unwrap())),
+        None => (statistic, of.values(metric)),
+    };
+    let limit = |words| kind.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
+    let count = |is_counted: &dyn Fn(&f64) -> bool| values.iter().filter(|x| is_counted(x)).count();
+    match (kind, limit("at least "), limit("below ")) {
+        (_, Some(limit), _) => count(&|x| *x >= limit) as f64,
+        (_, _, Some(limit)) => count(&|x| *x < limit) as f64,
+        ("sum", ..) => values.iter().sum(),
+        ("mean", ..) => mean_and_stderr(values.into_iter()).0,
+        ("median", ..) => median(&values),
+        ("1 - median", ..) => 1.0 - median(&values),
         _ => panic!("no statistic: {statistic}"),
     }
 }

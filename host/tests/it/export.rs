@@ -1,27 +1,12 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-use crate::common::{self, *};
+use crate::common::*;
 use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
-use ictd_core::attention::{AverageReward, Td0};
+use ictd_core::attention::{AverageReward, Td0, TdLambda};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::transformer::Transformer;
-use ictd_core::{Error, constructions, model};
-
-/// Returns the bytes that a model of the core writes.
-fn bytes_of(write: impl FnOnce(&mut [u8]) -> Result<usize, Error>) -> Vec<u8> {
-    let mut buffer = vec![0; 1 << 16];
-    let len = write(&mut buffer).unwrap();
-    buffer.truncate(len);
-    buffer
-}
-
-macro_rules! bytes_of {
-    ($model:expr) => {{
-        let model = $model.unwrap();
-        bytes_of(|buffer| model.write(buffer).map(<[u8]>::len))
-    }};
-}
+use ictd_core::{constructions, model};
 
 /// Parameters without a pattern, different for each seed.
 fn parameters(seed: u64, mode: LayerSharing) -> Parameters {
@@ -68,17 +53,12 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
         fs::read(&file).unwrap()
     };
     type Model = ictd_core::Model<4>;
-    assert_eq!(
-        export("td0"),
-        bytes_of!(Model::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }))
-    );
-    assert_eq!(
-        export("td-lambda --trace-decay 0.25 --layers 2"),
-        bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(
-            ConstructionSettings { alpha: 0.2, depth: 2, gamma: 0.9 },
-            0.25
-        ))
-    );
+    type WithTrace = ictd_core::Model<4, TdLambda>;
+    let settings = ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 };
+    assert_eq!(Model::from_bytes(&export("td0")), Model::td0(settings));
+    let bytes = export("td-lambda --trace-decay 0.25 --layers 2");
+    let want = WithTrace::td_lambda(ConstructionSettings { depth: 2, ..settings }, 0.25);
+    assert_eq!(WithTrace::from_bytes(&bytes), want);
     let bytes = export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5");
     let layer = constructions::residual_gradient(&constructions::scaled_identity::<f32, 4>(0.5));
     let want = Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Td0, 0.5).unwrap();
@@ -176,48 +156,33 @@ fn digest_lists_every_kernel_beside_its_expected_digest() {
     assert_eq!(text.matches(digest).count(), 2, "{text}");
 }
 
-/// The line of a refusal; nothing was written, what was there is as before.
-fn refused(arguments: &str) -> String {
-    let directory = Folder::new();
-    let file = directory.join("m.ictd");
-    fs::write(&file, "before").unwrap();
-    let line = common::refused(&directory, &format!("{arguments} --out m.ictd"));
-    assert_eq!(fs::read(&file).unwrap(), b"before", "{arguments}");
-    assert_eq!(files(&directory), ["m.ictd"], "{arguments}");
-    line
-}
-
 #[test]
 fn a_source_that_cannot_be_exported_is_named_in_one_line() {
-    let directory = Folder::new();
-    let path = |name: &str| directory.join(name).display().to_string();
-    run(&directory.join("run"), LayerSharing::Autoregressive);
+    let here = &Folder::with("m.ictd", "before");
+    run(&here.join("run"), LayerSharing::Autoregressive);
+    fs::create_dir(here.join("empty")).unwrap();
     let good = parameters(1, LayerSharing::Autoregressive);
-    let write = |name: &str, bytes: &[u8]| directory.put(name, bytes);
-    let mut nan = good.clone();
+    let bytes = safetensors::to_bytes(&good);
+    let (mut nan, mut silent, mut damaged) = (good.clone(), good, bytes.clone());
     nan.layers[0].q[7] = f32::NAN;
-    write("nan.safetensors", &safetensors::to_bytes(&nan));
-    let mut silent = good.clone();
     silent.depth = None;
-    write("silent.safetensors", &safetensors::to_bytes(&silent));
-    let mut damaged = safetensors::to_bytes(&good);
     *damaged.last_mut().unwrap() ^= 1;
-    write("damaged.safetensors", &damaged);
-    write("short.safetensors", &safetensors::to_bytes(&good)[..100]);
-    write("text.safetensors", b"no model at all");
-    write("model.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.");
-    let mut model = bytes_of!(ictd_core::Model::<2>::td0(ConstructionSettings {
-        alpha: 0.2,
-        depth: 3,
-        gamma: 0.9
-    }));
+    here.put("nan.safetensors", safetensors::to_bytes(&nan));
+    here.put("silent.safetensors", safetensors::to_bytes(&silent));
+    here.put("damaged.safetensors", damaged);
+    here.put("good.safetensors", &bytes);
+    here.put("short.safetensors", &bytes[..100]);
+    here.put("own.safetensors", safetensors::to_bytes(&parameters(1, LayerSharing::Sequential)));
+    here.put("text.safetensors", "no model at all");
+    here.put("model.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.");
+    done(&here.join("damaged.ictd"), "export --construction td0 --dim 2 --layers 3");
+    done(&here.join("two-head.ictd"), "export --construction average-reward --dim 2 --layers 3");
+    let mut model = here.bytes("damaged.ictd");
     model[30] ^= 1;
-    write("damaged.ictd", &model);
-    let two_head = directory.join("two-head.ictd");
-    ictd(&two_head, "export --construction average-reward --dim 2 --layers 3");
-    fs::create_dir(directory.join("empty")).unwrap();
+    here.put("damaged.ictd", model);
+    let before = contents(here);
     for (source, reason) in [
-        ("nowhere", "No such file"),
+        ("nowhere", "nowhere: No such file"),
         ("run", "--seed: "),
         ("run", "has no seed 0; expected one of 3, 7"),
         ("empty", "a folder with parameters.safetensors or data.npz"),
@@ -229,38 +194,30 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("model.pt", "a pickle, as torch.save writes it: expected .safetensors"),
         ("damaged.ictd", "damaged: computed checksum"),
         ("two-head.ictd", "attention 3: 1 is expected"),
+        // An option that contradicts the source.
+        (
+            "good.safetensors --gamma 0.5",
+            "--gamma: 0.5 contradicts the model's file, which has 0.75",
+        ),
+        ("own.safetensors --layers 7", "--layers: 7 contradicts the model's file, which has 2"),
+        ("", "RUN_DIR"),
+        ("--construction td1", "td0, residual-gradient, td-lambda, average-reward"),
+        ("--construction td0 --dim 17", "--dim 17: expected an integer from 1 to 16"),
+        ("--construction td0 --alpha nan", "--alpha nan"),
+        ("--construction td0 --layers 0", "--layers 0"),
+        ("--construction average-reward --gamma 0.5", "--gamma: "),
+        ("--construction td0 --trace-decay 0.3", "--trace-decay: 0.3: it needs"),
+        ("x --construction td0", "cannot be used with"),
     ] {
-        let line = refused(&format!("export {}", path(source)));
+        let line = refused(here, &format!("export {source} --out m.ictd"));
         assert!(line.contains(reason), "{source}: {line}");
-        assert!(line.contains(source) || reason.starts_with("--"), "{line}");
-    }
-    // An option that contradicts the source.
-    write("good.safetensors", &safetensors::to_bytes(&good));
-    let own = parameters(1, LayerSharing::Sequential);
-    write("own.safetensors", &safetensors::to_bytes(&own));
-    for (file, option, reason) in [
-        ("good", "--gamma 0.5", "--gamma: 0.5 contradicts the model's file, which has 0.75"),
-        ("own", "--layers 7", "--layers: 7 contradicts the model's file, which has 2"),
-    ] {
-        let line = refused(&format!("export {} {option}", path(&format!("{file}.safetensors"))));
-        assert!(line.contains(reason), "{line}");
+        let is_file = source.contains('.') && !source.contains(' ');
+        assert!(!is_file || line.contains(source) || reason.starts_with("--"), "{line}");
+        assert!(contents(here) == before, "{source}");
     }
     // Layers that share their parameters can be as many as wanted.
     for layers in [3, 7] {
-        let typed = format!("export {} --gamma 0.75 --layers {layers}", path("good.safetensors"));
-        done(&directory.join("same.ictd"), &typed);
-    }
-    for (arguments, reason) in [
-        ("export", "RUN_DIR"),
-        ("export --construction td1", "td0, residual-gradient, td-lambda, average-reward"),
-        ("export --construction td0 --dim 17", "--dim 17: expected an integer from 1 to 16"),
-        ("export --construction td0 --alpha nan", "--alpha nan"),
-        ("export --construction td0 --layers 0", "--layers 0"),
-        ("export --construction average-reward --gamma 0.5", "--gamma: "),
-        ("export --construction td0 --trace-decay 0.3", "--trace-decay: 0.3: it needs"),
-        ("export x --construction td0", "cannot be used with"),
-    ] {
-        let line = refused(arguments);
-        assert!(line.contains(reason), "{arguments}: {line}");
+        let line = format!("export good.safetensors --gamma 0.75 --layers {layers} --out same");
+        object(here, 0, &line);
     }
 }

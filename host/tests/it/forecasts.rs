@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::Predictor;
+use nalgebra::{SMatrix, SVector};
 
 const PERIOD: usize = 21;
 
@@ -11,64 +12,43 @@ fn discounted(gamma: f64, forecast: impl Fn(usize) -> f64) -> f64 {
     (1..4000).rev().fold(0.0, |sum, k| forecast(k) + gamma * sum)
 }
 
-/// Solves a x = b by elimination.
-fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
-    for i in 0..N {
-        for j in (0..N).filter(|j| *j != i) {
-            let factor = a[j][i] / a[i][i];
-            for k in 0..N {
-                a[j][k] -= factor * a[i][k];
-            }
-            b[j] -= factor * b[i];
-        }
-    }
-    std::array::from_fn(|i| b[i] / a[i][i])
-}
-
 /// Returns the discounted sum of the iterated forecasts of an AR(8), by least squares at once over all rows.
 fn autoregression(x: &[f64], gamma: f64) -> f64 {
     let centre = x[..8].iter().sum::<f64>() / 8.0;
     let square = x[..8].iter().map(|x| (x - centre) * (x - centre)).sum::<f64>() / 8.0;
     let mut z: Vec<f64> = x.iter().map(|x| (x - centre) / square.sqrt()).collect();
-    let phi = |z: &[f64], t: usize| -> [f64; 9] {
-        std::array::from_fn(|i| if i == 8 { 1.0 } else { z[t - 1 - i] })
+    let phi = |z: &[f64], t: usize| {
+        SVector::<f64, 9>::from_fn(|i, _| if i == 8 { 1.0 } else { z[t - 1 - i] })
     };
     let weight = |t: usize| libm::pow(0.998, (z.len() - t) as f64);
     let ridge = 0.01 * weight(8);
-    let mut a: [[f64; 9]; 9] =
-        std::array::from_fn(|i| std::array::from_fn(|j| if i == j { ridge } else { 0.0 }));
-    let mut b = [0.0; 9];
+    let (mut a, mut b) = (SMatrix::<f64, 9, 9>::identity() * ridge, SVector::zeros());
     // The first forecast is the latest value.
     b[0] = ridge;
     for t in 8..z.len() {
         // The last row has weight 1.
         let (phi, weight) = (phi(&z, t), weight(t + 1));
-        for i in 0..9 {
-            b[i] += weight * phi[i] * z[t];
-            for j in 0..9 {
-                a[i][j] += weight * phi[i] * phi[j];
-            }
-        }
+        b += phi * (weight * z[t]);
+        a += phi * phi.transpose() * weight;
     }
-    let weights = solve(a, b);
+    let weights = a.lu().solve(&b).unwrap();
     for _ in 0..4000 {
-        let phi = phi(&z, z.len());
-        z.push(weights.iter().zip(phi).map(|(w, x)| w * x).sum());
+        z.push(weights.dot(&phi(&z, z.len())));
     }
     discounted(gamma, |k| centre + square.sqrt() * z[x.len() + k - 1])
 }
 
 #[test]
 fn forecasts_of_a_series_are_those_of_naive_formulas() {
-    let directory = Folder::new();
+    let here = Folder::new();
     let x: Vec<f64> = signal(300).iter().map(|x| 20.0 + x).collect();
     let content = csv("x", x.iter().map(f64::to_string));
     let arguments = format!("--horizon 10 --gamma 0.5 --period {PERIOD} --json");
-    let result = json(&predict(&directory, &content, &arguments));
+    let result = json(&predict(&here, &content, &arguments));
     let gammas = &result["signals"][0]["gammas"];
     assert_eq!([&gammas[0]["gamma"], &gammas[1]["gamma"]], [0.5, 0.9]);
     for gamma in [0.5, 0.9] {
-        let lines = predictions(&directory.join("out"), "x", gamma);
+        let lines = predictions(&here.join("out"), "x", gamma);
         let (mut average, mut level, mut trend) = (x[0], x[0], 0.0);
         for (t, (_, _, found)) in lines.iter().enumerate() {
             average = (1.0 - gamma) * x[t] + gamma * average;
@@ -91,12 +71,7 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
                 ("ar", autoregression),
             ] {
                 let error = (found[name] - want).abs() / want.abs();
-                assert!(
-                    error < 1e-6,
-                    "gamma {gamma}, row {}, {name}: {} {want}",
-                    t + 1,
-                    found[name]
-                );
+                assert!(error < 1e-6, "gamma {gamma}, row {}, {name}: {error:e}", t + 1);
             }
         }
     }
@@ -104,11 +79,11 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
 
 #[test]
 fn an_autoregression_survives_a_constant_and_a_pure_period() {
-    let directory = Folder::new();
+    let here = Folder::new();
     let rows = (0..30_000).map(|t| format!("{},{}", if t < 100 { t % 7 } else { 3 }, t % 4));
-    predict(&directory, &csv("x,y", rows), "--gamma 0.5");
+    predict(&here, &csv("x,y", rows), "--gamma 0.5");
     for (column, want) in [("x", 6.0), ("y", 1.0 / 0.9375 * (0.0 + 0.5 + 0.5 + 0.375))] {
-        let lines = predictions(&directory.join("out"), column, 0.5);
+        let lines = predictions(&here.join("out"), column, 0.5);
         // Row 30,000 has the value 3.
         assert!((lines[29_999].2["ar"] - want).abs() < 0.01, "{column}: {}", lines[29_999].2["ar"]);
     }
@@ -116,15 +91,15 @@ fn an_autoregression_survives_a_constant_and_a_pure_period() {
 
 #[test]
 fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
-    let directory = Folder::new();
+    let here = Folder::new();
     let mut x = signal(1200);
     x[700] = 50.0;
     let is_missing = |t: usize| t % 97 == 5;
     let cell = |(t, x): (usize, &f64)| if is_missing(t) { "nan".into() } else { x.to_string() };
     let content = csv("x", x.iter().enumerate().map(cell));
-    let result = json(&predict(&directory, &content, "--horizon 10 --skip-gaps --json"));
+    let result = json(&predict(&here, &content, "--horizon 10 --skip-gaps --json"));
     let found = &result["signals"][0]["gammas"][0];
-    let lines = predictions(&directory.join("out"), "x", 0.9);
+    let lines = predictions(&here.join("out"), "x", 0.9);
     let mut lines = lines.iter();
     let mut predictor = Predictor::new_f64([10.0]).unwrap();
     // Everything is computed from the distances to the median.
@@ -163,9 +138,9 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     assert_eq!(found["coverage"], in_band as f64 / banded as f64);
     // The value out of place is one of them, and nearly all of the band holds.
     assert!(surprises >= 1 && in_band * 10 > banded * 7, "{surprises}, {in_band} of {banded}");
-    let text = text(&predict(&directory, &content, "--horizon 10 --skip-gaps"));
+    let text = text(&predict(&here, &content, "--horizon 10 --skip-gaps"));
     let line = text.lines().skip_while(|line| !line.contains("in its band")).nth(2);
     assert!(line.is_some_and(|line| line.contains(&format!(" {surprises} "))), "{text}");
-    let svg = directory.join("out/predict/predictions.svg");
+    let svg = here.join("out/predict/predictions.svg");
     assert!(fs::read_to_string(svg).unwrap().contains("predictor, 90 % band"));
 }

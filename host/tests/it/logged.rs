@@ -1,7 +1,6 @@
 //! Training on logged transitions, from the command line.
 
 use crate::common::*;
-use ictd::formats::Array;
 
 /// 60 states in which episodes terminate after rows 20 and 40.
 fn log() -> Vec<(&'static str, Array)> {
@@ -43,11 +42,8 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     fs::remove_file(here.join("log.npz")).unwrap();
     object(here, 0, &format!("--config {} --out c", folder.join("config.toml").display()));
     assert_same(&here.join("a"), &here.join("c"));
-    object(
-        here,
-        0,
-        &format!("train --task b/{}/tasks.npz --tasks 25 {SMALL} --out d", name(&folder)),
-    );
+    let stored = format!("b/{}/tasks.npz", folder.file_name().unwrap().display());
+    object(here, 0, &format!("train --task {stored} --tasks 25 {SMALL} --out d"));
     object(here, 0, &format!("train --resume {} --tasks 25", folder.display()));
     let long = trained(&here.join("d"));
     assert_same(&here.join("a").join(long.file_name().unwrap()), &long);
@@ -57,21 +53,8 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
         format!("plot {}", folder.display()),
         format!("import {}/seed_0/data.npz --out e", folder.display()),
     ] {
-        let output = run(here, &line);
-        assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+        object(here, 0, &line);
     }
-    // A log that has changed is refused.
-    let before = contents(&long);
-    let mut changed = log();
-    changed[3].1 = array(&[], [0.7]);
-    write_npz(&long.join("tasks.npz"), &changed);
-    let error = refused(here, &format!("train --resume {}", long.display()));
-    assert!(error.contains("tasks.npz: its tasks have changed: they are log-"), "{error}");
-    assert_eq!(contents(&long).len(), before.len());
-}
-
-fn name(folder: &Path) -> String {
-    folder.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 #[test]

@@ -240,10 +240,9 @@ fn times_of_the_day_pass_midnight_and_a_time_that_rows_share_says_nothing() {
         ("start,clock,x", |t| format!("{},{}", stamp(0, 0), stamp(7, 5 * t).replace(';', " "))),
         ("year,month,hour,x", |t| format!("2024,3,{}", t / 12 % 24)),
     ] {
-        let directory = Folder::new();
         let rows = x.iter().enumerate().map(|(t, x)| format!("{},{x}", row(t)));
         let content = csv(head, rows);
-        let found = json(&predict(&directory, &content, "--skip-gaps --json"));
+        let found = json(&predict(&Folder::new(), &content, "--skip-gaps --json"));
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{head}: {found}");
         assert_eq!(found["signals"].as_array().unwrap().len(), 1, "{head}: {found}");
     }
@@ -269,9 +268,8 @@ fn a_number_that_stands_for_missing_ones_is_named_or_a_gap() {
         assert!(found.iter().zip(&expected).all(|(a, b)| (a.0, &a.2) == (b.0, &b.2)), "{missing}");
     }
     // Two values, or a pulse now and then, are a signal.
-    let directory = Folder::new();
     for row in [(|t| t / 20 % 2) as fn(usize) -> usize, |t| t % 9] {
-        let output = predict(&directory, &csv("x", (0..300).map(|t| row(t).to_string())), "");
+        let output = predict(&Folder::new(), &csv("x", (0..300).map(|t| row(t).to_string())), "");
         assert!(!text(&output).contains("missing value"));
     }
 }
@@ -331,9 +329,8 @@ fn a_file_that_no_run_wrote_is_not_replaced() {
 
 #[test]
 fn a_script_completes_the_command_line() {
-    let directory = Folder::new();
     for shell in ["bash", "zsh", "fish"] {
-        let output = run(&directory, &format!("completions {shell}"));
+        let output = run(&Folder::new(), &format!("completions {shell}"));
         assert!(output.status.success());
         assert!(text(&output).contains("skip-gaps"), "{shell}");
     }

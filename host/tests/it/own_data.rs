@@ -128,11 +128,8 @@ fn runs_that_differ_in_threads_alone_are_equal() {
 #[test]
 fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
     let here = &Folder::with("data.csv", "phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
-    object(
-        here,
-        0,
-        "train --dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10 --seeds 2",
-    );
+    let short = "--dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10";
+    object(here, 0, &format!("train {short} --seeds 2"));
     as_train(&here.join("results"));
     for command in ["evaluate --data data.csv --model", "import --tasks 2"] {
         let results = ["results/train", "results/train/seed_1"].map(|source| {
@@ -155,9 +152,8 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
 
 #[test]
 fn models_that_stream_are_opened_in_one_way() {
-    let here = &Folder::with("data.csv", "");
     let rows: String = (0..150_u32).map(|i| format!("{}\n", i * i % 17)).collect();
-    here.put("x.csv", format!("x\n{rows}"));
+    let here = &Folder::with("x.csv", format!("x\n{rows}"));
     for more in ["run", "softmax --attention softmax"] {
         let short = "train --tasks 3 --batches 1 --batch-size 8 --context-length 10 --log-every 1 --seeds 2";
         object(here, 0, &format!("{short} --out {more}"));
@@ -198,17 +194,15 @@ fn models_that_stream_are_opened_in_one_way() {
     let second = of_seed("run/train", "--seed 1");
     assert_eq!(of_seed("run/train/seed_1", ""), second);
     assert_ne!(of_seed("run/train", ""), second);
-
     let demo_of = |model: &str| {
         // Three tasks of training make no claim hold.
-        let output = run(here, &format!("{demo} 4 --model {model} --json --out of-model"));
-        numbers(&json(&output)["msve_mean"])
+        numbers(&object(here, 1, &format!("{demo} 4 --model {model}"))["msve_mean"])
     };
     let [first, second, all] = ["run/train/seed_0", "run/train/seed_1", "run/train"].map(demo_of);
     assert_ne!(first, second);
     for ((first, second), mean) in first.iter().zip(&second).zip(&all) {
         assert!(((first + second) / 2.0 - mean).abs() < 1e-12 * mean.abs());
     }
-    let rows = here.text("of-model/demo/records.csv");
+    let rows = here.text("results/demo/records.csv");
     assert_eq!(rows.lines().count(), 1 + 2 * 3 * all.len());
 }

@@ -1,7 +1,6 @@
 //! Tasks of one's own: told by their digest, kept with the run, refused once they have changed.
 
 use crate::common::*;
-use ictd::formats::{Array, Data};
 
 /// A walk over five states, the ends of which are terminal, with three feature maps.
 fn arrays() -> Vec<(&'static str, Array)> {
@@ -140,20 +139,13 @@ fn models_are_judged_on_own_tasks() {
     // Theorem 1's layers are TD(0), and nothing else is.
     for layers in ["--layers 3", "--layers 15", "--layers 40 --alpha 0.15"] {
         let td = judged(&format!("{layers} --gamma 0.8"));
-        assert!(
-            number(&td, "explained by TD(0)") > 1.0 - 1e-9 && number(&td, "vd") < 1e-12,
-            "{td}"
-        );
-        assert!(
-            number(&td, "explained by TD(0.9)") < 0.999 && number(&td, "iws") > 1.0 - 1e-9,
-            "{td}"
-        );
+        let of = |name: &str| number(&td, name);
+        assert!(of("explained by TD(0)") > 1.0 - 1e-9 && of("vd") < 1e-12, "{td}");
+        assert!(of("explained by TD(0.9)") < 0.999 && of("iws") > 1.0 - 1e-9, "{td}");
     }
     let universal = judged("--model universal --context-length 200");
-    assert!(
-        number(&universal, "msve") < 0.5 * number(&universal, "msve of predicting 0"),
-        "{universal}"
-    );
+    let [error, zero] = ["msve", "msve of predicting 0"].map(|name| number(&universal, name));
+    assert!(error < 0.5 * zero, "{universal}");
     // Without `terminal`, an absorbing state has all the weight.
     let absorbing = [
         ("p", array(&[3, 3], [0.5, 0.4, 0.1, 0.2, 0.5, 0.3, 0.0, 0.0, 1.0])),
@@ -191,6 +183,5 @@ fn a_run_that_is_trained_longer_has_the_bytes_of_one_long_run() {
         object(here, 0, &format!("{resume} --tasks {first}"));
         assert!(refused(here, &format!("{resume} --tasks 30 --layers 2")).contains("--resume"));
     }
-    let out = Folder::new();
-    assert!(!ictd(&out, "train --resume nowhere --tasks 9").status.success());
+    assert!(!ictd(&Folder::new(), "train --resume nowhere --tasks 9").status.success());
 }

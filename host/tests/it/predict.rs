@@ -6,18 +6,15 @@ use std::collections::BTreeMap;
 
 /// A signal that is worth predicting: an oscillation of drifting frequency, and noise.
 pub(crate) fn signal(rows: usize) -> Vec<f64> {
-    let mut noise = 1_u64;
-    let mut phase = 0.0;
-    (0..rows)
-        .map(|t| {
-            noise = noise
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            phase += 0.3 + 0.1 * libm::sin(t as f64 / 500.0);
-            let noise = (noise >> 40) as f64 / 16_777_216.0 - 0.5;
-            ((libm::sin(phase) + 0.3 * noise) * 1000.0).round() / 1000.0
-        })
-        .collect()
+    let (mut noise, mut phase) = (1_u64, 0.0);
+    let mut next = |t: usize| {
+        noise =
+            noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        phase += 0.3 + 0.1 * libm::sin(t as f64 / 500.0);
+        let noise = (noise >> 40) as f64 / 16_777_216.0 - 0.5;
+        ((libm::sin(phase) + 0.3 * noise) * 1000.0).round() / 1000.0
+    };
+    (0..rows).map(&mut next).collect()
 }
 
 pub(crate) fn csv(head: &str, rows: impl Iterator<Item = String>) -> String {
@@ -251,6 +248,7 @@ fn what_cannot_be_predicted_is_one_line() {
         ("day\nMonday\n", "", "no column of numbers"),
         ("x\n1\n2\0\n", "", "column `x`: a NUL byte"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
+        ("x\0,y\n1,2\n", "", "header: a NUL byte (UTF-16?); expected text in UTF-8"),
         ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
         ("", of_x, "header: no names"),
         ("x\n0,5;\n", of_x, "row 1 (line 2): 2 cells; expected 1"),
@@ -271,7 +269,11 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x,y\n1,2\n,2\n", of_x, "(line 3), column `x`: empty; expected a finite number, or"),
         ("# a\nx\n1\ninf\n", of_x, "row 2 (line 4), column `x`: `inf`"),
         ("\"temp; C\",x\n1,-\n", of_x, "row 1 (line 2), column `x`: `-`"),
-        (&format!("x,{}\n1,2\n", "y".repeat(201)), of_x, "column 2: a name of 201 bytes"),
+        (
+            &format!("x,{}\n1,2\n", "y".repeat(201)),
+            of_x,
+            "column 2: a name of 201 bytes; expected one of at most 200",
+        ),
         (&format!("x\n\"{}\n", "1\n".repeat(600_000)), of_x, "a row of more than 1048576 bytes"),
         ("# x,y\n1,2\n", "", "without its #, is `# x,y` the header?"),
         ("x,y\ns,°C\n1,2\n", "", "number is in line 3: expected the header line right above it"),
@@ -347,7 +349,6 @@ fn a_model_of_ones_own_is_judged_beside_the_one_that_ships() {
 
 #[test]
 fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
-    let directory = Folder::new();
     let (mut rng, mut x) = (Rng::new(3), 0.0);
     let mut next = || {
         x = 0.9 * x + rng.normal::<f64>();
@@ -362,7 +363,7 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
         });
         let content = format!("x,y\n{}\n", cells.map(|x| x + ",1").collect::<Vec<_>>().join("\n"));
         let result =
-            json(&predict(&directory, &content, "--column x --column x --skip-gaps --json"));
+            json(&predict(&Folder::new(), &content, "--column x --column x --skip-gaps --json"));
         assert_eq!(result["signals"].as_array().unwrap().len(), 1);
         (result["signals"][0]["gammas"][0].clone(), result["recommended"].clone())
     };
@@ -395,22 +396,19 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
 
 #[test]
 fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
-    let directory = Folder::new();
     let mut rng = Rng::new(4);
     let rows = |n: usize, mut x: Box<dyn FnMut(usize) -> f64>| -> String {
         let rows = (0..n).map(|t| format!("{},{}", 1700 + t, x(t)));
         format!("year,x\n{}\n", rows.collect::<Vec<_>>().join("\n"))
     };
     let noise = rows(1000, Box::new(move |_| rng.normal::<f64>()));
-    let text = |content: &str| {
-        String::from_utf8(predict(&directory, content, "--gamma 0.9").stdout).unwrap()
-    };
-    assert!(
-        text(&noise).contains("nothing to recommend: nothing here predicts better"),
-        "{}",
-        text(&noise)
-    );
-    assert!(text(&noise).contains("do not take universal for `x` at gamma = 0.9: it is no better"));
+    let text = |content: &str| text(&predict(&Folder::new(), content, "--gamma 0.9"));
+    for part in [
+        "nothing to recommend: nothing here predicts better",
+        "do not take universal for `x` at gamma = 0.9: it is no better",
+    ] {
+        assert!(text(&noise).contains(part), "{}", text(&noise));
+    }
     let wave = |n| rows(n, Box::new(|t| libm::sin(t as f64 / 5.0)));
     assert!(text(&wave(200)).contains("nothing to recommend: fewer than 24 horizons"));
     let long = text(&wave(2000));

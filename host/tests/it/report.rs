@@ -1,28 +1,25 @@
 //! `ictd report`: from the files of runs alone, and nothing by half.
 
+use crate::bounds::shell;
 use crate::common::*;
 
-fn report(directory: &Path) -> Output {
-    ictd(Path::new("unused"), &format!("report {}", directory.display()))
-}
-
-/// Two small runs.
-fn runs(out: &Path) {
-    for arguments in ["demo --tasks 5 --max-context 9", "verify --seeds 2 --layers 3"] {
-        assert!(ictd(out, arguments).status.code().is_some_and(|code| code < 2), "{arguments}");
+/// A folder with two small runs.
+fn runs() -> Folder {
+    let out = Folder::new();
+    for line in ["demo --tasks 5 --max-context 9", "verify --seeds 2 --layers 3"] {
+        assert!(code(&ictd(&out, line)) < Some(2), "{line}");
     }
+    out
 }
 
 fn page(directory: &Path) -> String {
-    assert_eq!(report(directory).status.code(), Some(0));
+    object(directory, 0, "report .");
     directory.text("report.html")
 }
 
 #[test]
 fn the_same_files_give_the_same_bytes() {
-    let (a, b) = (Folder::new(), Folder::new());
-    runs(&a);
-    runs(&b);
+    let (a, b) = (runs(), runs());
     let first = page(&a);
     assert_eq!(first, page(&a), "written again");
     assert_eq!(first, page(&b), "of the same runs elsewhere");
@@ -31,8 +28,7 @@ fn the_same_files_give_the_same_bytes() {
 
 #[test]
 fn the_page_holds_every_claim_figure_number_digest_and_command() {
-    let out = Folder::new();
-    runs(&out);
+    let out = runs();
     let html = page(&out);
     assert_eq!(html.matches(">Made by ictd ").count(), 2);
     assert!(!html.contains("Not as the run wrote it"));
@@ -64,14 +60,12 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
 
 #[test]
 fn what_the_run_did_not_write_is_named_and_not_shown() {
-    let out = Folder::new();
-    runs(&out);
-    let write = |name: &str, text: &str| out.put(name, text);
+    let out = runs();
     let results = out.text("demo/results.json");
-    write("demo/results.json", &results.replace("\"seed\": 0", "\"seed\": 1"));
+    out.put("demo/results.json", results.replace("\"seed\": 0", "\"seed\": 1"));
     // The page's pictures are drawn from records: these are not read.
-    write("demo/demo.svg", "<svg>evil</svg>");
-    write("verify/other.svg", "evil");
+    out.put("demo/demo.svg", "<svg>evil</svg>");
+    out.put("verify/other.svg", "evil");
     let html = page(&out);
     assert!(html.contains("Not as the run wrote it: demo.svg, results.json."));
     assert!(html.contains("results.json is not what the run wrote") && !html.contains("evil"));
@@ -80,23 +74,13 @@ fn what_the_run_did_not_write_is_named_and_not_shown() {
     assert_eq!(html.matches("<script").count(), 1);
 }
 
-/// The one line of a refusal; checks that the previous page is as it was and nothing else appeared.
-fn refused(directory: &Path) -> String {
-    let before = files(directory);
-    let page = fs::read(directory.join("report.html")).ok();
-    let line = refusal(&report(directory));
-    assert_eq!(files(directory), before);
-    assert_eq!(fs::read(directory.join("report.html")).ok(), page);
-    line
-}
-
 #[test]
 fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
-    let out = Folder::new();
-    assert!(refused(&out).contains("holds no run"));
-    assert!(refused(&out.join("nowhere")).contains("nowhere"));
-    runs(&out);
-    page(&out);
+    let empty = Folder::new();
+    assert!(refused(&empty, "report .").contains("holds no run"));
+    assert!(refused(&empty, "report nowhere").contains("nowhere"));
+    let out = &runs();
+    page(out);
     let record = out.text("demo/records.csv");
     let longer: String = record.lines().map(|line| format!("{line},1\n")).collect();
     let damages = [
@@ -115,38 +99,31 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
         ("demo/records.csv", Some("run,seed,metric,x,value\nr,0,m,1,1\nr,1,m,x,1\n"), "line: 3"),
         ("demo/records.csv", Some("\u{0}\n\u{1}\n"), "line 1: `"),
     ];
-    let plot = format!("plot {}", out.join("demo").display());
-    let figure = || out.bytes("demo/demo.svg");
-    let drawn = figure();
+    let whole = contents(out);
     for (name, content, reason) in damages {
-        let file = out.join(name);
-        let intact = fs::read(&file).ok();
-        match content {
-            Some(content) => fs::write(&file, content).unwrap(),
-            None => fs::remove_file(&file).unwrap(),
-        }
-        let line = refused(&out);
+        let intact = out.bytes(name);
+        fs::remove_file(out.join(name)).unwrap();
+        content.into_iter().for_each(|content| out.put(name, content));
+        let damaged = contents(out);
         let short = name.rsplit('/').next().unwrap();
-        assert!(line.contains(short) && line.contains(reason), "{name} {content:?}: {line}");
-        if short == "records.csv" {
-            let line = refusal(&ictd(&out, &plot));
-            assert!(line.contains(short) && line.contains(reason), "{content:?}: {line}");
-            assert!(figure() == drawn, "{content:?}");
+        for command in ["report .", "plot demo"] {
+            if command == "report ." || short == "records.csv" {
+                let line = refused(out, command);
+                let is_named = line.contains(short) && line.contains(reason);
+                assert!(is_named, "{command}, {name} {content:?}: {line}");
+            }
         }
-        match intact {
-            Some(intact) => fs::write(&file, intact).unwrap(),
-            None => fs::remove_file(&file).unwrap(),
-        }
+        assert!(contents(out) == damaged, "{name} {content:?}");
+        out.put(name, intact);
     }
-    page(&out);
-    done(&out, &plot);
-    assert!(figure() == drawn);
+    page(out);
+    object(out, 0, "plot demo");
+    assert!(contents(out) == whole);
 }
 
 #[test]
 fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
-    let out = Folder::new();
-    runs(&out);
+    let out = runs();
     out.put("verify/results.json", "{ <b>");
     // Nor does one that cannot be brought to its end.
     let received = out.join("received");
@@ -165,16 +142,11 @@ fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_previous_page_as_it_was() {
-    let out = Folder::new();
-    runs(&out);
-    let before = page(&out);
-    let names = files(&out);
+    let out = runs();
+    page(&out);
+    let before = contents(&out);
     // No file may grow beyond a few kilobytes.
-    let command =
-        format!("ulimit -f 8; exec '{}' report '{}'", env!("CARGO_BIN_EXE_ictd"), out.display());
-    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
-    let line = refusal(&output);
+    let line = refusal(&shell(&out, "ulimit -f 8; exec ictd report ."));
     assert!(line.contains("cannot write"), "{line}");
-    assert_eq!(files(&out), names);
-    assert_eq!(out.text("report.html"), before);
+    assert_eq!(contents(&out), before);
 }

@@ -78,26 +78,23 @@ fn a_shared_run_keeps_its_seeds_at_another_scale() {
 #[test]
 fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
     let out = Folder::new();
-    json(&ictd(&out, TRAIN));
-    json(&ictd(&out, "demo --tasks 3 --json"));
-    let run = trained(&out);
+    let figure_2 = "reproduce figure-2 --seeds 1 --tasks 10";
+    for command in [TRAIN, "demo --tasks 3", figure_2] {
+        ictd(&out, command);
+    }
+    let (run, shared) = (trained(&out), trained(&out.join("runs")));
     let resume = format!("train --resume {}", run.display());
-    ictd(&out, "reproduce figure-2 --seeds 1 --tasks 10");
-    let shared = trained(&out.join("runs"));
-    let [of_run, of_shared] = [run, shared].map(|run| run.join("seed_0"));
     let plot = format!("plot {}", out.join("demo").display());
-    let commands = [
-        (of_run.to_str().unwrap(), TRAIN),
-        (of_run.to_str().unwrap(), resume.as_str()),
-        ("demo", "demo --tasks 3"),
-        ("verify", "verify --seeds 2"),
-        ("figure-2", "reproduce figure-2 --seeds 1 --tasks 10"),
-        (of_shared.to_str().unwrap(), "reproduce figure-2 --seeds 1 --tasks 10"),
-        ("", "--threads 1"),
-        ("demo", plot.as_str()),
-    ];
-    for (directory, command) in commands {
-        let claimed = out.join(directory);
+    for (claimed, command) in [
+        (run.join("seed_0"), TRAIN),
+        (run.join("seed_0"), &resume),
+        (out.join("demo"), "demo --tasks 3"),
+        (out.join("verify"), "verify --seeds 2"),
+        (out.join("figure-2"), figure_2),
+        (shared.join("seed_0"), figure_2),
+        (out.to_path_buf(), "--threads 1"),
+        (out.join("demo"), &plot),
+    ] {
         // This test is the first process.
         fs::create_dir_all(&claimed).unwrap();
         let lock = RunLock::acquire(&claimed).unwrap();
@@ -105,8 +102,7 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
         let line = refusal(&ictd(&out, command));
         let holder = format!("in use by process {}", std::process::id());
         assert!(line.contains(&holder), "{command}: {line}");
-        let named = claimed.to_str().unwrap().trim_end_matches('/');
-        assert!(line.contains(named), "{command}: {line}");
+        assert!(line.contains(claimed.to_str().unwrap()), "{command}: {line}");
         assert!(contents(&out) == before, "{command} changed something");
         drop(lock);
     }

@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 
 #[test]
 fn verification_stays_below_1e_10_at_layer_40() {
-    let out = Folder::new();
     for successors in ["independent", "trajectory"] {
-        let result = object(&out, 0, &format!("verify --successors {successors}"));
+        let result = object(&Folder::new(), 0, &format!("verify --successors {successors}"));
         for name in ["td0", "td_lambda", "residual_gradient", "average_reward"] {
             let construction = &result["constructions"][name];
             // Not identically 0: two different programs computed it.
@@ -28,9 +27,8 @@ fn verification_stays_below_1e_10_at_layer_40() {
 
 #[test]
 fn value_error_falls_to_a_quarter_as_the_context_grows() {
-    let out = Folder::new();
     for task in ["mdp", "boyan-representable", "loop --max-states 15"] {
-        let result = json(&ictd(&out, &format!("demo --json --task {task}")));
+        let result = json(&ictd(&Folder::new(), &format!("demo --json --task {task}")));
         let lengths = numbers(&result["context_lengths"]);
         assert_eq!((lengths[0], lengths[19], lengths.len()), (1.0, 39.0, 20));
         let mean = numbers(&result["msve_mean"]);
@@ -61,9 +59,8 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
 fn loop_task_repeats_the_authors_demo() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
     let reference = Path::new(folder).json("demo.json");
-    let out = Folder::new();
     let arguments = "demo --json --task loop --min-states 5 --max-states 15";
-    let result = json(&ictd(&out, arguments));
+    let result = json(&ictd(&Folder::new(), arguments));
     assert_eq!(result["context_lengths"], reference["context_lengths"]);
     let columns =
         [(&result["msve_mean"], &result["msve_stderr"]), (&reference["mean"], &reference["ste"])]

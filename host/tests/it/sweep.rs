@@ -1,6 +1,6 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
-use crate::common::*;
+use crate::common::{self, *};
 use crate::untrusted::TRAIN;
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::{Plan, Shard};
@@ -184,10 +184,8 @@ fn shards_of_any_number_do_every_seed_once() {
         "seeds = 40\n{TINY}[grid]\nlearning-rate = [0.1, 0.2]\nlayer-sharing = [\"autoregressive\", \"sequential\"]\n"
     );
     let plan = Plan::of_text(&text, 5).unwrap();
-    assert_eq!(
-        (&plan.runs[1].values, plan.seeds[0], plan.seeds[39]),
-        (&vec!["0.1".into(), "sequential".into()], 5, 44)
-    );
+    assert_eq!(plan.runs[1].values, ["0.1", "sequential"]);
+    assert_eq!([plan.seeds[0], plan.seeds[39]], [5, 44]);
     let key = |run: &str, seed: u64| (run.to_owned(), seed);
     let all: Vec<_> =
         plan.runs.iter().flat_map(|run| plan.seeds.iter().map(|s| key(&run.folder, *s))).collect();
@@ -263,10 +261,8 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     let intact = fs::read(&damaged).unwrap();
     fs::write(&damaged, "ictdseed").unwrap();
     let line = refusal(&sweep(&other, "out", ""));
-    assert!(
-        line.contains("4 of 6 seeds have finished; ") && line.contains("checkpoint.bin: "),
-        "{line}"
-    );
+    let parts = ["4 of 6 seeds have finished; ", "checkpoint.bin: "];
+    assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     fs::write(&damaged, intact).unwrap();
     swept(&other, "out", "--check");
 }
@@ -278,55 +274,49 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
     for (out, seeds) in [("whole", "0..3"), ("a", "0..1"), ("b", "1..3")] {
         done(&at(out), &format!("{TRAIN} --seeds {seeds}"));
     }
-    let merge = |out: &str, from: &[&str]| {
-        let from: Vec<_> = from.iter().map(|name| at(name).display().to_string()).collect();
-        ictd(&at(out), &format!("merge {}", from.join(" ")))
-    };
-    let refused = |from: &[&str], words: &str| {
-        let line = refusal(&merge("refused", from));
-        assert!(line.contains(words), "{line}");
-        assert!(!at("refused").exists());
+    let refused = |from: &str, words: &str| {
+        let line = refused(&place, &format!("merge {from} --out refused"));
+        assert!(line.contains(words) && !at("refused").exists(), "{line}");
     };
     // Also by the run's own folder, and into one of them.
     let name = trained(&at("b")).file_name().unwrap().to_str().unwrap().to_owned();
-    for (out, from) in [("both", ["a", &format!("b/{name}")[..]]), ("a", ["b", "b"])] {
+    for (out, from) in [("both", &format!("a b/{name}")[..]), ("a", "b b")] {
         for _ in 0..2 {
-            let merged = merge(out, &from);
-            assert!(merged.status.success(), "{}", said(&merged));
+            object(&place, 0, &format!("merge {from} --out {out}"));
             assert_same(&at(out), &at("whole"));
         }
     }
-    refused(&["b", "nowhere"], "nowhere: No such file");
+    refused("b nowhere", "nowhere: No such file");
     fs::create_dir(at("empty")).unwrap();
-    refused(&["b", "empty"], "empty: holds no training run");
+    refused("b empty", "empty: holds no training run");
 
-    // Another seed under this one's name, another recipe's config, other numbers, half a file.
-    let checkpoint = trained(&at("b")).join("seed_2/checkpoint.bin");
-    let intact = fs::read(&checkpoint).unwrap();
-    fs::copy(trained(&at("b")).join("seed_3/checkpoint.bin"), &checkpoint).unwrap();
-    refused(&["b"], "belongs to another run");
+    // Another seed under this one's name, other numbers, half a file, another recipe's config.
+    let run = trained(&at("b"));
+    let intact = run.bytes("seed_2/checkpoint.bin");
     let mut other = ictd::train::checkpoint::Checkpoint::from_bytes(&intact).unwrap();
     other.run.points[0].loss += 1.0;
-    fs::write(&checkpoint, other.to_bytes()).unwrap();
-    refused(&["whole", "b"], "seed_2: other numbers than in ");
-    fs::write(&checkpoint, &intact[..intact.len() / 2]).unwrap();
-    refused(&["b"], "checkpoint.bin: ");
-    fs::write(&checkpoint, &intact).unwrap();
-    let config = trained(&at("b")).join("config.toml");
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.replace("layers = 3", "layers = 2")).unwrap();
-    refused(&["b"], "belongs to another run");
-    fs::write(&config, text.replace("layers = 3", "layers = 0")).unwrap();
-    refused(&["b"], "layers: 0");
-    fs::write(&config, &text).unwrap();
+    for (bytes, from, words) in [
+        (run.bytes("seed_3/checkpoint.bin"), "b", "belongs to another run"),
+        (other.to_bytes(), "whole b", "seed_2: other numbers than in "),
+        (intact[..intact.len() / 2].to_vec(), "b", "checkpoint.bin: "),
+    ] {
+        run.put("seed_2/checkpoint.bin", bytes);
+        refused(from, words);
+    }
+    run.put("seed_2/checkpoint.bin", &intact);
+    let text = run.text("config.toml");
+    let with_layers = |layers: u32| text.replace("layers = 3", &format!("layers = {layers}"));
+    for (layers, words) in [(2, "belongs to another run"), (0, "layers: 0")] {
+        run.put("config.toml", with_layers(layers));
+        refused("b", words);
+    }
+    run.put("config.toml", &text);
     // Here stands another recipe under the name of this one.
-    fs::create_dir_all(at("taken").join(&name)).unwrap();
-    fs::write(
-        at("taken").join(&name).join("config.toml"),
-        text.replace("layers = 3", "layers = 2"),
-    )
-    .unwrap();
-    let before = contents(&at("taken"));
-    assert!(refusal(&merge("taken", &["b"])).contains("another recipe than that of"));
-    assert!(contents(&at("taken")) == before);
+    let taken = at("taken").join(&name);
+    fs::create_dir_all(&taken).unwrap();
+    taken.put("config.toml", with_layers(2));
+    let line = common::refused(&place, "merge b --out taken");
+    assert!(line.contains("another recipe than that of"), "{line}");
+    assert_eq!(contents(&at("taken")).len(), 1);
+    assert_eq!(taken.text("config.toml"), with_layers(2));
 }

@@ -43,9 +43,8 @@ fn a_terminal_shows_a_bar_in_colour_unless_none_is_wanted() {
 
 #[test]
 fn a_pipe_sees_plain_lines() {
-    let out = Folder::new();
     for arguments in [TRAIN, "demo --tasks 5", "verify --seeds 2", "list", "train --help"] {
-        let output = ictd(&out, arguments);
+        let output = ictd(&Folder::new(), arguments);
         assert!(output.status.success(), "{arguments}");
         assert!(output.stderr.is_empty(), "{arguments}");
         assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&b'\r'), "{arguments}");
@@ -62,10 +61,8 @@ fn claims_fit_the_terminal() {
     let (Some(narrow), Some(wide)) = (lines(50), lines(300)) else { return };
     assert!(wide.len() < narrow.len(), "{wide:?}");
     let claims = narrow.iter().take_while(|line| !line.starts_with("figures and numbers"));
-    assert!(
-        claims.clone().count() > 3 && claims.clone().all(|l| l.chars().count() <= 50),
-        "{narrow:?}"
-    );
+    let widths: Vec<_> = claims.map(|line| line.chars().count()).collect();
+    assert!(widths.len() > 3 && widths.iter().all(|width| *width <= 50), "{narrow:?}");
 }
 
 #[test]

@@ -16,22 +16,14 @@ fn fresh(arguments: &str) -> Value {
     ran(&Folder::new(), arguments)
 }
 
-fn digests(result: &Value) -> Vec<String> {
-    let seeds = result["seeds"].as_array().unwrap();
-    seeds.iter().map(|s| s["digest"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn threads_neighbours_and_measurements_change_no_bit() {
-    let one = fresh(&format!("{FIVE} --threads 1"));
-    for threads in [2, 3] {
-        assert_eq!(fresh(&format!("{FIVE} --threads {threads}"))["seeds"], one["seeds"]);
+    let one = fresh(&format!("{FIVE} --threads 1"))["seeds"].clone();
+    assert!(one[4]["digest"].is_string(), "{one}");
+    for more in ["--threads 2", "--threads 3", "--log-every 1", "--log-every 1000"] {
+        assert_eq!(fresh(&format!("{FIVE} {more}"))["seeds"], one, "{more}");
     }
-    assert_eq!(fresh(&format!("{ONE} --seed 2"))["seeds"][0], one["seeds"][2]);
-    let often = fresh(&format!("{FIVE} --log-every 1"));
-    let never = fresh(&format!("{FIVE} --log-every 1000"));
-    assert_eq!(digests(&often), digests(&never));
-    assert_eq!(often["seeds"], never["seeds"]);
+    assert_eq!(fresh(&format!("{ONE} --seed 2"))["seeds"][0], one[2]);
 }
 
 #[test]
@@ -44,8 +36,6 @@ fn the_result_has_the_metrics_of_every_seed() {
         for metric in ["p_bottom_right", "q_trace_upper_left", "vd", "iws", "ss", "alpha"] {
             assert!(seed[metric].is_f64(), "{metric} in {seed}");
         }
-        let (iws, ss) = (seed["iws"].as_f64().unwrap(), seed["ss"].as_f64().unwrap());
-        assert!((iws - ss).abs() < 1e-6, "v_TF is linear in the query: {seed}");
     }
     let sequential = fresh(&format!("{FIVE} --layer-sharing sequential"));
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
@@ -60,19 +50,16 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
     let line =
         "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate";
     assert!(text.lines().any(|l| l == line), "{text}");
-    let results = fs::read(trained(&out).join("results.json")).unwrap();
-    let results: Value = serde_json::from_slice(&results).unwrap();
-    assert_eq!((&results["holds"], &results["seeds"][1]["diverged"]), (&true.into(), &true.into()));
+    let results = trained(&out).json("results.json");
+    assert_eq!([&results["holds"], &results["seeds"][1]["diverged"]], [true, true]);
     assert!(fresh(FIVE)["seeds"][0]["diverged"].is_null());
     // One of two: its lane leaves the other's numbers and the mean matrices as they are.
     let arguments = "train --layer-sharing sequential --learning-rate 0.3 --tasks 200";
     let out = Folder::new();
-    let both = ictd(&out, &format!("{arguments} --seed 10 --seeds 2 --check --json"));
-    let both = json(&both);
-    let matrices = fs::read_to_string(trained(&out).join("matrices.csv")).unwrap();
+    let both = json(&ictd(&out, &format!("{arguments} --seed 10 --seeds 2 --check --json")));
+    let matrices = trained(&out).text("matrices.csv");
     assert!(matrices.lines().count() > 81 && !matrices.contains("NaN"));
-    let told = (&both["seeds"][0]["diverged"], &both["holds"]);
-    assert_eq!(told, (&true.into(), &false.into()));
+    assert_eq!([&both["seeds"][0]["diverged"], &both["holds"]], [true, false]);
     assert_eq!(both["seeds"][1], fresh(&format!("{arguments} --seed 11"))["seeds"][0]);
 }
 
@@ -104,12 +91,9 @@ fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
     let result = ran(&out, &format!("{FIVE} {asked} --dim 3 --layers 5"));
     let run = trained(&out);
     let config = run.text("config.toml");
-    for line in [
-        "trace-decay = 0.5",
-        "context-range = \"1..9\"",
-        "gamma-range = \"0.5..0.9\"",
-        "task = \"boyan,loop\"",
-    ] {
+    let text =
+        "trace-decay = 0.5|context-range = '1..9'|gamma-range = '0.5..0.9'|task = 'boyan,loop'";
+    for line in text.replace('\'', "\"").split('|') {
         assert!(config.lines().any(|l| l == line), "{line} in {config}");
     }
     let again = format!("--config {}", run.join("config.toml").display());

@@ -12,7 +12,7 @@ fn arguments(every: usize, dense: [f32; 2], end: f32) -> impl Iterator<Item = f3
 }
 
 /// What was found of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Found {
     /// The largest error in units in the last place of the exact value, and where.
     pub(crate) ulp: f64,
@@ -24,8 +24,6 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(crate) const NONE: Found = Found { ulp: 0.0, at: 0.0, descents: 0, count: 0 };
-
     /// Joins what was found of other arguments.
     pub(crate) fn and(self, other: Found) -> Found {
         let worse = if other.ulp > self.ulp { other } else { self };
@@ -61,7 +59,7 @@ pub(crate) fn walk(
     function: impl Fn(f32) -> f32,
     exact: impl Fn(f64) -> f64,
 ) -> Found {
-    let mut found = Found::NONE;
+    let mut found = Found::default();
     let mut before = function(0.0 * sign);
     arguments(every, dense, end).map(|x| sign * x).for_each(|x| {
         let y = function(x);
@@ -72,30 +70,11 @@ pub(crate) fn walk(
     found
 }
 
-/// Walks a function over the negative arguments whose values those of the positive ones say: `of_positive` times these.
-#[inline(always)]
-pub(crate) fn mirrored(
-    every: usize,
-    dense: [f32; 2],
-    end: f32,
-    of_positive: f32,
-    function: impl Fn(f32) -> f32,
-) -> Found {
-    let mut found = Found::NONE;
-    arguments(every, dense, end).for_each(|x| {
-        if function(-x).to_bits() != (of_positive * function(x)).to_bits() {
-            (found.ulp, found.at) = (f64::INFINITY, -x);
-        }
-        found.count += 1;
-    });
-    found
-}
-
 /// Walks a square root, in which a factor of 4 is an exact factor of 2: over every `f32` from 1 to 4, every subnormal one, and of
 /// the others each 61st. Correctly rounded is what lies within half a unit of it, squared.
 #[inline(always)]
 pub(crate) fn walk_root(every: usize, root: impl Fn(f32) -> f32) -> Found {
-    let mut found = Found { ulp: 0.5, ..Found::NONE };
+    let mut found = Found { ulp: 0.5, ..Found::default() };
     let [normal, one, four] = [f32::MIN_POSITIVE, 1.0, 4.0].map(f32::to_bits);
     let others = (1..f32::INFINITY.to_bits()).step_by(STRIDE);
     for bits in (1..normal).chain(one..four).chain(others).step_by(every) {

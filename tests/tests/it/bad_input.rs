@@ -1,12 +1,10 @@
 //! Whatever numbers come in: no panic, and an error that names the parameter.
 
 use super::*;
-use ictd_core::Model;
 use ictd_core::linalg::linear_system;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::Lanes8;
-use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
+use ictd_core::tasks::{Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
 use proptest::prelude::*;
 
 const D: usize = 2;

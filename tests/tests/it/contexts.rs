@@ -1,7 +1,7 @@
 //! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
 
 use super::*;
-use ictd_core::{Model, StoredError};
+use ictd_core::StoredError;
 
 const D: usize = 3;
 const K: usize = 2 * D + 1;

@@ -2,8 +2,6 @@
 //! the written equations are what the functions compute.
 
 use super::*;
-use ictd_core::attention::AverageReward;
-use ictd_core::layer::TwoHeadLayer;
 
 const K: usize = 7;
 const N: usize = 60;

@@ -1,12 +1,10 @@
 //! Golden family classical: the classical algorithms that take a transformer's place.
 
 use super::*;
-use ictd_core::ValueFunction;
 use ictd_core::td::{
     BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
     OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
 };
-use tests::OWN_FAMILY;
 
 /// The cumulants.
 const C: usize = 2;

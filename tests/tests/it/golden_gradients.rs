@@ -2,7 +2,6 @@
 //! attention; and the literal forward pass of both.
 
 use super::*;
-use ictd_core::training::{SoftmaxNetwork, value_and_query_gradient};
 
 /// The capacity for context columns.
 const N: usize = 128;

@@ -1,11 +1,9 @@
 //! Golden family metrics: VD, IWS, SS and the element-wise metrics.
 
 use super::*;
-use ictd_core::ValueFunction;
 use ictd_core::constructions::{scaled_identity, td0};
 use ictd_core::linalg::{to_f64, zeros};
-use ictd_core::metrics::{ElementwiseMetrics, EvaluationStates, ValueSample, batch_td};
-use ictd_core::training::value_and_query_gradient;
+use ictd_core::metrics::{ElementwiseMetrics, ValueSample, batch_td};
 use ictd_core::transition::query_token;
 
 /// The capacity for states.

@@ -1,8 +1,7 @@
 //! Golden family mrp: Boyan's chain, the Loop, what evaluation needs of them, and Figure 1's pipeline.
 
 use super::*;
-use ictd_core::metrics::EvaluationStates;
-use ictd_core::tasks::{Mrp, boyan_transition, loop_transition};
+use ictd_core::tasks::{boyan_transition, loop_transition};
 
 /// The capacity for states.
 const M: usize = 32;

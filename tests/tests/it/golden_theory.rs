@@ -1,8 +1,6 @@
 //! Golden family theory: Theorem 1, its corollaries, and the average-reward theorem, layer by layer.
 
 use super::*;
-use ictd_core::attention::AverageReward;
-use ictd_core::layer::TwoHeadLayer;
 use tests::{has_lanes, with_dimension};
 
 fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {

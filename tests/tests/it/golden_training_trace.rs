@@ -2,9 +2,7 @@
 //! window by window, and the batch-TD reference with its trained step size.
 
 use super::*;
-use ictd_core::training::{
-    Adam, AdamSettings, BatchTdReference, SoftmaxNetwork, Targets, td_update,
-};
+use ictd_core::training::{Adam, AdamSettings, BatchTdReference, td_update};
 
 /// The capacity for layers, stored or in the pass.
 const L: usize = 4;

@@ -19,17 +19,22 @@ mod linear_rnn;
 mod platforms;
 
 // What nearly every test names.
-use ictd_core::attention::{Attention, SoftmaxAttention};
+use ictd_core::attention::{Attention, AverageReward, SoftmaxAttention};
 use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
-use ictd_core::layer::Layer;
+use ictd_core::layer::{Layer, TwoHeadLayer};
 use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::metrics::EvaluationStates;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::{Real, Scalar};
+use ictd_core::scalar::{Lanes8, Real, Scalar};
 use ictd_core::statistic::Statistic;
-use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters, Windows};
+use ictd_core::tasks::Mrp;
+use ictd_core::training::{
+    LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets, Windows,
+    value_and_query_gradient,
+};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
-use ictd_core::{Context, Error, constructions, linalg, td};
+use ictd_core::{Context, Error, Model, ValueFunction, constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
-use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, golden};
+use tests::{Case, MAX_CONTEXT, MAX_LAYERS, OWN_FAMILY, Outputs, check_family, golden};

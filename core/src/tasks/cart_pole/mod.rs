@@ -96,11 +96,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
 impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     #[inline(always)]
     fn reward(&self, state: &CodedState<R>) -> R {
-        let mut sum = R::ZERO;
-        for tile in self.active(state) {
-            sum += self.reward[tile];
-        }
-        sum
+        self.active(state).fold(R::ZERO, |sum, tile| sum + self.reward[tile])
     }
 
     #[inline(always)]

@@ -36,15 +36,13 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
     /// Makes a network of [`LinearShape::parameter_len`] parameters, which computes in `work`, at least
     /// [`LinearShape::work_len`] numbers.
-    /// Returns [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` for another number of
-    /// parameters or if `work` is too short.
+    /// Returns [`Error::OutOfRange`], naming the field of the shape or the argument.
     pub fn new(shape: LinearShape<S::Element>, parameters: B, work: W) -> Result<Self> {
         shape.check()?;
         let fits = parameters.as_ref().len() == shape.parameter_len();
-        ensure(
-            fits && work.as_ref().len() >= shape.work_len(),
-            out_of_range("room", "as many numbers as the shape asks for"),
-        )?;
+        ensure(fits, out_of_range("parameters", "as many as `LinearShape::parameter_len`"))?;
+        let fits = work.as_ref().len() >= shape.work_len();
+        ensure(fits, out_of_range("work", "at least as many as `LinearShape::work_len`"))?;
         Ok(LinearNetwork { shape, parameters, work })
     }
 
@@ -53,12 +51,9 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         &self.shape
     }
 
-    /// Writes matrix m of P_0, Q_0, P_1, ..., (K, K), column by column.
-    pub fn write_matrix(&self, m: usize, to: &mut [S]) {
-        let matrix = self.shape.matrix_len();
-        if let Some(numbers) = self.parameters.as_ref().chunks_exact(matrix).nth(m) {
-            to[..matrix].copy_from_slice(numbers);
-        }
+    /// Returns matrix m of P_0, Q_0, P_1, ..., (K, K), column by column; `None` beyond the last one.
+    pub fn matrix(&self, m: usize) -> Option<&[S]> {
+        self.parameters.as_ref().chunks_exact(self.shape.matrix_len()).nth(m)
     }
 
     /// Returns the transformer that one lane has learned, padded with zeros to (K - 1) / 2 features. C is the capacity
@@ -81,10 +76,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         let mut layers = [Layer::ZERO; C];
         let rooms =
             layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
-        let mut of_lanes = [[S::ZERO; K]; K];
-        for (m, to) in rooms.take(2 * stored).enumerate() {
-            let from = of_lanes.as_flattened_mut();
-            self.write_matrix(m, from);
+        for (from, to) in self.parameters.as_ref().chunks_exact(k * k).zip(rooms) {
             for j in 0..k {
                 for i in 0..k {
                     to[place(j) * K + place(i)] = from[j * k + i].lane(lane);

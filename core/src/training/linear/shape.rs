@@ -6,18 +6,10 @@ use crate::linalg::any_size::add_outers;
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes, kernel};
 use crate::training::Windows;
-use crate::training::outer_products::next_token;
 use crate::training::settings::refuse_unless;
+use crate::training::windows::next_token;
 
 /// The shape of a [`LinearNetwork`](super::LinearNetwork), as values, so that one type serves every shape.
-///
-/// ```
-/// use ictd_core::training::LinearShape;
-///
-/// // Four features, three layers that share P and Q, under the mask of TD(0.9).
-/// let shape = LinearShape { trace_decay: 0.9_f32, ..LinearShape::new(4, 1, 3) };
-/// assert_eq!((shape.token_len(), shape.parameter_len()), (9, 2 * 9 * 9));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearShape<R> {
     /// d, the number of features, at least 1.

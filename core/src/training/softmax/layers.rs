@@ -78,7 +78,6 @@ kernel! {
 /// The record of the last layer, which goes both ways at once, for seed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LastLayer<S: Scalar, const K: usize> {
-    /// sum_r w_r.
     pub(super) sum: S,
     /// The adjoint of the last row of P, times n.
     pub(super) p_bar: [S; K],

@@ -131,7 +131,19 @@ fn fixed_point<const D: usize>(
     let unit = |x: f64| f64::from_bits(x.sqrt().to_bits() & EXPONENT);
     let scale = squares.map(|x| if x > 0.0 { 1.0 / unit(x) } else { 1.0 });
     let scaled = SMatrix::from_fn(|i, j| scale[i] * a[(i, j)] * scale[j]);
-    let weights = linear_system::solve(scaled, scale.component_mul(&b), d, "the LSTD system")?;
+    let solve = |b| linear_system::solve(scaled, b, d, "the LSTD system");
+    let weights = solve(scale.component_mul(&b))?;
+    // Sums of n terms have n units of rounding: no weights where the system makes a hundredth of them.
+    let size = |column: &SVector<f64, D>| column.iter().map(|x| x.abs()).sum::<f64>();
+    let mut condition = 0.0_f64;
+    for j in 0..d {
+        let unit = SVector::from_fn(|i, _| if i == j { 1.0 } else { 0.0 });
+        condition = condition.max(size(&solve(unit)?));
+    }
+    condition *= scaled.column_iter().map(|column| size(&column.into())).fold(0.0, f64::max);
+    if condition * kept.rows.len() as f64 * f64::EPSILON > 0.01 {
+        return Err(Error::Singular { system: "the LSTD system" });
+    }
     Ok(scale.component_mul(&weights))
 }
 
@@ -156,7 +168,7 @@ pub(super) fn stream<const D: usize, const K: usize>(
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
             let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
-            let learner = RecursiveLstd::new(settings)?.context::<D>();
+            let learner = RecursiveLstd::new(settings)?.with_features(d).context::<D>();
             reading(estimator, d, learner, |l| l.value_function().map(Linear))
         }
         &Method::Iterated { alpha, trace_decay } => reading(estimator, d, kept, move |kept| {

@@ -71,8 +71,6 @@ impl Family {
     }
 
     /// Draws a task with d features, d at most 16 for [`Family::Aggregated`].
-    ///
-    /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
     pub(super) fn draw<R: Real, const D: usize>(
         self,

@@ -96,8 +96,6 @@ impl Benchmark {
     }
 
     /// Returns the errors on a task of at most 32 features; each task is assigned to one of the paper's seeds.
-    ///
-    /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
     pub fn errors(&self, cell: BenchmarkCell, task: usize, seed: u64) -> Result<Errors, Error> {
         let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);

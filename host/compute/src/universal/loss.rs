@@ -64,7 +64,8 @@ impl<const D: usize> ScoredContext<D> {
         let ContextSummary { effective_len, gamma, .. } = self.summary;
         let roots = self.sums.roots().map(R::from_f64);
         let inputs = ValueClipInputs {
-            effective_len: R::from_f64(effective_len),
+            // (A little closer than the model's own bound, where a context forgets.)
+            len: R::from_f64(effective_len),
             gamma: R::from_f64(gamma),
             max_abs_reward: R::from_f64(self.max_abs_reward),
         };
@@ -245,8 +246,6 @@ pub struct Loss {
 
 impl Loss {
     /// Draws tasks and signals: `share` times the numbers `TASKS` and `SIGNALS`, rounded up.
-    ///
-    /// # Errors
     /// Returns the core's error for a task that cannot be drawn.
     pub fn new(target: Target, share: f64, seed: u64) -> Result<Self, Error> {
         let times = |count: usize| (count as f64 * share).ceil() as usize;

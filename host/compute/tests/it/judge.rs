@@ -21,20 +21,11 @@ fn run_of(layer: &OneHead) -> SeedRun {
     SeedRun { seed: 0, digest: String::new(), token_size: 9, parameters, points }
 }
 
-/// Everything that a judge says of a run.
-struct Said(Vec<compute::judge::Measurement>);
-
-impl Said {
-    fn new(recipe: &Recipe, layer: &OneHead) -> Self {
-        let judge = judge(recipe, EvaluationPlan { lost: true, ..EvaluationPlan::FUNCTION }, 1)
-            .unwrap()
-            .unwrap();
-        Said(judge(&run_of(layer)).unwrap())
-    }
-
-    fn of(&self, metric: &str) -> f64 {
-        self.0.iter().find(|number| number.metric == metric).map_or(f64::NAN, |n| n.value)
-    }
+/// What a judge says of a run with this layer, metric by metric.
+fn judged(recipe: &Recipe, layer: &OneHead) -> impl Fn(&str) -> f64 + use<> {
+    let plan = EvaluationPlan { lost: true, ..EvaluationPlan::FUNCTION };
+    let said = judge(recipe, plan, 1).unwrap().unwrap()(&run_of(layer)).unwrap();
+    move |metric| said.iter().find(|of| of.metric == metric).map_or(f64::NAN, |of| of.value)
 }
 
 #[test]
@@ -47,35 +38,35 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
         (Some(("layers", "1")), one_layer(&c), "TD(0)"),
     ] {
         let recipe = Recipe::default().with_settings(changed).unwrap();
-        let said = Said::new(&recipe, &layer);
+        let said = judged(&recipe, &layer);
         for (name, _) in ALGORITHMS {
-            let share = said.of(&format!("explained by {name}"));
+            let share = said(&format!("explained by {name}"));
             assert_eq!(share > 0.999, name == own, "{own}: {share}");
         }
-        let outside = said.of("outside_p") + said.of("outside_q");
-        assert!(said.of("expected") > 0.999 && said.of("form") > 0.999);
-        assert!(outside < 1e-12 && said.of("lost") < 1e-12 && said.of("nonlinear") < 1e-20);
+        let outside = said("outside_p") + said("outside_q");
+        assert!(said("expected") > 0.999 && said("form") > 0.999);
+        assert!(outside < 1e-12 && said("lost") < 1e-12 && said("nonlinear") < 1e-20);
         let is_td = own == "TD(0)";
         for [vd, iws] in [["vd_converged", "iws_converged"], ["vd_judged", "iws_judged"]] {
-            assert_eq!(said.of(vd) < 1e-10, is_td);
-            assert_eq!(said.of(iws) > 0.999_999, is_td);
+            assert_eq!(said(vd) < 1e-10, is_td);
+            assert_eq!(said(iws) > 0.999_999, is_td);
         }
     }
     let recipe = Recipe::default();
     let mut rng = Rng::new(3);
     let mut random = || SMatrix::<f64, 9, 9>::from_fn(|_, _| 0.3 * rng.normal::<f64>());
     let layer = Layer { p: random(), q: random() };
-    let said = Said::new(&recipe, &layer);
-    assert!(said.of("explained by TD(0)") < 0.9 && said.of("outside_p") > 0.5);
-    assert!(said.of("form") < 0.9 && said.of("lost") > 0.5);
+    let said = judged(&recipe, &layer);
+    assert!(said("explained by TD(0)") < 0.9 && said("outside_p") > 0.5);
+    assert!(said("form") < 0.9 && said("lost") > 0.5);
     // The other sign of P alone is another layer.
     let other = OneHead { p: -td0::<f64, 4, 9>(&c).p, ..td0(&c) };
-    assert!(Said::new(&recipe, &other).of("form") < 0.0);
-    let diverged = Said::new(&recipe, &Layer { p: layer.p * f64::NAN, ..layer });
+    assert!(judged(&recipe, &other)("form") < 0.0);
+    let diverged = judged(&recipe, &Layer { p: layer.p * f64::NAN, ..layer });
     for metric in
         ["explained by TD(0)", "lost", "outside_p", "vd_relative", "one_step", "nonlinear"]
     {
-        assert!(diverged.of(metric).is_nan(), "{metric}");
+        assert!(diverged(metric).is_nan(), "{metric}");
     }
 }
 

@@ -61,10 +61,8 @@ fn trajectories_chain_terminated_episodes_and_never_cross_a_truncation_or_a_task
             } else if next == 0.0 {
                 assert_eq!(*reward, 1000.0 * episode + step);
             } else {
-                assert_eq!(
-                    (*reward, next, step_next),
-                    (1000.0 * episode + step, episode, step + 1.0)
-                );
+                assert_eq!((next, step_next), (episode, step + 1.0));
+                assert_eq!(*reward, 1000.0 * episode + step);
                 let row = (0..t.len()).find(|i| t.reward[*i] == *reward).unwrap();
                 if t.marks[row] == EpisodeEnd::End {
                     assert_eq!(k + 1, len, "the next state of a truncated episode is the last one");
@@ -191,8 +189,7 @@ fn a_model_trained_on_a_log_is_the_one_trained_on_its_process() {
         let (first, last) = (losses(&on_log, 0..10), losses(&on_log, 50..60));
         assert!(last < first && last < 1.1 * losses(&on_process, 50..60), "{first} {last}");
         // No true value is known, so no value error is reported.
-        assert!(
-            on_log.iter().flat_map(|run| &run.points).all(|p| p.msve.is_nan() && p.vd.is_nan())
-        );
+        let mut points = on_log.iter().flat_map(|run| &run.points);
+        assert!(points.all(|p| p.msve.is_nan() && p.vd.is_nan()));
     }
 }

@@ -81,9 +81,13 @@ struct Judged {
 }
 
 impl Judged {
-    /// A prediction tells what is coming, or its band says that nothing can be known: it is no narrower than what followed.
-    fn holds(&self) -> bool {
-        (self.error < 1.25 || self.width > 1.0) && (0.80..0.98).contains(&self.within)
+    /// Asserts that a prediction tells what is coming, or its band says that nothing can be known: it is no narrower than
+    /// what followed.
+    fn check(&self, name: &str, most: f64) {
+        let Judged { horizon, error, within, width } = *self;
+        println!("{name}, {horizon}: error {error:.3}, in the band {within:.3}, width {width:.2}");
+        let tells = (error < 1.25 || width > 1.0) && error < most;
+        assert!(tells && (0.80..0.98).contains(&within), "{name}, {horizon}");
     }
 }
 
@@ -121,11 +125,8 @@ fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
     let (mut sum, mut count) = (0.0, 0.0);
     for (name, x) in recordings() {
         for judged in judge(&x, HORIZONS) {
-            let Judged { horizon, error, within, width } = judged;
-            println!(
-                "{name}, {horizon}: error {error:.3}, in the band {within:.3}, width {width:.2}"
-            );
-            assert!(judged.holds() && error < 1.6, "{name}, {horizon}");
+            judged.check(name, 1.6);
+            let Judged { horizon, within, width, .. } = judged;
             assert!(name != "noise" || (0.9..1.4).contains(&width), "{horizon}: {width}");
             (sum, count) = (sum + within, count + 1.0);
         }
@@ -142,13 +143,9 @@ fn any_horizon_is_within_the_variance_once_it_has_been_seen_often() {
         let together = judge(&x, [a, b, c, d, e, f, g]);
         let alone = LONG.into_iter().flat_map(|h| judge(&x, [h]));
         for judged in together.into_iter().chain(alone) {
-            let Judged { horizon, error, within, width } = judged;
-            println!(
-                "{name}, {horizon} of 80,000: error {error:.3}, in the band {within:.3}, width {width:.2}"
-            );
             // A level that stays for 200 samples says little of the next 1,000, and the band says so.
-            let most = if name == "steps" && horizon == 1000.0 { 2.0 } else { 1.25 };
-            assert!(judged.holds() && error < most, "{name}, {horizon}");
+            let most = if name == "steps" && judged.horizon == 1000.0 { 2.0 } else { 1.25 };
+            judged.check(&format!("{name} of 80,000"), most);
         }
     }
 }
@@ -284,12 +281,9 @@ fn faults_that_come_again_are_found() {
         }
         count += 1.0;
     }
-    println!(
-        "alarms of faults alone {:.2}, after others {:.2}",
-        found[0] / count,
-        found[1] / count
-    );
-    assert!(found[0] > 0.55 * count && found[1] > 0.3 * count);
+    let [alone, again] = found.map(|share| share / count);
+    println!("alarms of faults alone {alone:.2}, after others {again:.2}");
+    assert!(alone > 0.55 && again > 0.3);
 }
 
 #[test]

@@ -241,8 +241,7 @@ impl<'a> Found<'a> {
         table(&head, lines)
     }
 
-    /// Returns a recommendation: the candidate with the smallest mean error, or one without settings whose error is nearly as
-    /// small or not distinguishable. Otherwise returns the reason why there is none.
+    /// Returns the candidate with the smallest mean error, or one without settings nearly as good; or why there is none.
     fn recommended(&self) -> Result<Advice<'a>, String> {
         let places = self.ranked();
         let best = places[0];
@@ -360,8 +359,7 @@ fn constant(judged: &ForecastScore) -> Option<f64> {
     judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
 
-/// Returns the last rows of each signal and discount, in the signal's units: predictions and returns, times 1 - gamma, are
-/// means of the values ahead.
+/// Returns the last rows of each signal and discount, times 1 - gamma: predictions and returns are means of the values ahead.
 pub(super) fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let rows: Vec<ShownRow> = records.csv("shown.csv", &SHOWN)?;
     let groups = rows.chunk_by(|a, b| a.signal == b.signal && a.gamma == b.gamma);

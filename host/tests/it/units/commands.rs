@@ -2,31 +2,23 @@ use crate::common::*;
 use compute::predict::{KNOWN, Returns, Settled};
 use ictd::commands::compare::first_difference;
 
-fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
-    let directory = Folder::new();
-    let paths = ["a", "b"].map(|side| directory.join(format!("{side}-{name}")));
-    fs::write(&paths[0], a).unwrap();
-    fs::write(&paths[1], b).unwrap();
-    first_difference(&paths[0], &paths[1]).unwrap()
-}
-
 #[test]
 fn the_first_difference_of_tables_and_results_is_named() {
-    let found = difference("t.csv", b"x,y\n1,2\n3,4\n", b"x,y\n1,2\n3,5\n");
-    assert_eq!(found.as_deref(), Some("row 2, column `y`: 4 against 5"));
-    let found = difference("t.csv", b"x\n1\n", b"x\n1\n2\n");
-    assert_eq!(found.as_deref(), Some("line 3: only in B"));
-    let found = difference("r.json", b"{\n  \"a\": 2\n}", b"{\n  \"a\": 3\n}");
-    assert_eq!(found.as_deref(), Some("line 2: `\"a\": 2` against `\"a\": 3`"));
-}
-
-#[test]
-fn other_and_damaged_files_are_compared_byte_by_byte() {
-    assert_eq!(difference("f.txt", b"abc", b"abd").as_deref(), Some("byte 2: 0x63 against 0x64"));
-    assert_eq!(
-        difference("f.npz", b"abc", b"ab").as_deref(),
-        Some("3 against 2 bytes, equal as far as both go")
-    );
+    for (name, a, b, found) in [
+        ("t.csv", "x,y\n1,2\n3,4\n", "x,y\n1,2\n3,5\n", "row 2, column `y`: 4 against 5"),
+        ("t.csv", "x\n1\n", "x\n1\n2\n", "line 3: only in B"),
+        ("r.json", "{\n  \"a\": 2\n}", "{\n  \"a\": 3\n}", "line 2: `\"a\": 2` against `\"a\": 3`"),
+        // Other files, and damaged ones.
+        ("f.txt", "abc", "abd", "byte 2: 0x63 against 0x64"),
+        ("f.npz", "abc", "ab", "3 against 2 bytes, equal as far as both go"),
+    ] {
+        let place = Folder::new();
+        let [a, b] = [("a", a), ("b", b)].map(|(side, content)| {
+            place.put(format!("{side}-{name}"), content);
+            place.join(format!("{side}-{name}"))
+        });
+        assert_eq!(first_difference(&a, &b).unwrap().as_deref(), Some(found));
+    }
 }
 
 #[test]

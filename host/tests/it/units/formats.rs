@@ -7,5 +7,10 @@ pub(crate) mod seed_run;
 mod signal_table;
 mod trajectory;
 
+use crate::common::{Array, Data, Folder, Path};
+use ictd::Error;
+use ictd::formats::npz::Npz;
+use std::io::Cursor;
+
 /// The path that readers of bytes are told in tests.
 pub(crate) const FILE: &str = "example.file";

@@ -10,29 +10,24 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_command_line_has_what_differs_from_the_defaults() {
-    let config = |value: Value| value.as_object().cloned().unwrap_or_default();
     let root = Command::new("ictd").subcommands([
         Demo::augment_args(Command::new("demo")),
         Evaluate::augment_args(Command::new("evaluate")),
     ]);
     let root = root.subcommands(experiments::commands());
-    let of = |command, seed, value| repeats(&root, command, seed, &config(value));
-    assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
-    assert_eq!(
-        of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
-        "demo --seed 3 --tasks 20 --task loop"
-    );
-    assert_eq!(
-        of("figure-2", 0, json!({"seeds": 4, "tasks": 400})),
-        "reproduce figure-2 --seeds 4 --tasks 400"
-    );
-    assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-    assert_eq!(of("universal", 0, json!({"fresh-tasks": 2000})), "reproduce universal");
-    assert_eq!(of("universal", 0, json!({"fresh-tasks": 512})), "universal --fresh-tasks 512");
-    assert_eq!(
-        of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
-        "evaluate --data 'it'\\''s; $(x).csv'"
-    );
+    let figure_2 = json!({"seeds": 4, "tasks": 400});
+    let own = json!({"data": "it's; $(x).csv", "quiet": false});
+    for (command, seed, config, line) in [
+        ("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"}), "demo"),
+        ("demo", 3, json!({"tasks": 20, "task": "loop"}), "demo --seed 3 --tasks 20 --task loop"),
+        ("figure-2", 0, figure_2, "reproduce figure-2 --seeds 4 --tasks 400"),
+        ("figure-2", 0, json!({}), "reproduce figure-2"),
+        ("universal", 0, json!({"fresh-tasks": 2000}), "reproduce universal"),
+        ("universal", 0, json!({"fresh-tasks": 512}), "universal --fresh-tasks 512"),
+        ("evaluate", 0, own, "evaluate --data 'it'\\''s; $(x).csv'"),
+    ] {
+        assert_eq!(repeats(&root, command, seed, config.as_object().unwrap()), line);
+    }
 }
 
 fn shown(value: Value) -> String {

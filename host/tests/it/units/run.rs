@@ -1,20 +1,11 @@
 use crate::common::*;
-use ictd::error::Error;
 use ictd::files;
-use ictd::run::info::{outcome, time_of_day};
+use ictd::run::info::time_of_day;
 use ictd::run::lock::{FILE_NAME, RunLock};
 use ictd::run::report::{Claim, Report, Source, Verdict, Whose, bound, shortest};
 use ictd::run::transaction::{JOURNAL, settle};
 use serde_json::json;
 use std::time::{Duration, SystemTime};
-
-#[test]
-fn an_outcome_is_that_of_the_result() {
-    assert_eq!(outcome(&Ok(())), "finished");
-    assert_eq!(outcome::<()>(&Err(Error::Interrupted)), "interrupted");
-    let failed = outcome::<()>(&Err(Error::Usage("no\nroom".into())));
-    assert_eq!(failed, "failed: no room");
-}
 
 #[test]
 fn a_bound_is_rounded_up() {
@@ -101,8 +92,8 @@ fn each_kind_of_claim_has_its_own_tally() {
         (Whose::Own, Holds, DoesNotHold),
     ];
     let mut report = Report { claims: claims.map(claim).into(), ..Report::default() };
-    let expected = "\nthe paper's words by its measures: 0 hold, 1 in part, 2 do not (1 as known)\n\
-                    this project's words and measures: 2 hold, 0 in part, 0 do not (0 as known)\n";
+    let expected = "\nthe paper's claims, by its measures: 0 hold, 1 in part, 2 do not (1 as known)\n\
+                    this project's claims: 2 hold, 0 in part, 0 do not (0 as known)\n";
     assert_eq!(report.tallies(), expected);
     report.brief = true;
     let text = report.to_text(80);
@@ -112,14 +103,8 @@ fn each_kind_of_claim_has_its_own_tally() {
 
 #[test]
 fn a_number_is_as_short_as_its_precision_allows() {
-    for (x, text) in [
-        (f64::from(0.9_f32), "0.9"),
-        (0.9, "0.9"),
-        (1.0, "1.0"),
-        (0.123456789012, "0.123456789012"),
-    ] {
-        assert_eq!(shortest(x), text);
-    }
+    let shown = [f64::from(0.9_f32), 0.9, 1.0, 0.123456789012].map(shortest);
+    assert_eq!(shown, ["0.9", "0.9", "1.0", "0.123456789012"]);
 }
 
 fn names(directory: &Path) -> Vec<String> {

@@ -26,7 +26,6 @@ use crate::scalar::Scalar;
 use crate::training::linear::shape::{layer_mut, split};
 use crate::training::network::{BatchLoss, Valued};
 
-/// The pass of one window through one layer.
 pub(super) struct LayerPass<'a, S> {
     pub(super) g: &'a mut [S],
     pub(super) a: &'a mut [S],

@@ -38,7 +38,7 @@ use crate::linalg::any_size::{
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
-use crate::training::outer_products::gained_and_lost;
+use crate::training::windows::gained_and_lost;
 use crate::training::{Targets, Windows};
 use layer_pass::{LayerPass, LayerPasses, last_two};
 
@@ -83,8 +83,7 @@ kernel! {
             let of = loss.pass(i);
             let mut step = steps.at(0);
             if let Some(t) = of.t {
-                let of_first = first_slides.then(|| (first, layer_mut(matrix, sums, 0), &*c));
-                slide(shape, windows, t, &mut step, of_first, of_slide);
+                slide(shape, windows, t, &mut step, first_slides, first, sums, c, of_slide);
             }
             of.window.write_query(step.z);
             for l in 0..formed {
@@ -158,9 +157,6 @@ fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
 /// Vectors that [`slide`] takes.
 const VECTORS: usize = 14;
 
-/// P and Q of a first layer that is formed, the sums of P-bar and Q-bar, and C_{t+1}.
-type FirstLayer<'a, S> = ([&'a [S]; 2], [&'a mut [S]; 2], &'a [S]);
-
 /// Goes from window t + 1 to window t: one token is gained, one is lost, and the first layer's G and A
 /// change by rank two.
 ///
@@ -175,13 +171,18 @@ type FirstLayer<'a, S> = ([&'a [S]; 2], [&'a mut [S]; 2], &'a [S]);
 /// ```text
 /// P-bar = C_0 Q^T G_0^T - sum_s C_{s+1} Q^T (G_s - G_{s+1})^T     (Q-bar likewise)
 /// ```
+///
+/// If the first layer, P and Q, is formed, its part of `sums` takes P-bar and Q-bar from C_{t+1}.
 #[inline(always)]
 fn slide<S: Scalar>(
     shape: &LinearShape<S::Element>,
     windows: &Windows<S>,
     t: usize,
     step: &mut LayerPass<S>,
-    of_first: Option<FirstLayer<S>>,
+    is_formed: bool,
+    [p, q]: [&[S]; 2],
+    sums: &mut [S],
+    c: &[S],
     vectors: &mut [S],
 ) {
     let k = shape.token_len();
@@ -191,7 +192,10 @@ fn slide<S: Scalar>(
     let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, shape.trace(), room, minus_x);
     scaled(minus_y, -S::ONE, y);
     add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
-    let Some(([p, q], [p_sum, q_sum], c)) = of_first else { return };
+    if !is_formed {
+        return;
+    }
+    let [p_sum, q_sum] = layer_mut(k * k, sums, 0);
     mul_vectors(k, p, [(p_x, Addend::Zero, x), (minus_p_y, Addend::Zero, minus_y)]);
     transpose_mul_vectors(k, q, [(q_x, Addend::Zero, right_x), (q_y, Addend::Zero, right_y)]);
     add_outers(k, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);

@@ -91,9 +91,7 @@ fn measure<A: Mask<f32>, B: Mask<f64>>(name: &str, mask: A, mask64: B) {
     assert_eq!(sliding.len(), N as u64);
     let drifts = [drift(&growing, &grown.g), drift(&forgetting, &remembered.g), worst_sliding];
     let in_roundings = drifts.map(|drift| drift / U);
-    println!(
-        "{name}: growing, forgetting, sliding, in units of f32's roundoff: {in_roundings:.1?}"
-    );
+    println!("{name}: growing, forgetting, sliding, in roundoffs of f32: {in_roundings:.1?}");
     let policies = ["growing", "forgetting", "sliding"];
     for ((drift, bound), policy) in drifts.iter().zip(BOUNDS).zip(policies) {
         assert!(*drift < bound, "{name}, {policy}: {drift:e} is not below {bound:e}");

@@ -85,10 +85,8 @@ fn recursive_lstd_in_f32_does_not_drift_over_a_long_stream() {
         let worst = worst(retention, 0.1, len, |_| chain.next());
         // What remembers h transitions remembers as many roundings of A and b.
         let roundings = (1.0 / 16_777_216.0) / f64::from(1.0 - retention);
-        println!(
-            "retention {retention}: {worst:.1e}, {:.2} roundings a transition",
-            worst / roundings
-        );
+        let each = worst / roundings;
+        println!("retention {retention}: {worst:.1e}, {each:.2} roundings a transition");
         assert!(worst < 4.0 * roundings, "retention {retention}: {worst:e}");
     }
 }

@@ -16,36 +16,29 @@ fn square(x: f64) -> f64 {
     x * x
 }
 
-/// What a stretch of the stream has: errors over the variance of what followed, and the share in the band.
-#[derive(Default)]
-struct Stretch {
-    seen: Vec<(f64, [f64; 3])>,
-}
-
-impl Stretch {
-    fn judge(&self) -> [f64; 2] {
-        let gamma = 1.0 - 1.0 / HORIZON;
-        let (mut mean, mut judged) = (20.0, Vec::new());
-        for (t, (x, band)) in self.seen.iter().enumerate().rev() {
-            if t < JUDGED {
-                judged.push((mean, *band));
-            }
-            mean = (1.0 - gamma) * x + gamma * mean;
+/// Returns the errors over the variance of what followed, and the share in the band, of a stretch of the stream.
+fn judge(seen: &[(f64, [f64; 3])]) -> [f64; 2] {
+    let gamma = 1.0 - 1.0 / HORIZON;
+    let (mut mean, mut judged) = (20.0, Vec::new());
+    for (t, (x, band)) in seen.iter().enumerate().rev() {
+        if t < JUDGED {
+            judged.push((mean, *band));
         }
-        let n = judged.len() as f64;
-        let average = judged.iter().map(|(y, _)| y).sum::<f64>() / n;
-        let variance = judged.iter().map(|(y, _)| square(y - average)).sum::<f64>();
-        let error = judged.iter().map(|(y, [value, ..])| square(y - value)).sum::<f64>();
-        let held = judged.iter().filter(|(y, [_, low, high])| (*low..=*high).contains(y)).count();
-        [error / variance, held as f64 / n]
+        mean = (1.0 - gamma) * x + gamma * mean;
     }
+    let n = judged.len() as f64;
+    let average = judged.iter().map(|(y, _)| y).sum::<f64>() / n;
+    let variance = judged.iter().map(|(y, _)| square(y - average)).sum::<f64>();
+    let error = judged.iter().map(|(y, [value, ..])| square(y - value)).sum::<f64>();
+    let held = judged.iter().filter(|(y, [_, low, high])| (*low..=*high).contains(y)).count();
+    [error / variance, held as f64 / n]
 }
 
 #[test]
 fn a_long_stream_is_predicted_at_its_end_as_near_its_beginning() {
     let len = soak();
     let mut predictor = Predictor::new_f64([HORIZON as f32]).unwrap();
-    let (mut rng, mut stretches) = (Rng::new(3), [Stretch::default(), Stretch::default()]);
+    let (mut rng, mut stretches) = (Rng::new(3), [Vec::new(), Vec::new()]);
     let begins = [BEGIN, len - JUDGED - TAIL];
     for t in 0..len {
         let wave: f64 = Real::sin((t % 50) as f64 * TAU / 50.0);
@@ -53,14 +46,13 @@ fn a_long_stream_is_predicted_at_its_end_as_near_its_beginning() {
         let [p] = predictor.observe(x).predictions;
         for (begin, stretch) in begins.iter().zip(&mut stretches) {
             if (*begin..begin + JUDGED + TAIL).contains(&t) {
-                stretch.seen.push((x, [p.mean, p.low, p.high]));
+                stretch.push((x, [p.mean, p.low, p.high]));
             }
         }
     }
-    let [[error, held], [error_at_end, held_at_end]] = stretches.map(|stretch| stretch.judge());
-    println!(
-        "{len} samples: error over variance {error:.4}, at the end {error_at_end:.4}; in the band {held:.3} and {held_at_end:.3}"
-    );
+    let [[error, held], [error_at_end, held_at_end]] = stretches.map(|stretch| judge(&stretch));
+    println!("{len} samples: error over variance {error:.4}, at the end {error_at_end:.4}");
+    println!("in the band {held:.3} and {held_at_end:.3}");
     assert!(error < 0.02 && error_at_end < 1.05 * error);
     assert!([held, held_at_end].iter().all(|held| (0.88..0.92).contains(held)));
 }

@@ -1,4 +1,4 @@
-use ictd::formats::{Array, Data};
+use super::*;
 
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY".to_vec();

@@ -1,8 +1,5 @@
-use super::FILE;
-use ictd::formats::npz::{Npz, to_bytes};
-use ictd::formats::{Array, Data};
-use std::io::Cursor;
-use std::path::Path;
+use super::*;
+use ictd::formats::npz::to_bytes;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

@@ -1,7 +1,6 @@
-use super::FILE;
+use super::*;
 use ictd::formats::parameters::LayerSharing;
 use ictd::formats::safetensors;
-use std::path::Path;
 
 #[test]
 fn files_of_others_are_read_without_metadata() {

@@ -1,14 +1,10 @@
-use super::FILE;
-use ictd::Error;
-use ictd::formats::npz::{self, Npz};
+use super::*;
+use ictd::formats::npz;
 use ictd::formats::parameters::LayerSharing;
 use ictd::formats::seed_run::{PartialParams, SeedLog, to_npz};
-use ictd::formats::{Array, Data};
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
 use ictd::train::log::{Element, LogPoint, Matrices, SeedRun};
-use std::io::Cursor;
-use std::path::Path;
 
 /// A seed with a log, whose P after t tasks is `p(t)`, a matrix for each layer, and Q its negative.
 pub(crate) fn seed(seed: u64, tasks: &[u64], p: impl Fn(u64) -> Vec<Vec<f32>>) -> SeedRun {
@@ -43,10 +39,8 @@ fn read(bytes: &[u8]) -> Result<SeedLog, Error> {
 #[test]
 fn what_is_written_is_read_back() {
     let log = example();
-    assert_eq!(
-        (log.token_size, log.layer_sharing, log.points.len()),
-        (3, LayerSharing::Sequential, 2)
-    );
+    assert_eq!((log.token_size, log.points.len()), (3, 2));
+    assert_eq!(log.layer_sharing, LayerSharing::Sequential);
     let point = &log.points[1];
     assert_eq!((point.tasks, point.alpha, point.layers.len()), (20, 0.05, 2));
     for (layer, x) in point.layers.iter().zip([20.0, 0.1]) {
@@ -60,11 +54,8 @@ fn a_metric_of_another_length_is_named() {
     let xs = Array { shape: vec![3], data: Data::I64(vec![1, 2, 3]) };
     let bytes = npz::to_bytes(&[("P", &p), ("Q", &p), ("xs", &xs)]).unwrap();
     let message = read(&bytes).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "example.file: array `xs`: int64 of shape (3,); expected (2,): one number for each \
-         log point of `P`"
-    );
+    let reason = "array `xs`: int64 of shape (3,); expected (2,): one number for each log point";
+    assert!(message.contains(reason), "{message}");
 }
 
 #[test]

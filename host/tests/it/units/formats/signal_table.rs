@@ -1,8 +1,7 @@
-use crate::common::*;
+use super::*;
 use compute::cells::Holds;
 use compute::rows::Layout;
 use compute::times::TimeForm;
-use ictd::Error;
 use ictd::formats::signal_table::{SignalTable, layout};
 
 fn table(content: impl AsRef<[u8]>) -> Result<SignalTable, Error> {

@@ -1,11 +1,8 @@
-use super::FILE;
-use crate::common::*;
+use super::*;
+use crate::common::array;
 use compute::estimator::{EpisodeEnd, Transitions};
-use ictd::Error;
-use ictd::formats::npz::{self, Npz};
+use ictd::formats::npz;
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::formats::{Array, Data};
-use std::io::Cursor;
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
 
@@ -66,10 +63,8 @@ fn no_transition_crosses_the_end_of_an_episode() {
     assert_eq!(trajectory.from, [0, 1, 2, 4]);
     assert_eq!(trajectory.reward, [10.0, 20.0, 30.0, 50.0]);
     assert_eq!(trajectory.phi_next, [2.0, 0.0, 4.0, 0.0]);
-    assert_eq!(
-        trajectory.marks,
-        [EpisodeEnd::Continues, EpisodeEnd::Terminal, EpisodeEnd::End, EpisodeEnd::Terminal]
-    );
+    use EpisodeEnd::{Continues, End, Terminal};
+    assert_eq!(trajectory.marks, [Continues, Terminal, End, Terminal]);
     assert_eq!(trajectory.episodes(), 3);
     // With next features every row is a transition.
     let same = read(
@@ -88,16 +83,10 @@ fn weights_belong_to_transitions() {
 
 #[test]
 fn messages_name_row_line_and_column() {
-    assert_eq!(
-        message(&CSV.replace("1e-3", "abc")),
-        "example.file: row 2 (line 3), column `reward`: `abc`; expected a finite number \
-         such as -0.25 or 1e-3"
-    );
-    assert_eq!(
-        message(&CSV.replace("1,1e-3", "1")),
-        "example.file: row 2 (line 3): 4 cells; expected 5, as in the header"
-    );
+    let abc = "example.file: row 2 (line 3), column `reward`: `abc`; expected a finite number such";
     for (bad, place) in [
+        (CSV.replace("1e-3", "abc"), abc),
+        (CSV.replace("1,1e-3", "1"), "row 2 (line 3): 4 cells; expected 5, as in the header"),
         (CSV.replace("0.5", "inf"), "row 1 (line 2), column `phi_1`: `inf`"),
         (CSV.replace("-2", ""), "row 1 (line 2), column `reward`: empty"),
         ("phi_0,reward\n1,10\n2,\n3,30\n".into(), "row 2 (line 3), column `reward`: empty"),

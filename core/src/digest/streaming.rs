@@ -1,9 +1,8 @@
 //! Forward passes and streaming contexts.
 
-use super::{DigestRun, LaneRngs, append};
+use super::{Digest, DigestRun, LaneRngs, append};
 use crate::attention::{Attention, SoftmaxAttention};
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
-use crate::digest::Digest;
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};

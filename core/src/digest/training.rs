@@ -21,8 +21,7 @@ const BOYAN: FiniteTaskDistribution<5> =
 
 /// Returns small batches and a large learning rate, so that a few tasks move the parameters far.
 fn settings() -> TrainerSettings {
-    let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
-    let optimizer = Optimizer::Adam(adam);
+    let optimizer = Optimizer::Adam(AdamSettings { learning_rate: 0.02, ..Default::default() });
     TrainerSettings {
         context_len: 6,
         batch_size: 4,
@@ -34,17 +33,12 @@ fn settings() -> TrainerSettings {
 
 /// Trains on three tasks together with the batch-TD reference, and digests the loss after each task and then the
 /// checkpoint of each lane.
-fn train<S, N, E>(
+fn train<S: Scalar<Element = f32>, N: Network<S>, E: TaskDistribution<f32, D>>(
     run: &mut DigestRun<S>,
     settings: TrainerSettings,
     distribution: E,
     network: N,
-) -> Result<()>
-where
-    S: Scalar<Element = f32>,
-    N: Network<S>,
-    E: TaskDistribution<f32, D>,
-{
+) -> Result<()> {
     let seeds = S::per_lane(|lane| run.seed(lane));
     let seeds = seeds.as_ref();
     let reference = BatchTdReference::new(2, S::ZERO)?;

@@ -1,9 +1,7 @@
 //! Random streams, elementary functions, stored bytes and tasks.
 
-use super::DigestRun;
-use super::append;
+use super::{Digest, DigestRun, append};
 use crate::attention::{Attention, SoftmaxAttention, Td0};
-use crate::digest::Digest;
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
