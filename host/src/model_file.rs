@@ -187,6 +187,18 @@ pub fn streaming(
     Ok(Estimator { method, gamma, layers })
 }
 
+/// Rejects a discount other than the model's, if its file has one; in single precision, as a stored model has it.
+pub fn check_discount(estimator: &Estimator, gamma: f64) -> Result<(), Error> {
+    let Method::Trained { parameters, .. } = &estimator.method else { return Ok(()) };
+    match parameters.gamma.filter(|said| *said as f32 != gamma as f32) {
+        Some(said) => {
+            let reason = format!("gamma = {said} in the model, {gamma} here: expected the same");
+            Err(Error::option("--model", reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Returns the folder of a seed if the source is a training run, the source itself otherwise.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     let seeds = seeds_of_run(source)?;

@@ -85,6 +85,8 @@ fn cause(text: &str) -> Option<(Meant, &'static str)> {
         number("an integer of 2^53 or more")
     } else if TimeForm::of(text.as_bytes()).is_some() {
         Some((Meant::Time, "a date or a time"))
+    } else if is_number(&text.replace(['d', 'D'], "e")) {
+        number("an exponent with D (write E)")
     } else if text.to_lowercase().starts_with("0x") {
         number("a hexadecimal number (write a decimal one)")
     } else if text.contains('\u{2212}') {
@@ -136,32 +138,37 @@ impl Holds {
         };
         let name = name.to_lowercase();
         let is_named = TIMES.contains(&name.as_str());
-        let all = |form: TimeForm| there.iter().all(|cell| form.read(cell).is_some());
-        let form = match TimeForm::Number.read(first) {
-            None => TimeForm::of_all(&there),
-            Some(_) if is_named || is_first => {
-                Some(TimeForm::Compact).filter(|form| there.len() > 1 && all(*form))
-            }
-            Some(_) => None,
+        let read = |form: TimeForm| -> Option<Vec<f64>> {
+            there.iter().map(|cell| form.read(cell)).collect()
         };
         let is_epoch = |x: f64| [1.0, 1e3, 1e6, 1e9].iter().any(|unit| EPOCH.contains(&(x / unit)));
-        let looks_like_time = || {
-            let x: Vec<f64> = there.iter().filter_map(|cell| TimeForm::Number.read(cell)).collect();
-            let falls = x.windows(2).filter(|two| two[0] > two[1]).count();
-            is_named || is_first && 10 * falls < x.len() && x.iter().all(|x| is_epoch(*x))
+        let looks_like_time = |form: &TimeForm| {
+            let Some(x) = read(*form) else { return false };
+            let count =
+                |is: fn(&f64, &f64) -> bool| x.windows(2).filter(|t| is(&t[0], &t[1])).count();
+            let is_compact = *form == TimeForm::Compact;
+            is_named
+                || (is_first && is_compact || count(f64::lt) > 9 * count(f64::gt))
+                    && (is_compact || x.iter().all(|x| is_epoch(*x)))
         };
-        let form = form.or_else(|| Some(TimeForm::Number).filter(|_| looks_like_time()));
-        if let Some(form) = form.filter(|form| all(*form)) {
+        let form = match TimeForm::Number.read(first) {
+            None => TimeForm::of_all(&there),
+            Some(_) => [TimeForm::Compact, TimeForm::Number].into_iter().find(looks_like_time),
+        };
+        if let Some(form) = form {
             return Holds::Times(form);
         }
         if 2 * there.iter().filter(|cell| plain(cell).is_some()).count() < there.len() {
-            let word = there.iter().find(|cell| plain(cell).is_none());
+            let is_time = TimeForm::of(first).is_some();
+            let not_read = there.iter().find(|cell| is_time && TimeForm::of(cell).is_none());
+            let word = not_read.or_else(|| there.iter().find(|cell| plain(cell).is_none()));
             let (word, meant) = word.map(|cell| unreadable(cell)).unwrap_or_default();
-            let reason = match TimeForm::DayFirst.read(first) {
+            let reason = match read(TimeForm::DayFirst) {
                 Some(_) => format!("the first rows do not tell day and month apart: {word}"),
+                None if is_time => format!("a time that cannot be read (a cell is {word})"),
                 None => format!("no numbers (a cell is {word})"),
             };
-            return Holds::Words(reason, meant);
+            return Holds::Words(reason, if is_time { Some(Meant::Time) } else { meant });
         }
         let x: Vec<f64> = cells.iter().map_while(|cell| plain(cell)).collect();
         if x.len() == cells.len() {

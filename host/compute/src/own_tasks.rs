@@ -11,6 +11,9 @@ use nalgebra::{SMatrix, SVector};
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// A weight below this is 0 up to rounding.
+const NO_WEIGHT: f64 = 1e-12;
+
 /// The arrays of T tasks of m states and d features each, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskArrays {
@@ -110,6 +113,19 @@ impl TaskArrays {
         let phi = SMatrix::from_fn(|i, s| real(s < m && i < d, &self.phi, row(s) * d + i));
         let terminal = std::array::from_fn::<_, OWN, _>(|s| s < m && self.terminal[row(s)]);
         Mrp::new(m, &vector(&self.p0), &p, &vector(&self.reward), &phi)?.with_terminal(&terminal)
+    }
+
+    /// Returns the number of states without weight in the value errors: no state leads back to them, and they end no episode.
+    /// Returns the core's error if a stationary distribution is not unique.
+    pub fn weightless(&self) -> Result<usize, Error> {
+        let mut count = 0;
+        for number in 0..self.count() {
+            let task = self.task::<f64, OWN>(number)?;
+            let weights = task.stationary_distribution()?;
+            let none = |s: &usize| !task.is_terminal(*s) && weights[*s].abs() < NO_WEIGHT;
+            count += (0..self.states).filter(none).count();
+        }
+        Ok(count)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -33,8 +33,8 @@ pub struct SignalForecast {
     place: usize,
     learners: CandidateSet,
     pub returns: Returns,
-    /// The first value, which is subtracted from all values, so that no result depends on the level.
-    level: Option<f64>,
+    /// The median of the first rows, which is subtracted from all values, so that no result depends on the level.
+    pub level: Option<f64>,
     /// Whether the next row follows the last one: there is one, and it was not a gap.
     follows: bool,
     predictions: Vec<f32>,
@@ -89,13 +89,19 @@ impl SignalForecast {
     }
 
     /// Observes rows and appends the lines that have become final; an empty `rows` ends the stream and makes all lines final.
-    /// The rows at `breaks` do not follow the one before.
+    /// The rows at `breaks` do not follow the one before: so many are missing between them.
     /// Returns the row's number and the core's error for a number that is too large.
-    pub fn take(&mut self, rows: &Rows, breaks: &[usize]) -> Result<(), (u64, Error)> {
+    pub fn take(&mut self, rows: &Rows, breaks: &[(usize, u64)]) -> Result<(), (u64, Error)> {
         let mut breaks = breaks.iter().peekable();
+        if self.level.is_none() {
+            let values = (0..rows.len()).map(|i| rows.row(i)[self.place]);
+            let mut first: Vec<f64> = values.filter(|x| x.is_finite()).collect();
+            first.sort_by(f64::total_cmp);
+            self.level = first.get(first.len() / 2).copied();
+        }
         for (i, &row) in rows.row_numbers.iter().enumerate() {
-            if breaks.next_if_eq(&&i).is_some() {
-                self.interrupt();
+            if let Some((_, missing)) = breaks.next_if(|(at, _)| *at == i) {
+                self.interrupt(*missing);
             }
             self.take_row(row, rows.row(i)[self.place]).map_err(|error| (row, error))?;
         }
@@ -109,22 +115,22 @@ impl SignalForecast {
         self.returns = Returns::new(self.gamma, 0);
     }
 
-    fn interrupt(&mut self) {
+    fn interrupt(&mut self, missing: u64) {
         self.follows = false;
-        self.learners.skip();
+        self.learners.skip(missing);
     }
 
     fn take_row(&mut self, row: u64, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             self.judged.gaps += 1;
-            self.interrupt();
+            self.interrupt(1);
             return Ok(());
         }
         if ((value / (1.0 - self.gamma)) as f32).is_infinite() {
             let expected = "what single precision holds the discounted sum of (at most 3e38)";
             return Err(Error::OutOfRange { parameter: "value", expected });
         }
-        let distance = value - *self.level.get_or_insert(value);
+        let distance = value - self.level.unwrap_or(value);
         let follows = std::mem::replace(&mut self.follows, true);
         self.predictions.clear();
         self.learners.step(distance, follows, &mut self.predictions)?;

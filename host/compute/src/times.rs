@@ -3,6 +3,9 @@
 use crate::predict::usual_steps;
 use toml_datetime::{Datetime, Offset};
 
+/// The years of dates without separators; other integers of eight digits are numbers.
+const COMPACT: std::ops::Range<&str> = "1900".."2100";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeForm {
     /// ISO 8601, also with `/` or `.`, without a day, or without seconds.
@@ -11,7 +14,7 @@ pub enum TimeForm {
     DayFirst,
     /// A month, a day and a year.
     MonthFirst,
-    /// 20240301.
+    /// 20240301, also with hours, minutes and seconds: 20240301120000, 20240301T1200.
     Compact,
     /// A time of day without a date.
     OfDay,
@@ -20,20 +23,21 @@ pub enum TimeForm {
 }
 
 impl TimeForm {
-    /// Returns the seconds since 1970 or since midnight, or the number.
+    /// Returns the seconds since 1970 or since midnight, or the number. 24:00 is the end of the day.
     pub fn read(self, cell: &[u8]) -> Option<f64> {
         let text = std::str::from_utf8(cell).ok()?.trim();
         if self == TimeForm::Number {
             return text.parse().ok().filter(|x: &f64| x.is_finite());
         }
-        let text = text.to_uppercase();
+        let text = Some(text.to_ascii_uppercase()).filter(|text| text.is_ascii())?;
         let text = text.trim_end_matches(" UTC").trim_end_matches(" GMT");
-        let halves = [(" AM", 0.0), (" PM", 43_200.0)];
+        let halves = [("AM", 0.0), ("PM", 43_200.0)];
         let half = halves.iter().find_map(|(name, more)| Some((text.strip_suffix(name)?, *more)));
-        let (text, half) = half.map_or((text, None), |(text, more)| (text, Some(more)));
+        let (text, half) = half.map_or((text, None), |(text, more)| (text.trim_end(), Some(more)));
         let (date, clock) = match text.split_once([' ', 'T', ',']) {
             _ if self == TimeForm::OfDay => ("", text),
             Some((date, clock)) => (date, clock.trim_start()),
+            None if self == TimeForm::Compact && text.len() > 8 => text.split_at(8),
             None => (text, ""),
         };
         let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
@@ -46,18 +50,35 @@ impl TimeForm {
             (TimeForm::DayFirst, [d, m, y]) | (TimeForm::MonthFirst, [m, d, y]) if y.len() == 4 => {
                 format!("{y}-{m:0>2}-{d:0>2}")
             }
-            (TimeForm::Compact, [all]) if all.len() == 8 && all.is_ascii() => {
+            (TimeForm::Compact, [all]) if all.len() == 8 && COMPACT.contains(all) => {
                 format!("{}-{}-{}", &all[..4], &all[4..6], &all[6..])
             }
             _ => return None,
         };
-        let zone = clock.len().saturating_sub(5);
-        let clock = match clock.as_bytes().get(zone) {
-            // +0100, as `strftime` writes a zone.
-            Some(b'+' | b'-') if zone > 2 => [&clock[..zone + 3], ":", &clock[zone + 3..]].concat(),
-            _ if clock.as_bytes().get(1) == Some(&b':') => format!("0{clock}"),
-            _ => clock.to_owned(),
+        let (clock, zone) = clock.split_at(clock.rfind(['+', '-']).unwrap_or(clock.len()));
+        // +0100, as `strftime` writes a zone, and +01, as PostgreSQL does.
+        let zone = match zone.len() {
+            3 => format!("{zone}:00"),
+            5 => [&zone[..3], ":", &zone[3..]].concat(),
+            _ => zone.to_owned(),
         };
+        let digits = clock.bytes().take_while(u8::is_ascii_digit).count();
+        let clock = match (self, clock.split_at(digits)) {
+            (TimeForm::Compact, (hour, rest)) if digits == 2 && !rest.starts_with(':') => {
+                format!("{hour}:00{rest}")
+            }
+            (TimeForm::Compact, (all, rest)) if digits == 4 || digits == 6 => {
+                let second = if digits == 6 { format!(":{}", &all[4..]) } else { String::new() };
+                format!("{}:{}{second}{rest}", &all[..2], &all[2..4])
+            }
+            _ if digits == 1 => format!("0{clock}"),
+            _ => clock.replace(',', "."),
+        };
+        let (clock, next_day) = match clock.strip_prefix("24:00") {
+            Some(rest) => (format!("00:00{rest}"), 86_400.0),
+            None => (clock, 0.0),
+        };
+        let clock = [clock.trim_end(), &zone].concat();
         let separator = if date.is_empty() || clock.is_empty() { "" } else { "T" };
         let Datetime { date, time, offset } = [&date, separator, &clock].concat().parse().ok()?;
         let days = date.map_or(0, |d| days(d.year.into(), d.month.into(), d.day.into()));
@@ -72,13 +93,14 @@ impl TimeForm {
             let nanoseconds = f64::from(time.nanosecond.unwrap_or(0));
             whole + f64::from(time.second.unwrap_or(0)) + 1e-9 * nanoseconds
         });
-        Some(86_400.0 * days as f64 + seconds + half.unwrap_or(0.0) - 60.0 * minutes)
+        Some(86_400.0 * days as f64 + next_day + seconds + half.unwrap_or(0.0) - 60.0 * minutes)
     }
 
     /// Returns the form of a text, if it is a date or a time of day. One text does not determine whether the day or the month
     /// is first.
     pub fn of(cell: &[u8]) -> Option<Self> {
-        let forms = [TimeForm::Iso, TimeForm::DayFirst, TimeForm::MonthFirst, TimeForm::OfDay];
+        use TimeForm::*;
+        let forms = [Iso, DayFirst, MonthFirst, OfDay, Compact];
         forms.into_iter().find(|form| form.read(cell).is_some())
     }
 
@@ -92,7 +114,7 @@ impl TimeForm {
             let high = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             Some((usual_steps(&times).0, low - high))
         };
-        if matches!(form, TimeForm::Iso | TimeForm::OfDay) {
+        if !matches!(form, TimeForm::DayFirst | TimeForm::MonthFirst) {
             return fit(form).map(|_| form);
         }
         match [TimeForm::DayFirst, TimeForm::MonthFirst].map(fit) {

@@ -230,7 +230,7 @@ fn signals(bytes: &[u8]) {
             assert!(rows.times.is_empty() || rows.times.len() == rows.len());
             let mut clock = Clock::new(&rows.times, is_of_day);
             for (row, time) in rows.row_numbers.iter().zip(&rows.times) {
-                clock.follows(*row, *time);
+                clock.gap_before(*row, *time);
             }
             last = last.max(rows.row_numbers.last().copied().unwrap_or(0));
         }

@@ -12,7 +12,7 @@ use compute::estimator::{
     EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, values_of,
 };
 use compute::judge::{JUDGED, explained_by};
-use compute::own_tasks::OwnTasks;
+use compute::own_tasks::{OwnTasks, TaskArrays};
 use compute::recipe::{AttentionKind, Recipe, TaskMixture};
 use serde::Serialize;
 use serde_json::json;
@@ -157,7 +157,9 @@ impl Evaluate {
             ..default
         };
         let recipe = tasks::load(recipe, None)?;
-        recipe.task.own().map(OwnTasks::mrps).transpose()?;
+        let own = recipe.task.own().map(OwnTasks::mrps).transpose()?;
+        let weightless = own.map_or(Ok(0), TaskArrays::weightless).context(file.display())?;
+        model_file::check_discount(estimator, recipe.gamma)?;
         check_dimension(estimator, recipe.dim, "the tasks")?;
         // The fits compute with 8 or 64 features.
         let padded = if recipe.dim <= 8 { 8 } else { MAX_FEATURES };
@@ -178,15 +180,25 @@ impl Evaluate {
         numbers.extend(names.map(str::to_owned).into_iter().zip(verdict.msve));
         records.put_table("judge.csv", &["metric", "value"], &numbers)?;
         let rows = numbers.iter().map(|(name, x)| [name.clone(), report::number(*x, 4)]);
-        let text = report::table(&["metric", "value"], rows)
+        let mut text = report::table(&["metric", "value"], rows)
             + &format!(
-                "{JUDGED} contexts of {} transitions; the algorithms have {} iterations, tuned; LSTD is LSTD(0), ridge \
-                 {LSTD_RIDGE}\n",
+                "{JUDGED} contexts of {} transitions; the algorithms have {} iterations; LSTD is LSTD(0), ridge {LSTD_RIDGE}\n\
+                 Step sizes are fitted to one half of the contexts and tested on the other: explained shares are means over both, \
+                 all else is of the second half.\n",
                 recipe.context_length, recipe.layers
             );
+        if weightless > 0 {
+            text.push_str(&format!(
+                "States without weight in these numbers: {weightless}, to which the process never returns. If a state absorbs it, \
+                 mark that one `terminal`.\n"
+            ));
+        }
         let values: serde_json::Map<_, _> =
             numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
-        let results = json!({ "task": recipe.task.to_string(), "iterations": recipe.layers, "judge": values });
+        let results = json!({
+            "task": recipe.task.to_string(), "iterations": recipe.layers, "judge": values,
+            "states_without_weight": weightless,
+        });
         Ok(Measured { results, text, claims: Vec::new() })
     }
 
@@ -288,8 +300,9 @@ impl Evaluate {
         let lambda = report::shortest(trace_decay);
         let mut text = report::table(&head, rows)
             + &format!(
-                "{n} transitions in {episodes} episodes; trace decay {lambda}; {algorithm}: {iterations} iterations, alpha \
+                "{n} transitions in {episodes} episode{}; trace decay {lambda}; {algorithm}: {iterations} iterations, alpha \
                  {}; LSTD: no ridge\n",
+                if episodes == 1 { "" } else { "s" },
                 report::shortest(alpha)
             );
         for (is_so, line) in [

@@ -6,7 +6,7 @@ use crate::experiments::one_layer::{DEPARTURES, ONE_LAYER, OUTSIDE, STAYS};
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
 use crate::experiments::{Catalogue, MeasurementTable, demo, verify};
 use crate::page;
-use crate::run::report::wrapped;
+use crate::run::report::{bound, wrapped};
 use crate::run::{Report, RunDirectory, RunFiles, RunManifest, Session, Verdict, config};
 use ictd_core::metrics::FORM_SHARE;
 use serde_json::{Value, json};
@@ -68,10 +68,10 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
     let parts = [
         format!(
             "Can a transformer run TD in its forward pass? {}: with constructed weights, 40 layers and 40 steps of \
-             four TD algorithms differ by at most {:.0e}, and Figure 1's value error falls from {:.3} to {:.3} over a \
+             four TD algorithms differ by at most {}, and Figure 1's value error falls from {:.3} to {:.3} over a \
              context of 39 transitions.",
             answer(Verdict::of(runs_td)),
-            number("/verify/max_abs_error"),
+            bound(number("/verify/max_abs_error")),
             number("/demo/msve_mean/0"),
             last,
         ),
@@ -91,10 +91,10 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
         ),
         format!(
             "Why? Theorem 2, for one layer (L = 1), {}: expected updates that start in its set of three numbers leave it by \
-             {:.0e} at most. Training starts outside, and ends in it, but for less than {OUTSIDE} of P's and Q's \
+             {} at most. Training starts outside, and ends in it, but for less than {OUTSIDE} of P's and Q's \
              squares, in {} of {} seeds (median {:.3}).",
             stays,
-            one.other_run(DEPARTURES).values("averaged").into_iter().fold(0.0, f64::max),
+            bound(one.other_run(DEPARTURES).values("averaged").into_iter().fold(0.0, f64::max)),
             outside.iter().filter(|x| **x < OUTSIDE).count(),
             outside.len(),
             one.median("outside_theta"),

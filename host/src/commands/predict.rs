@@ -44,8 +44,8 @@ const BLOCK: usize = 8192;
 /// each prediction with the return that followed:
 ///   normalised_error = mean (prediction - return)^2 / variance of the returns
 /// The means are over the rows whose return is known to 1e-3 (k more rows follow,
-/// gamma^k <= 1e-3), without the first 50. 1 is the error of predicting the mean of the returns,
-/// which nobody knows beforehand.
+/// gamma^k <= 1e-3), without each signal's first 50. 1 is the error of predicting the mean of the
+/// returns, which nobody knows beforehand.
 ///
 /// The estimators, whose settings are in the guide's page on signals:
 ///   universal    the universal model, on a context that forgets (--retention); and each --model
@@ -210,7 +210,8 @@ impl Predict {
         }
         bar.finish_and_clear();
         for series in &all {
-            check_judged(file, &series.tasks)?;
+            let times = series.times(&columns, self.skip_gaps);
+            check_judged(file, &series.tasks, times.lines().next().unwrap_or_default())?;
         }
         records.put_stream(stream)?;
 
@@ -246,7 +247,7 @@ impl Series {
         let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
         // The clock sees every row, also where nothing begins anew.
         let breaks =
-            times.filter_map(|(i, (&row, &time))| (!self.clock.follows(row, time)).then_some(i));
+            times.filter_map(|(i, (&row, &time))| Some((i, self.clock.gap_before(row, time)?)));
         let breaks: Vec<_> = breaks.filter(|_| options.skip_gaps).collect();
         let take = |task: &mut SignalForecast| {
             task.take(rows, &breaks).map_err(|(row, e)| {
@@ -284,17 +285,20 @@ impl Series {
         if clock.missing > 0.0 {
             said.push(format!("{} missing in all", clock.missing));
         }
-        if !clock.is_regular() {
-            said.push("steps that are not regular".to_owned());
-        }
+        let irregular = match clock.is_regular() {
+            true => String::new(),
+            false => {
+                format!("`{place}`: its steps are not regular, so missing rows are not detected.\n")
+            }
+        };
         let begins = if skip_gaps {
             "the predictions began anew there"
         } else {
             "every row was taken to follow the one before; with --skip-gaps the predictions begin anew there"
         };
         match said.is_empty() {
-            true => String::new(),
-            false => format!("`{place}` has rows: {}; {begins}.\n", said.join(", ")),
+            true => irregular,
+            false => format!("`{place}` has rows: {}; {begins}.\n{irregular}", said.join(", ")),
         }
     }
 }
@@ -316,7 +320,7 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
 }
 
 /// Rejects a stream without a prediction that can be scored.
-fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
+fn check_judged(file: &Path, tasks: &[SignalForecast], times: &str) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, horizon) = (task.judged.longest, task.returns.horizon);
     let plural = if longest == 1 { "" } else { "s" };
@@ -326,9 +330,12 @@ fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     };
     let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {rows}, and no prediction can be judged; expected at least {least} for gamma = {} (the first {UNJUDGED} of the file are left out, and {horizon} without a gap follow \
-         the last one that is judged)",
-        task.name, task.gamma,
+        "column `{}`: {rows}, and no prediction can be judged; expected at least {least} for gamma = {} (the first {UNJUDGED} are left out, and {horizon} without a gap follow \
+         the last one that is judged){}{}",
+        task.name,
+        task.gamma,
+        if times.is_empty() { "" } else { "; " },
+        times.trim_end_matches('.')
     );
     Err(Error::file(file, reason))
 }

@@ -73,7 +73,7 @@ pub struct Demo {
     /// The learning rate alpha in C_l = alpha I (the authors' code: 0.2)
     #[arg(long, default_value = "0.2", value_parser = options::real(0.0..=100.0))]
     pub alpha: f64,
-    /// Longest context (the authors' code: 39)
+    /// Longest context (the authors' code: 39), unless the steps from 1 pass it over
     #[arg(long, default_value = "39", value_parser = options::integer(1..=1_000_000))]
     pub max_context: usize,
     /// Step between context lengths (the authors' code: 2)
@@ -108,8 +108,9 @@ impl Demo {
     }
 
     fn open(&self, path: &Path) -> Result<ValuePredictor<'static>, Error> {
-        let model = model_file::streaming(path, self.dim, self.gamma, self.layers);
-        model.map(ValuePredictor::Estimator)
+        let model = model_file::streaming(path, self.dim, self.gamma, self.layers)?;
+        model_file::check_discount(&model, self.gamma)?;
+        Ok(ValuePredictor::Estimator(model))
     }
 
     /// Returns a seed for each task, so that threads can take tasks in any order, and all predictors see the same tasks.

@@ -6,6 +6,7 @@ use super::plots::{self, FigureSpec, PanelSpec, means};
 use super::statistics::nan_or_larger;
 use crate::error::{Error, WithContext};
 use crate::options;
+use crate::run::report::bound;
 use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{CONTEXT, FEW};
 use compute::construction::Construction;
@@ -133,7 +134,9 @@ impl Verify {
                 format!("{label} in {} layers", self.layers),
                 Source::paper("App. H", "the difference is still in the order of 10^-10"),
                 format!(
-                    "relative error at most {literal:.1e} (streaming {streaming:.1e}); needs <= {BOUND:.0e}"
+                    "relative error at most {} (streaming {}); needs <= {BOUND:.0e}",
+                    bound(literal),
+                    bound(streaming)
                 ),
                 within_bound(literal, streaming),
             ));

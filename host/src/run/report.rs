@@ -317,6 +317,13 @@ pub fn number(x: f64, decimals: usize) -> String {
     }
 }
 
+/// Returns a bound in scientific notation, rounded up to two digits.
+pub fn bound(x: f64) -> String {
+    let unit = libm::exp10(libm::floor(libm::log10(x)) - 1.0);
+    // Of 0 the unit is 0, too.
+    format!("{:.1e}", if x > 0.0 { libm::ceil(x / unit) * unit } else { x })
+}
+
 const WIDEST: usize = 1000;
 
 /// Returns rows in columns of equal width, below a head.

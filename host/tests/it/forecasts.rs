@@ -101,19 +101,23 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     let found = &result["signals"][0]["gammas"][0];
     let lines = predictions(&here.join("out"), "x", 0.9);
     let mut lines = lines.iter();
-    let (mut predictor, first) = (Predictor::new_f64([10.0]).unwrap(), x[0]);
+    let mut predictor = Predictor::new_f64([10.0]).unwrap();
+    // Everything is computed from the distances to the median.
+    let known = x.iter().enumerate().filter(|(t, _)| !is_missing(*t));
+    let mut sorted: Vec<f64> = known.map(|(_, x)| *x).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (median, mut seen) = (sorted[sorted.len() / 2], 0);
     let (mut in_band, mut banded, mut judged, mut surprises) = (0, 0, 0, 0);
     for (t, x) in x.iter().enumerate() {
         if is_missing(t) {
             predictor.observe(None);
             continue;
         }
-        // Everything is computed from the distances to the first value.
-        let outlook = predictor.observe(*x - first);
+        let outlook = predictor.observe(*x - median);
         let ([p], surprise) = (outlook.predictions, outlook.surprise);
         let (row, followed, numbers) = lines.next().unwrap();
         assert_eq!(*row, t as u64 + 1);
-        let level = first / (1.0 - 0.9);
+        let level = median / (1.0 - 0.9);
         let sum = |mean: f64| (f64::from((mean / (1.0 - 0.9)) as f32) + level) as f32;
         let of_core = [sum(p.mean), sum(p.low), sum(p.high), surprise];
         let names = ["predictor", "predictor_low", "predictor_high", "surprise"];
@@ -122,7 +126,8 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
             assert_eq!(written, want.is_finite().then_some(want.to_bits()), "row {row}, {name}");
         }
         surprises += u64::from(surprise > 0.999);
-        if let Some(followed) = followed.filter(|_| *row > 50) {
+        seen += 1;
+        if let Some(followed) = followed.filter(|_| seen > 50) {
             judged += 1;
             let [_, low, high, _] = of_core.map(f64::from);
             banded += u64::from(low.is_finite());

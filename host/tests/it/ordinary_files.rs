@@ -21,13 +21,18 @@ fn stamp(form: usize, minute: usize) -> String {
         5 => format!("2024-03-{day:02} {clock} UTC"),
         6 => format!("2024-03-{day:02}T{clock}+0100"),
         7 => format!("2024-03-{day:02};{clock}"),
+        8 => format!("2024-03-{day:02} {clock}+00"),
+        9 => format!("2024-03-{day:02} {clock} +0100"),
+        10 => format!("202403{day:02}T{}Z", clock.replace(':', "")),
+        11 => format!("202403{day:02}{}", clock.replace(':', "")),
+        12 => format!("202403{day:02}{hour:02}{minute_of_hour:02}"),
         // Seconds since 1970, thousandths, millionths, and so on.
-        _ => format!("{seconds}{}", "000".repeat(form - 8)),
+        _ => format!("{seconds}{}", "000".repeat(form - 13)),
     }
 }
 
 /// The number of forms.
-const STAMPS: usize = 12;
+const STAMPS: usize = 17;
 
 #[test]
 fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
@@ -41,9 +46,16 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
             800 => 700,
             _ => t + 3,
         };
-        let rows = x.iter().enumerate().map(|(t, x)| format!("{};{x}", stamp(form, minute(t))));
+        let rows = x.iter().enumerate().map(|(t, x)| match (form, stamp(form, minute(t))) {
+            (..8, time) => format!("{time};{x}"),
+            (_, time) => format!("{x};{time}"),
+        });
         // A data frame's index has no name; a date may stand beside the time of the day.
-        let head = [["when;x", ";x"], ["date;clock;x", ";clock;x"]][usize::from(form == 7)];
+        let head = match form {
+            7 => ["date;clock;x", ";clock;x"],
+            ..8 => ["when;x", ";x"],
+            _ => ["x;when", "x;"],
+        };
         let content = csv(head[form % 2], rows);
         let output = predict(&directory, &content, "--json");
         let found = json(&output);
@@ -57,16 +69,16 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
         ] {
             assert!(said.contains(part), "{form}: {said}");
         }
-        // The same as a file in which the gap is a row without a value.
-        let skipped = predict(&directory, &content, "--skip-gaps --json");
+        // The same as a file in which each missing row is one without a value.
+        let skipped = predict(&directory, &content, "--skip-gaps --period 21 --json");
         assert!(json(&skipped)["times"].to_string().contains("began anew"));
         let of_times = predictions(&directory.join("out"), "x", 0.9);
         let mut cells: Vec<String> = x.iter().map(f64::to_string).collect();
-        for at in [800, 701, 700, 400] {
+        for at in [800, 701, 700, 400, 400, 400] {
             cells.insert(at, "NA".into());
         }
         let rows = cells.iter().enumerate().map(|(t, x)| format!("{t},{x}"));
-        let of_gaps = predictions_of_x(&csv("t,x", rows), "--column x --skip-gaps");
+        let of_gaps = predictions_of_x(&csv("t,x", rows), "--column x --skip-gaps --period 21");
         for (a, b) in of_times.iter().zip(&of_gaps).take(800) {
             assert_eq!(a.2, b.2, "{form}: rows {} and {}", a.0, b.0);
         }
@@ -99,6 +111,9 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
         let found = json(&output);
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
         assert_eq!(found["signals"].as_array().unwrap().len(), 2);
+        for (found, x) in found["signals"].as_array().unwrap().iter().zip(&series) {
+            assert_eq!(found["gammas"][0]["judged_rows"], x.len() - 50 - 66);
+        }
         for (i, x) in series.iter().enumerate() {
             let expected = predictions_of_x(&csv_of_x(x), "");
             let found = predictions(&directory.join("out"), &format!("x of {SERIES} {i}"), 0.9);
@@ -158,6 +173,60 @@ fn columns_that_are_no_signals_are_left_out_and_named() {
         let line = refused(&directory, &format!("predict data.csv {arguments}"));
         assert!(line.contains(part), "{line}");
     }
+}
+
+#[test]
+fn what_is_said_of_times_is_true() {
+    let x = signal(600);
+    let table = |row: &dyn Fn(usize) -> String| {
+        csv("when,x", x.iter().enumerate().map(|(t, x)| format!("{},{x}", row(t))))
+    };
+    let hour = |t: usize| format!("2024-03-{:02} {:02}:00", 1 + t / 24, t % 24);
+    let unread = table(&|t| if t == 300 { "2024-03-99 12:00".into() } else { hour(t) });
+    for (content, is_said, part) in [
+        // Business days.
+        (
+            table(&|t| (1_600_000_000 + 86_400 * (t / 5 * 7 + t % 5)).to_string()),
+            true,
+            "`when`: its steps are not regular, so missing rows are not detected.",
+        ),
+        (
+            table(&|t| match t {
+                300 => "?".into(),
+                _ => stamp(1, t + if t < 300 { 0 } else { 5000 }),
+            }),
+            true,
+            "1 after missing rows (the first is row 302), 1 without a time that can be read (the first is row 301), 5000 missing",
+        ),
+        (
+            table(&|t| match t {
+                24.. if t % 24 == 0 => format!("2024-03-{:02} 24:00", t / 24),
+                _ => hour(t),
+            }),
+            false,
+            "has rows",
+        ),
+        (
+            unread.clone(),
+            true,
+            "`when` is left out: a time that cannot be read (a cell is `2024-03-99 12:00`).\nNo column has times",
+        ),
+    ] {
+        let said = text(&predict(&Folder::new(), &content, "--skip-gaps"));
+        assert_eq!(said.contains(part), is_said, "{part}: {said}");
+        assert!(!said.contains("not regular") || !said.contains("began anew"), "{said}");
+    }
+    let here = Folder::with("data.csv", unread);
+    let line = refused(&here, "predict data.csv --time when");
+    assert!(line.contains("--time: when: a time that cannot be read"), "{line}");
+    // A meter's steps are regular but for one in 40.
+    here.put("data.csv", table(&|t| (100 * t + t * 7 % 5 + 1000 * (t / 40)).to_string()));
+    let line = refused(&here, "predict data.csv --skip-gaps");
+    assert!(line.contains("at most 40 rows without a gap"), "{line}");
+    assert!(
+        line.contains("`when` has rows: 14 after missing rows (the first is row 41)"),
+        "{line}"
+    );
 }
 
 #[test]

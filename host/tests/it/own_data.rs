@@ -72,6 +72,9 @@ fn nothing_crosses_the_end_of_an_episode() {
     // The same cut short: no reward follows the second state, and no transition leaves it.
     let cut = "phi_0,phi_1,reward,end\n1,0,1,0\n0,1,,1\n1,0,1,0\n0,1,,1\n";
     assert_eq!(evaluate(cut, "--layers 1 --alpha 0.2", 2, [0.2, 0.0]), [2, 2]);
+    let one = Folder::with("data.csv", "phi_0,reward\n1,1\n1,1\n1,\n");
+    let said = text(&run(&one, "evaluate --data data.csv"));
+    assert!(said.contains("2 transitions in 1 episode;"), "{said}");
 }
 
 #[test]
@@ -169,6 +172,8 @@ fn models_that_stream_are_opened_in_one_way() {
     }
     let line = refused(here, &format!("{demo} 4 --model run/train --alpha 3"));
     assert!(line.contains("--alpha: ") && line.contains("cannot be used with --model"), "{line}");
+    let line = refused(here, &format!("{demo} 4 --model run/train --gamma 0.3"));
+    assert!(line.contains("--model: gamma = 0.9 in the model, 0.3 here"), "{line}");
     // Layers that share their parameters can be applied any number of times.
     let at_depth = |layers: &str| {
         let one_length = "demo --tasks 2 --max-context 1 --dim 4 --model run/train";

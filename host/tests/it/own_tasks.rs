@@ -146,6 +146,19 @@ fn models_are_judged_on_own_tasks() {
     let universal = judged("--model universal --context-length 200");
     let [error, zero] = ["msve", "msve of predicting 0"].map(|name| number(&universal, name));
     assert!(error < 0.5 * zero, "{universal}");
+    // Without `terminal`, an absorbing state has all the weight.
+    let absorbing = [
+        ("p", array(&[3, 3], [0.5, 0.4, 0.1, 0.2, 0.5, 0.3, 0.0, 0.0, 1.0])),
+        ("reward", array(&[3], [1.0, 2.0, 0.0])),
+    ];
+    write_npz(&here.join("absorbing.npz"), &absorbing);
+    let output = text(&run(here, "evaluate --task absorbing.npz"));
+    assert!(output.contains("States without weight in these numbers: 2, to which"), "{output}");
+    assert!(!text(&run(here, "evaluate --task walk.npz")).contains("without weight"));
+    object(here, 0, &format!("train --tasks 12 {SMALL} --dim 2 --out m"));
+    let trained = trained(&here.join("m"));
+    let line = refused(here, &format!("evaluate --task walk.npz --model {}", trained.display()));
+    assert!(line.contains("--model: gamma = 0.9 in the model, 0.8 here"), "{line}");
     let d = refused(here, "evaluate --task walk.npz --gamma 0.5 --layers 3");
     assert!(d.contains("--gamma: 0.5: expected 0.8"), "{d}");
 }

@@ -176,10 +176,10 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
 
 #[test]
 fn a_prediction_is_made_before_what_it_predicts_is_seen() {
-    // Two files that are equal up to row 200: so are the predictions up to there.
+    // Two files that are equal up to row 200 and have the same median, the level: so are the predictions up to there.
     let first = signal(400);
-    let second: Vec<f64> =
-        first.iter().enumerate().map(|(t, x)| if t < 200 { *x } else { 9.0 - x }).collect();
+    let mut second = first.clone();
+    second[200..].reverse();
     let [a, b] = [first, second].map(|x| predictions_of_x(&csv_of_x(&x), ""));
     for t in 0..400 {
         assert_eq!(a[t].2 == b[t].2, t < 200, "row {}", t + 1);
@@ -280,6 +280,7 @@ fn what_cannot_be_predicted_is_one_line() {
         ("@data x\n@end\n1\n2\n3\n", "", "the first number is in line 3"),
         ("Sensor 7\n\nx,y\n1,2\n", "", "in line 4: expected the header line right above it"),
         ("t;x\n0;-0,2\n1;0,2\n2;0,3\n", "", "column `x`: `-0,2`, a decimal comma"),
+        ("y;x\n1;2.0D+01\n", of_x, "`2.0D+01`, an exponent with D (write E)"),
         ("x\n0x1F\n", "", "`0x1F`, a hexadecimal number"),
         ("x,y\n\"20,386.5\",a\n", "", "`20,386.5`, a separator of thousands"),
         ("x\n\u{2212}3\n", "", "a minus sign that is no hyphen"),
@@ -321,6 +322,10 @@ fn a_constant_column_has_an_answer() {
         let text = said(&|i| format!("{}{power}", i % 7));
         assert_eq!(text.contains("scale the column"), is_said, "{text}");
     }
+    for (level, is_said) in [(1e3, false), (1e9, true)] {
+        let text = said(&|i| (level + (i % 7) as f64).to_string());
+        assert_eq!(text.contains("subtract a constant from the column"), is_said, "{text}");
+    }
 }
 
 #[test]
@@ -350,20 +355,24 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
         x
     };
     let x: Vec<f64> = (0..1500).map(|_| next()).collect();
-    let run = |level: f64| {
+    let run_with = |level: f64, is_glitch: bool| {
         let cells = x.iter().enumerate().map(|(t, x)| match t {
             700 => String::new(),
+            0 if is_glitch => "0".to_owned(),
             _ => (x + level).to_string(),
         });
         let content = format!("x,y\n{}\n", cells.map(|x| x + ",1").collect::<Vec<_>>().join("\n"));
         let result =
             json(&predict(&Folder::new(), &content, "--column x --column x --skip-gaps --json"));
         assert_eq!(result["signals"].as_array().unwrap().len(), 1);
-        let found = &result["signals"][0]["gammas"][0];
+        (result["signals"][0]["gammas"][0].clone(), result["recommended"].clone())
+    };
+    let run = |level: f64| {
+        let (found, recommended) = run_with(level, false);
         let mut numbers = vec![found["coverage"].as_f64().unwrap()];
         let estimators = found["estimators"].as_array().unwrap();
         numbers.extend(estimators.iter().map(|e| e["normalised_error"].as_f64().unwrap()));
-        (numbers, result["recommended"].clone())
+        (numbers, recommended)
     };
     let at_0 = run(0.0);
     for level in [20.0, 1e4, 1e6] {
@@ -372,6 +381,16 @@ fn a_constant_added_changes_no_error_no_coverage_and_no_advice() {
         for (a, b) in numbers.iter().zip(&at_0.0) {
             assert!((a - b).abs() <= 1e-3 * b.abs(), "{level}: {a} {b}");
         }
+    }
+    // Nor does a first value of 0 make the rest of them rounding.
+    let persistence = |(found, _): (Value, Value)| {
+        let mut estimators = found["estimators"].as_array().unwrap().iter();
+        let error = &estimators.find(|e| e["name"] == "persistence").unwrap()["normalised_error"];
+        [error, &found["standard_deviation"]].map(|x| x.as_f64().unwrap())
+    };
+    let [expected, found] = [(0.0, false), (1e8, true)].map(|(a, b)| persistence(run_with(a, b)));
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= 1e-3 * b, "{a} {b}");
     }
 }
 

@@ -17,6 +17,8 @@ const LSTD_LAMBDA: f64 = 0.9;
 const FEATURES: usize = 32;
 /// The retention of the features' root mean squares per row.
 const SCALE_RETENTION: f64 = 0.999;
+/// The largest number of horizons that are missing values one by one.
+const HORIZONS_MISSING: f64 = 10.0;
 
 pub struct Settings {
     /// Models in addition to the pretrained one: name and model, which is used with any discount.
@@ -103,6 +105,8 @@ pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     gamma: f64,
     d: usize,
+    /// 1 without `seasonal`.
+    period: u64,
     signal: SignalFeatures<FEATURES, f64>,
     scale: FeatureScaler<FEATURES, f64>,
     level: SlowAverage<f64>,
@@ -118,6 +122,7 @@ impl CandidateSet {
             candidates: candidates(settings, gamma)?,
             gamma,
             d: settings.d,
+            period: settings.period.unwrap_or(1) as u64,
             signal: SignalFeatures::new(),
             scale: FeatureScaler::new(SCALE_RETENTION)?,
             level: SlowAverage::new(),
@@ -169,14 +174,19 @@ impl CandidateSet {
         Ok(())
     }
 
-    /// Records a missing value: the next value does not follow the last one.
-    pub(super) fn skip(&mut self) {
+    /// Records that values are missing: the next value does not follow the last one.
+    pub(super) fn skip(&mut self, missing: u64) {
+        // After many horizons nothing is left but the phase of a period.
+        let most = (HORIZONS_MISSING / (1.0 - self.gamma)) as u64 + self.period;
+        let missing = missing.min(most + missing.saturating_sub(most) % self.period);
         self.signal.end_episode();
-        self.predictor.observe(None);
+        (0..missing).for_each(|_| _ = self.predictor.observe(None));
         for candidate in &mut self.candidates {
             match &mut candidate.learner {
                 Forecaster::Stream { stream, .. } => stream.end_episode(),
-                Forecaster::SeriesForecaster(series) => series.observe(None, self.gamma),
+                Forecaster::SeriesForecaster(series) => {
+                    (0..missing).for_each(|_| series.observe(None, self.gamma));
+                }
                 Forecaster::Predictor => {}
             }
         }

@@ -19,6 +19,8 @@ pub struct Clock {
     midnights: f64,
     last: Option<f64>,
     latest: Option<f64>,
+    /// The rows without a time since `last`.
+    untimed: u64,
     /// Rows that are earlier than the row before.
     pub earlier: Count,
     /// Rows of the same time as the row before.
@@ -53,33 +55,38 @@ impl Clock {
         Clock { step, is_of_day, ..Clock::default() }
     }
 
-    /// Returns true if a row of this time follows the row before without a gap.
-    pub fn follows(&mut self, row: u64, time: f64) -> bool {
+    /// Returns `None` if a row of this time follows the row before, or else how many rows are missing between them: 1 if the time
+    /// is not later, 0 if it cannot be read (only the first of such rows does not follow).
+    pub fn gap_before(&mut self, row: u64, time: f64) -> Option<u64> {
         if time.is_nan() {
             count(&mut self.unreadable, row);
-            return self.last.take().is_none();
+            self.untimed += 1;
+            return (self.last.is_some() && self.untimed == 1).then_some(0);
         }
+        let untimed = std::mem::take(&mut self.untimed) as f64;
         let is_new_day = |last: f64| self.is_of_day && time + self.midnights < last - DAY / 2.0;
         self.midnights += if self.last.is_some_and(is_new_day) { DAY } else { 0.0 };
         let time = time + self.midnights;
-        let Some(last) = self.last.replace(time) else { return true };
+        let last = self.last.replace(time)?;
         let step = time - last;
         // After a row that was too early, compare the next one with the rows before it.
         let latest = self.latest.map_or(last, |latest| latest.max(last));
         self.latest = Some(latest.max(time));
         let ahead = if time > latest { time - latest } else { step };
-        let missing = self.step.map_or(0.0, |usual| ahead / usual);
+        let steps = self.step.map_or(0.0, |usual| ahead / usual - untimed);
         if step < 0.0 {
             count(&mut self.earlier, row);
         } else if step == 0.0 {
             count(&mut self.equal, row);
-        } else if missing > LONG {
+        } else if steps > LONG {
             count(&mut self.after_gap, row);
-            self.missing += (missing + 0.5).floor() - 1.0;
+            let missing = (steps + 0.5).floor() - 1.0;
+            self.missing += missing;
+            return Some(missing as u64);
         } else {
-            return true;
+            return None;
         }
-        false
+        Some(1)
     }
 
     pub fn is_regular(&self) -> bool {

@@ -35,6 +35,8 @@ impl Block {
 pub struct ForecastScore {
     pub rows: u64,
     pub gaps: u64,
+    /// Rows of which it is settled whether their return is known.
+    settled: u64,
     pub judged: u64,
     /// Scored rows with a finite band of the predictor, and those whose return lies in it.
     pub banded: u64,
@@ -74,7 +76,8 @@ impl ForecastScore {
             return;
         };
         self.alarms += u64::from(surprise > ALARM);
-        let judged = settled.realised_return.filter(|_| settled.row > UNJUDGED);
+        self.settled += 1;
+        let judged = settled.realised_return.filter(|_| self.settled > UNJUDGED);
         let Some(realised) = judged else { return };
         let has_ends = low.is_finite() && high.is_finite();
         self.banded += u64::from(has_ends);

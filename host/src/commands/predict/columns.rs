@@ -33,7 +33,13 @@ impl Columns {
         let of = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
         let (asked, unasked) = (of(&options.column), of(&options.leave_out));
         let (names, is_chosen) = (table.rows.names(), !asked.is_empty());
-        let holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
+        let mut holds: Vec<Holds> = (0..names.len()).map(|at| table.holds(at, series)).collect();
+        if let Some(at) = given {
+            holds[at] = Holds::of("time", true, &table.first_cells(at));
+            if let Holds::Words(reason, _) = &holds[at] {
+                return Err(Error::option("--time", format!("{}: {reason}", names[at])));
+            }
+        }
         let of_day = Holds::Times(TimeForm::OfDay);
         let of_day = holds.iter().position(|holds| *holds == of_day);
         // A date is a row's time only together with a time of day.
@@ -103,7 +109,7 @@ impl Columns {
                 Holds::Words(reason, meant)
                     if series.is_none()
                         && is_of_series(table, at)
-                        && *meant != Some(Meant::NumberWithComma) =>
+                        && !matches!(meant, Some(Meant::NumberWithComma | Meant::Time)) =>
                 {
                     format!("{reason}; --by {name:?} if each of its values is a series")
                 }
@@ -114,10 +120,16 @@ impl Columns {
             };
             left_out.push((called(table, at), reason));
         }
-        let notes = match options.missing {
+        let mut notes: String = match options.missing {
             None => signals.iter().filter_map(|at| sentinel(table, *at)).collect(),
             Some(_) => String::new(),
         };
+        let has_words = holds.iter().any(|holds| matches!(holds, Holds::Words(..)));
+        if options.skip_gaps && time.is_none() && has_words {
+            notes.push_str(
+                "No column has times that can be read, so missing rows are not detected.\n",
+            );
+        }
         let form = |at: usize| match holds[at] {
             Holds::Times(form) => (at, form),
             _ => (at, TimeForm::Number),
@@ -157,8 +169,9 @@ fn called(table: &SignalTable, at: usize) -> String {
 /// Returns true if a column has dates without times of day.
 fn is_date(table: &SignalTable, at: usize, holds: &Holds) -> bool {
     let form = if let Holds::Times(form) = holds { *form } else { TimeForm::Number };
+    let is_midnight = |cell: &&[u8]| form.read(cell).is_none_or(|time| time % 86_400.0 == 0.0);
     !matches!(form, TimeForm::OfDay | TimeForm::Number)
-        && table.first_cells(at).iter().all(|cell| !cell.contains(&b':'))
+        && table.first_cells(at).iter().all(is_midnight)
 }
 
 /// Returns true if most rows have the time of the row before, so that it does not order them.

@@ -21,6 +21,9 @@ const PANELS: usize = 12;
 /// The changes of a signal that the predictor measures in single precision.
 const MEASURED: Range<f64> = 1e-16..1e12;
 
+/// The step of single precision, in standard deviations of the returns, from which the written predictions say little.
+const COARSE: f64 = 0.1;
+
 const SHOWN: [&str; 10] = [
     "signal",
     "gamma",
@@ -189,6 +192,17 @@ impl<'a> Found<'a> {
                 text.push_str(&format!(
                     "`{name}` changes by {width:.0e} in all, and the predictor computes in f32 (changes below 1e-18 are none, \
                      samples beyond 1e12 are glitches): scale the column.\n"
+                ));
+            }
+            let step = |task: &SignalForecast| {
+                let sum = task.level.unwrap_or(0.0).abs() / (1.0 - task.gamma);
+                f64::from(f32::EPSILON) * sum / task.judged.standard_deviation()
+            };
+            // A ratio to 0 is infinite.
+            if tasks.iter().map(step).any(|step| step > COARSE && step.is_finite()) {
+                text.push_str(&format!(
+                    "`{name}`: at its level, the f32 numbers of predictions.csv and shown.csv are coarser than a tenth of the \
+                     returns' standard deviation: subtract a constant from the column.\n"
                 ));
             }
             if judged.gaps > 0 {

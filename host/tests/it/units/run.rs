@@ -2,10 +2,18 @@ use crate::common::*;
 use ictd::files;
 use ictd::run::info::time_of_day;
 use ictd::run::lock::{FILE_NAME, RunLock};
-use ictd::run::report::{Claim, Report, Source, Verdict, Whose, shortest};
+use ictd::run::report::{Claim, Report, Source, Verdict, Whose, bound, shortest};
 use ictd::run::transaction::{JOURNAL, settle};
 use serde_json::json;
 use std::time::{Duration, SystemTime};
+
+#[test]
+fn a_bound_is_rounded_up() {
+    for (x, shown) in [(1.26e-15, "1.3e-15"), (1.11e-16, "1.2e-16"), (9.91e-3, "1.0e-2")] {
+        assert_eq!(bound(x), shown);
+    }
+    assert_eq!([bound(0.0), bound(f64::NAN)], ["0.0e0", "NaN"]);
+}
 
 #[test]
 fn a_clock_before_1970_is_no_reason_to_stop() {
