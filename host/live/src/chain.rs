@@ -69,6 +69,9 @@ impl Chain {
         if state >= states {
             return Err(Error::OutOfRange { parameter: "state", expected: "a state of the chain" });
         }
+        if !(total > 0.0 && weights.iter().all(|w| *w >= 0.0)) {
+            return Err(Error::OutOfRange { parameter: "p", expected: "weights, not all 0" });
+        }
         let mut p = SMatrix::<f32, MAX_STATES, MAX_STATES>::from_fn(|s, next| {
             self.task.transition_from(s)[next]
         });
