@@ -10,6 +10,7 @@ use crate::run::report::bound;
 use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{CONTEXT, FEW};
 use compute::construction::Construction;
+use compute::settings::Word as _;
 use compute::verify::{LAYERS, LayerValues, Successors, VerifySettings, values};
 use figures::Axis;
 use serde::Serialize;
@@ -61,7 +62,7 @@ pub struct Verify {
 }
 
 /// The constructions: name in the record, name in the figure.
-const CONSTRUCTIONS: [(Construction, &str, &str); 4] = [
+const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
     (Construction::Td0, "td0", "TD(0)"),
     (Construction::TdLambda, "td_lambda", "TD(λ)"),
     (Construction::ResidualGradient, "residual_gradient", "residual gradient"),
