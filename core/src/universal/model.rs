@@ -90,8 +90,8 @@ impl<R: Real> UniversalModel<R> {
         Ok(Context::<D, TwoTraces<R>, _, R>::with_memory(self.mask, memory))
     }
 
-    /// Returns the value function of a context's first cumulant, v(s) = <w, phi(s)>. It exists from the first transition
-    /// on, whatever was observed.
+    /// Returns the value function, v(s) = <w, phi(s)>, of the first cumulant of a context that [`UniversalModel::context`] or
+    /// [`UniversalModel::forgetting`] made. It exists from the first transition on, whatever was observed.
     ///
     /// Each feature of a query is clipped at the root of the sum of its squares in the context, which is at least the largest
     /// value that was seen of it; at e times that root where the context forgets, so at least at what it saw in the last
