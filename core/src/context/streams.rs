@@ -8,7 +8,7 @@ use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 
-/// What sums that do not keep the transitions have in common: methods of their mask's state, `len` and `max_abs_rewards`; and
+/// Writes the methods that all sums without transitions have: those of their mask's state, `len` and `max_abs_rewards`; and
 /// the visit of vectors of numbers, and then of counts, each with the largest that is accepted and what is made of it.
 macro_rules! sums_of_stream {
     ($($numbers:ident),*; $($count:ident: $most:expr => $from:expr),* $(,)?) => {

@@ -1,4 +1,4 @@
-//! What a sample changes.
+//! A predictor observes a sample: this file has everything that the sample changes.
 
 use super::features::{Features, SLOW};
 use super::gate::Gate;

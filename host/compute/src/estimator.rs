@@ -180,8 +180,12 @@ impl Estimator {
     /// Returns an empty stream for d features. It remembers everything or, if the method reads a context, multiplies the weight
     /// of the past by `retention` at each transition.
     /// Returns the core's error, which names the parameter, for a setting that the method does not accept and for d >
-    /// [`MAX_FEATURES`].
+    /// [`MAX_FEATURES`]. With up to 8 features it computes on the caller's stack, which needs 4 MiB.
     pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
+        // Experiments make a stream for each context: a thread would cost more than the context.
+        if d <= 8 {
+            return self.stream_here(d, retention);
+        }
         on_large_stack(|| self.stream_here(d, retention))?
     }
 

@@ -89,7 +89,7 @@ impl SignalForecast {
     }
 
     /// Observes rows and appends the lines that have become final; an empty `rows` ends the stream and makes all lines final.
-    /// The rows at `breaks` do not follow the one before: so many are missing between them.
+    /// Each break is a row that does not follow the one before, and the number of rows missing between them.
     /// Returns the row's number and the core's error for a number that is too large.
     pub fn take(&mut self, rows: &Rows, breaks: &[(usize, u64)]) -> Result<(), (u64, Error)> {
         let mut breaks = breaks.iter().peekable();

@@ -3,7 +3,9 @@
 use crate::arithmetic;
 use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use compute::estimator::{EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions};
+use compute::estimator::{
+    EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions, on_large_stack,
+};
 use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
 use compute::settings::Word as _;
@@ -72,7 +74,8 @@ impl Model {
             _ => {}
         }
         let estimator = Estimator { method, gamma, layers };
-        estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python)?;
+        let stream = || estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python);
+        roomy(stream)?;
         Ok(Model { estimator, d, name: name.to_owned() })
     }
 
@@ -95,7 +98,8 @@ impl Model {
         if retention.is_some() && !self.estimator.has_a_context() {
             return Err(Error::option("retention", "only a model that reads a context has one"));
         }
-        self.estimator.stream(d, retention).context("the context")
+        let stream = on_large_stack(|| self.estimator.stream(d, retention));
+        stream.and_then(|made| made).context("the context")
     }
 
     /// Returns a stream that has observed transitions.
