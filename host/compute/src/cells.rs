@@ -11,11 +11,30 @@ const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 const MISSING: [&str; 8] = ["na", "n/a", "null", "none", "nan", "nat", "inf", "infinity"];
 /// Numbers in this range are times in seconds since 1970 (2001 to 2096), or in thousandths of seconds, and so on.
 const EPOCH: std::ops::Range<f64> = 1e9..4e9;
-/// Names of columns that hold a time.
-const TIMES: [&str; 9] =
-    ["time", "timestamp", "timestamps", "datetime", "date", "date_time", "epoch", "unix", "_time"];
-/// Names of columns of integers that hold a part of a date.
-const PARTS: [&str; 7] = ["year", "month", "day", "weekday", "hour", "minute", "second"];
+/// Names of columns that hold a time, by their letters.
+const TIMES: [&str; 7] = ["time", "timestamp", "timestamps", "datetime", "date", "epoch", "unix"];
+/// Names of columns of integers that hold a part of a date, by their letters.
+const PARTS: [&str; 19] = [
+    "year",
+    "yr",
+    "quarter",
+    "month",
+    "mnth",
+    "week",
+    "weekofyear",
+    "day",
+    "dayofweek",
+    "dayofmonth",
+    "dayofyear",
+    "dateofmonth",
+    "weekday",
+    "dow",
+    "doy",
+    "hour",
+    "hourofday",
+    "minute",
+    "second",
+];
 /// Steps that differ by less than this share are equal up to rounding.
 const COUNTING: f64 = 1e-6;
 /// With fewer rows, steps that differ are not interpreted.
@@ -136,7 +155,7 @@ impl Holds {
         let Some(first) = there.first() else {
             return Holds::Words("no number in the first rows".to_owned(), None);
         };
-        let name = name.to_lowercase();
+        let name: String = name.to_lowercase().chars().filter(|c| c.is_alphabetic()).collect();
         let is_named = TIMES.contains(&name.as_str());
         let read = |form: TimeForm| -> Option<Vec<f64>> {
             there.iter().map(|cell| form.read(cell)).collect()

@@ -2,9 +2,8 @@
 //!
 //! Every classical algorithm here iterates w <- w + alpha_l (b - A w) from w = 0, with its own A and b. One step size per layer
 //! of the transformer is fitted to its values in the contexts of some tasks, and tested in the contexts of others; with more
-//! layers than step sizes, consecutive iterations share one. (Theorem 1
-//! allows any matrix C_l in place of a step size; but if features are distributed alike up to signed permutations, the best C_l
-//! that tasks can share is a multiple of I.)
+//! than four layers, all iterations share one. (Theorem 1 allows any matrix C_l in place of a step size; but if features are
+//! distributed alike up to signed permutations, the best C_l that tasks can share is a multiple of I.)
 
 use crate::construction::Construction;
 use ictd_core::Result;
@@ -12,7 +11,7 @@ use ictd_core::linalg::{add_outer, dot, identity, linear_system, mul_vector, zer
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
-/// The largest number of fitted step sizes: more of them determine each other too little.
+/// The largest number of fitted step sizes.
 pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
@@ -106,14 +105,19 @@ pub fn explained<const D: usize>(
     draws.iter().enumerate().map(share).collect()
 }
 
-/// Returns the `layers` step sizes that best fit the values in the first half of the contexts.
+/// Returns the `layers` step sizes that best fit the values in the first half of the contexts; with more than [`LAYERS`]
+/// layers the best of a list, since the very best one is at the edge of divergence in other contexts.
 pub fn fitted<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
 ) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
-    per_layer(&fit(&contexts, layers, None), layers)
+    let found = match layers {
+        ..=LAYERS => fit(&contexts, layers, None),
+        _ => best_constant(&contexts, layers, 1),
+    };
+    per_layer(&found, layers)
 }
 
 /// Returns which of `of` step sizes an iteration has.
@@ -135,21 +139,26 @@ const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 const STEPS: usize = 60;
 const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the step sizes, at most [`LAYERS`], with the smallest sum of residuals that the Levenberg-Marquardt method finds,
-/// from another fit's step sizes or from the best single one.
-fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
-    let starts = if start.is_none() { &STARTS[..] } else { &[] };
-    let count = layers.min(LAYERS);
-    let residual = |step_sizes: &[f64]| residual(contexts, &per_layer(step_sizes, layers));
-    let mut best = start.unwrap_or(vec![0.0; count]);
-    let mut least = residual(&best);
-    for alpha in starts.iter().flat_map(|alpha| [*alpha, -alpha]) {
-        let start = vec![alpha; count];
-        let residual = residual(&start);
+/// Returns the best of one step size for all layers, `count` times.
+fn best_constant<const D: usize>(contexts: &Contexts<D>, layers: usize, count: usize) -> Vec<f64> {
+    let (mut best, mut least) = (0.0, f64::INFINITY);
+    for alpha in [0.0].iter().chain(&STARTS).flat_map(|alpha| [*alpha, -alpha]) {
+        let residual = residual(contexts, &vec![alpha; layers]);
         if residual < least {
-            (best, least) = (start, residual);
+            (best, least) = (alpha, residual);
         }
     }
+    vec![best; count]
+}
+
+/// Returns the step sizes, one per layer or, above [`LAYERS`] layers, one for all, with the smallest sum of residuals that the
+/// Levenberg-Marquardt method finds, from another fit's step sizes or from the best single one.
+fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<f64>>) -> Vec<f64> {
+    // Several step sizes that many iterations share may be unstable in other contexts.
+    let count = if layers > LAYERS { 1 } else { layers };
+    let residual = |step_sizes: &[f64]| residual(contexts, &per_layer(step_sizes, layers));
+    let mut best = start.unwrap_or_else(|| best_constant(contexts, layers, count));
+    let mut least = residual(&best);
     let mut damping = 1e-3;
     for _ in 0..STEPS {
         let (mut hessian, gradient) = normal_equations(contexts, &best, layers);

@@ -211,7 +211,7 @@ impl RowReader {
             check_name(name, "a name", || format!("column {}", at + 1))?;
         }
         let (ahead, series) = (VecDeque::new(), String::new());
-        let mut rows = RowReader { reader, names, ahead, row: 0, series, skipped, comment };
+        let mut rows = RowReader { reader, names, ahead, row: 1, series, skipped, comment };
         let mut bytes = 0;
         while rows.ahead.len() < AHEAD && bytes < BYTES_AHEAD {
             let mut record = Record::default();
@@ -225,7 +225,8 @@ impl RowReader {
         if let Some(first) = rows.ahead.front_mut() {
             first.empty_lines = 0;
         }
-        Ok(rows)
+        rows.ahead.front().map_or(Ok(()), |first| rows.check_cells(&first.cells, first.line))?;
+        Ok(RowReader { row: 0, ..rows })
     }
 
     fn next(&mut self, record: &mut Record) -> Result<bool, Problem> {
@@ -312,6 +313,19 @@ impl RowReader {
         format!("row {} (line {line})", self.row)
     }
 
+    /// Rejects a row with more or fewer cells than the header.
+    fn check_cells(&self, record: &ByteRecord, line: u64) -> Result<(), Problem> {
+        if record.len() == self.names.len() {
+            return Ok(());
+        }
+        let header = match self.row {
+            1 => format!(" (line {})", self.skipped + 1),
+            _ => String::new(),
+        };
+        let expected = format!("{}, as in the header{header}", self.names.len());
+        Err(Problem::new(self.place(line), format!("{} cells", record.len()), expected))
+    }
+
     fn read_row(
         &self,
         record: &ByteRecord,
@@ -323,15 +337,7 @@ impl RowReader {
             let name = excerpt(&self.names[column]);
             Problem::new(format!("{}, column `{name}`", self.place(line)), reason, expected)
         };
-        if record.len() != self.names.len() {
-            let reason = format!("{} cells", record.len());
-            let header = match self.row {
-                1 => format!(" (line {})", self.skipped + 1),
-                _ => String::new(),
-            };
-            let expected = format!("{}, as in the header{header}", self.names.len());
-            return Err(Problem::new(self.place(line), reason, expected));
-        }
+        self.check_cells(record, line)?;
         for &(column, gaps) in &layout.numbers {
             let cell = &record[column];
             rows.numbers.push(match number(cell) {

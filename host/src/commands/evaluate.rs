@@ -193,6 +193,11 @@ impl Evaluate {
                  mark that one `terminal`.\n"
             ));
         }
+        if verdict.iws.is_nan() {
+            text.push_str(
+                "iws and ss are not measured: the states that have weight do not span the features.\n",
+            );
+        }
         let values: serde_json::Map<_, _> =
             numbers.into_iter().map(|(name, x)| (name, json!(x))).collect();
         let results = json!({

@@ -72,7 +72,9 @@ impl SignalTable {
 
     /// Returns the content of a column, by its first rows; `series` is the column with the names of series.
     pub fn holds(&self, at: usize, series: Option<usize>) -> Holds {
-        let of = |cells: &[&[u8]]| Holds::of(&self.rows.names()[at], at == 0, cells);
+        // Some programs write an index without a name in front.
+        let is_first = self.rows.names()[..at].iter().all(String::is_empty);
+        let of = |cells: &[&[u8]]| Holds::of(&self.rows.names()[at], is_first, cells);
         let holds = of(&self.first_cells(at));
         let Some(series) = series.filter(|_| holds == Holds::Numbers) else { return holds };
         // An index may begin anew in each series.

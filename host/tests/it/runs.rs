@@ -82,7 +82,7 @@ fn a_run_has_the_same_bytes_with_other_threads_from_its_config_and_drawn_again()
         "train --tasks 12 --batches 1 --batch-size 4 --context-length 6 --seeds 2",
         "predict x.csv --column x --gamma 0.5 --gamma 0.9 --dim 6 --model universal.ictd",
         // So little training need not make a claim hold.
-        "emergence --seeds 2 --tasks 40",
+        "comparison --seeds 2 --tasks 40",
         "rnn-context --seeds 2 --tasks 40",
         "control --seeds 2",
     ] {

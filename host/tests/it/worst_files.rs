@@ -307,11 +307,7 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         format!("predict {data} --gamma 0.5"),
         format!("import {} --tasks 2", at("train").display()),
         "reproduce figure-2 --seeds 1 --tasks 2".into(),
-        "invariant-set --seeds 1 --tasks 2".into(),
-        "universal --seeds 1 --tasks 2 --fresh-tasks 2".into(),
-        "rnn-context --seeds 1 --tasks 2".into(),
         "one-layer --seeds 1 --tasks 2".into(),
-        "emergence --seeds 1 --tasks 2".into(),
     ] {
         let made = ictd(&out, &command);
         assert!(made.status.code() < Some(2), "{command}: {made:?}");

@@ -267,9 +267,10 @@ impl<'a> Found<'a> {
         let is_other = |at: &usize| *at != best && !self.means[*at].is_nan();
         let Some(at) = simple.filter(is_other) else { return Ok(advice) };
         let (candidate, mean) = (&self.candidates[at], self.means[at]);
-        let over = interval(best, Some(at));
-        Ok(if mean <= NEARLY * least || over[1] >= 1.0 && mean < 1.0 {
-            Advice { candidate, over_mean: interval(at, None), ..advice }
+        let (over, over_mean) = (interval(best, Some(at)), interval(at, None));
+        let is_certain = mean < 1.0 && over_mean[1] < 1.0;
+        Ok(if is_certain && (mean <= NEARLY * least || over[1] >= 1.0) {
+            Advice { candidate, over_mean, ..advice }
         } else {
             Advice { over_simple: Some((candidate, least / mean, over)), ..advice }
         })
