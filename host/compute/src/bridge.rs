@@ -2,7 +2,7 @@
 
 use crate::capacity::OWN;
 use crate::estimator::{Estimator, Method, padded};
-use crate::explained::{AlgorithmStep, Target, explained, fitted};
+use crate::explained::{AlgorithmStep, Target, explained, fitted, tuned};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, RecipeTasks};
@@ -152,7 +152,7 @@ fn judge_with<const D: usize>(
         let in_half = contexts.len().div_ceil(2);
         shares.push((name, mean(explained(&iterations(algorithm)?, &asked, layers, in_half))));
     }
-    let (as_asked, as_true) = (fitted(&td0, &asked, layers), fitted(&td0, &truth, layers));
+    let (as_asked, as_true) = (fitted(&td0, &asked, layers), tuned(&td0, &truth, layers));
     let half = contexts.len() / 2;
     let lstd =
         Estimator { method: Method::Lstd { lambda: 0.0, ridge: LSTD_RIDGE }, gamma, layers: 0 };

@@ -105,19 +105,28 @@ pub fn explained<const D: usize>(
     draws.iter().enumerate().map(share).collect()
 }
 
-/// Returns the `layers` step sizes that best fit the values in the first half of the contexts; with more than [`LAYERS`]
-/// layers the best of a list, since the very best one is at the edge of divergence in other contexts.
+/// Returns the `layers` step sizes that best fit the values in the first half of the contexts.
 pub fn fitted<const D: usize>(
     iterations: &[AlgorithmStep<D>],
     targets: &[Target<D>],
     layers: usize,
 ) -> Vec<f64> {
     let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
-    let found = match layers {
-        ..=LAYERS => fit(&contexts, layers, None),
-        _ => best_constant(&contexts, layers, 1),
-    };
-    per_layer(&found, layers)
+    per_layer(&fit(&contexts, layers, None), layers)
+}
+
+/// As [`fitted`]; but with more than [`LAYERS`] layers the best of a list, since the very best one is at the edge of divergence
+/// in other contexts.
+pub fn tuned<const D: usize>(
+    iterations: &[AlgorithmStep<D>],
+    targets: &[Target<D>],
+    layers: usize,
+) -> Vec<f64> {
+    if layers <= LAYERS {
+        return fitted(iterations, targets, layers);
+    }
+    let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
+    best_constant(&contexts, layers, layers)
 }
 
 /// Returns which of `of` step sizes an iteration has.

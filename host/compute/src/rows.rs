@@ -225,7 +225,10 @@ impl RowReader {
         if let Some(first) = rows.ahead.front_mut() {
             first.empty_lines = 0;
         }
-        rows.ahead.front().map_or(Ok(()), |first| rows.check_cells(&first.cells, first.line))?;
+        // (A title above the header is no table's.)
+        if let Some(first) = rows.ahead.front().filter(|_| rows.names.len() > 1) {
+            rows.check_cells(&first.cells, first.line)?;
+        }
         Ok(RowReader { row: 0, ..rows })
     }
 
