@@ -8,7 +8,8 @@ mod reader;
 mod transitions;
 mod without_context;
 
-pub(crate) use reader::padded;
+use reader::on_context;
+pub(crate) use reader::{TransitionSink, padded};
 pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
 use without_context::stream;
 
@@ -202,12 +203,12 @@ impl Estimator {
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         let forgetting = retention.filter(|_| self.has_a_context()).map(Forgetting::new);
         let forgetting = forgetting.transpose()?;
-        match d {
+        match (d, forgetting) {
             // Signals have four features, and millions of rows.
-            1..=4 if forgetting.is_some() => stream::<4, 9>(self, d, forgetting),
-            1..=8 => stream::<8, 17>(self, d, forgetting),
-            9..=32 => stream::<32, 65>(self, d, forgetting),
-            33..=MAX_FEATURES => stream::<MAX_FEATURES, 129>(self, d, forgetting),
+            (1..=4, Some(forgetting)) => on_context::<4, 9, _>(self, d, forgetting),
+            (1..=8, _) => stream::<8, 17>(self, d, forgetting),
+            (9..=32, _) => stream::<32, 65>(self, d, forgetting),
+            (33..=MAX_FEATURES, _) => stream::<MAX_FEATURES, 129>(self, d, forgetting),
             _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
         }
     }
