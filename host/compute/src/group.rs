@@ -2,7 +2,8 @@
 
 use crate::capacity::{LAYERS, OWN, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
-use crate::recipe::Recipe;
+use crate::recipe::{NetworkKind, Recipe};
+use crate::shapes::Linear;
 use crate::tasks::RecipeTasks;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
@@ -10,15 +11,14 @@ use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::statistic::Statistic;
 use ictd_core::training::{
-    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, Rnn, SoftmaxNetwork, Window,
-    Windows, value_and_query_gradient,
+    BatchTdReference, MultiTaskTd, Network, Parameters as _, SoftmaxNetwork, Window, Windows,
+    value_and_query_gradient,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
-/// A group of seeds of any network and number of lanes.
 pub trait SeedGroup {
     /// Draws the next task of each seed and trains on it.
     fn train_task(&mut self) -> Result<()>;
@@ -40,12 +40,12 @@ pub trait SeedGroup {
 /// [`SeedGroup`] for a scalar S, a network N and room for D features.
 pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize> {
     trainer: MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>,
-    judge: Box<dyn Judge<D>>,
+    /// K of a transformer's matrices.
+    token_len: Option<usize>,
+    judge: Judge<D>,
 }
 
-impl<S: Scalar<Element = f32> + 'static, N: Network<S> + 'static, const D: usize>
-    LaneGroup<S, N, D>
-{
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGroup<S, N, D> {
     /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
     // Not inlined: it builds a trainer of this capacity on the stack.
     #[inline(never)]
@@ -53,13 +53,14 @@ impl<S: Scalar<Element = f32> + 'static, N: Network<S> + 'static, const D: usize
         recipe: &Recipe,
         seeds: &[u64],
         network: N,
-        judge: Box<dyn Judge<D>>,
+        judge: Judge<D>,
     ) -> Result<Box<dyn SeedGroup>> {
         let settings = recipe.trainer_settings();
         let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
-        let trainer =
-            MultiTaskTd::new(settings, RecipeTasks(recipe.clone()), network, reference, seeds)?;
-        Ok(Box::new(LaneGroup { trainer, judge }))
+        let token_len = (recipe.network == NetworkKind::Transformer).then(|| 2 * recipe.dim + 1);
+        let tasks = RecipeTasks(recipe.clone());
+        let trainer = MultiTaskTd::new(settings, tasks, network, reference, seeds)?;
+        Ok(Box::new(LaneGroup { trainer, token_len, judge }))
     }
 
     /// Returns the value function's distance from batch TD's, and its mean squared value error.
@@ -72,11 +73,11 @@ impl<S: Scalar<Element = f32> + 'static, N: Network<S> + 'static, const D: usize
         let alpha = trainer.reference.alpha.lane(lane);
         let states = EvaluationStates::new(known.states, &known.weights, &known.features)?;
         let context = windows.window(0);
-        self.judge.evaluate(parameters, &Exam { alpha, context, states, values: known.values })
+        (self.judge)(parameters, &Exam { alpha, context, states, values: known.values })
     }
 }
 
-impl<S: Scalar<Element = f32> + 'static, N: Network<S> + 'static, const D: usize> SeedGroup
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGroup
     for LaneGroup<S, N, D>
 {
     fn train_task(&mut self) -> Result<()> {
@@ -100,7 +101,7 @@ impl<S: Scalar<Element = f32> + 'static, N: Network<S> + 'static, const D: usize
             iws: comparison.iws.into(),
             ss: comparison.ss.into(),
             msve,
-            layers: self.judge.matrices(&parameters),
+            layers: self.token_len.map_or(Vec::new(), |k| matrices(k, &parameters)),
         }
     }
 
@@ -129,40 +130,23 @@ pub struct Exam<'a, const D: usize> {
     values: SVector<f32, OWN>,
 }
 
-/// Measures the parameters of one seed: compiled once, whatever the lanes that train them.
-pub trait Judge<const D: usize> {
-    /// Returns P and Q of the stored layers; empty for an RNN.
-    fn matrices(&self, parameters: &[f32]) -> Vec<Matrices>;
+/// Measures parameters: the value function's distance from batch TD's, NaN for an RNN, and its mean squared value error. Returns
+/// an error if the parameters diverged, or if a metric is not defined for the task.
+pub type Judge<const D: usize> =
+    Box<dyn Fn(&[f32], &Exam<D>) -> Result<(BatchTdComparison<f32>, f64)>>;
 
-    /// Returns the value function's distance from batch TD's, NaN for an RNN, and its mean squared value error. Returns an error
-    /// if the parameters diverged, or if the metric is not defined for the task.
-    fn evaluate(&self, parameters: &[f32], exam: &Exam<D>)
-    -> Result<(BatchTdComparison<f32>, f64)>;
-}
+const NOT_COMPARED: BatchTdComparison<f32> =
+    BatchTdComparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
 
-/// [`Judge`] for a network whose tokens have K = 2D + 1 numbers, or fewer.
-pub struct NetworkJudge<N, const K: usize>(pub N);
-
-impl<N: Network<Lanes8> + Clone, const K: usize> NetworkJudge<N, K> {
-    fn with(&self, parameters: &[f32]) -> N {
-        let mut network = self.0.clone();
+/// Returns the judge of a network's parameters: compiled once, whatever the lanes that train them.
+fn judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(
+    network: N,
+    compare: fn(&N, &Exam<D>) -> Result<BatchTdComparison<f32>>,
+) -> Judge<D> {
+    Box::new(move |parameters, exam| {
+        let (mut network, context, dim) = (network.clone(), &exam.context, network.dim());
         set(&mut network, parameters);
-        network
-    }
-}
-
-impl<N: Measured<D, K>, const D: usize, const K: usize> Judge<D> for NetworkJudge<N, K> {
-    fn matrices(&self, parameters: &[f32]) -> Vec<Matrices> {
-        self.with(parameters).matrices()
-    }
-
-    fn evaluate(
-        &self,
-        parameters: &[f32],
-        exam: &Exam<D>,
-    ) -> Result<(BatchTdComparison<f32>, f64)> {
-        let (mut network, context, dim) = (self.with(parameters), &exam.context, self.0.dim());
-        let comparison = network.comparison(exam)?;
+        let comparison = compare(&network, exam)?;
         let features = (0..=context.context_len()).flat_map(|j| context.phi(j)).copied();
         let queries = exam.states.features().iter().flat_map(|phi| phi.iter().take(dim).copied());
         let (features, queries): (Vec<f32>, Vec<f32>) = (features.collect(), queries.collect());
@@ -170,22 +154,45 @@ impl<N: Measured<D, K>, const D: usize, const K: usize> Judge<D> for NetworkJudg
         let v_hat = values(&mut network, dim, &features, context.rewards(), gamma, &queries)?;
         let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
         Ok((comparison, exam.states.squared_difference(&v_hat, &exam.values).into()))
-    }
+    })
 }
 
-/// A network whose learning can be measured, with the same parameters in all lanes.
-pub trait Measured<const D: usize, const K: usize>: Network<Lanes8> + Clone {
-    fn matrices(&self) -> Vec<Matrices> {
-        Vec::new()
-    }
-
-    fn comparison(&self, _: &Exam<D>) -> Result<BatchTdComparison<f32>> {
-        Ok(NOT_COMPARED)
-    }
+/// Returns the judge of linear attention; its tokens have at most K = 2 D + 1 numbers.
+pub fn linear_judge<const D: usize, const K: usize>(network: Linear<Lanes8>) -> Judge<D> {
+    judge(network, |network, Exam { alpha, context, states, .. }| {
+        let transformer = network.transformer::<K, LAYERS>(0)?;
+        let mask = TdLambda::new(f64::from(network.shape().trace_decay))?;
+        let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
+        let statistic = Statistic::from_columns(columns, &mask)?;
+        let readout = transformer.to_f64()?.readout(&statistic);
+        let v_tf = ValueFunction::from_readout(readout.as_slice())?;
+        let v_td = batch_td(&statistic, (*alpha).into(), network.shape().depth)?;
+        let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
+        Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
+    })
 }
 
-const NOT_COMPARED: BatchTdComparison<f32> =
-    BatchTdComparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
+pub fn softmax_judge<const D: usize, const K: usize, const C: usize, const L: usize>(
+    network: SoftmaxNetwork<Lanes8, K, C, L, SHORT_CONTEXT>,
+) -> Judge<D> {
+    judge(network, |network, Exam { alpha, context, states, .. }| {
+        let transformer = network.transformer(0)?;
+        let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
+        let statistic = Statistic::from_prompt(&prompt, &Td0)?;
+        let v_td = batch_td(&statistic, *alpha, transformer.depth())?;
+        let v_tf = states.sample(|phi| {
+            prompt.set_query(query_token(phi));
+            let (v, z_bar) =
+                value_and_query_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
+            Ok((v, SVector::from_fn(|i, _| z_bar[i])))
+        })?;
+        states.compare(&v_tf, &v_td)
+    })
+}
+
+pub fn rnn_judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(network: N) -> Judge<D> {
+    judge(network, |_, _| Ok(NOT_COMPARED))
+}
 
 /// Sets the parameters of all lanes; missing ones do not change.
 pub fn set(network: &mut impl Network<Lanes8>, parameters: &[f32]) {
@@ -194,16 +201,13 @@ pub fn set(network: &mut impl Network<Lanes8>, parameters: &[f32]) {
 }
 
 /// Returns P and Q of layers, which alternate, each column by column with k^2 entries, with their element-wise metrics.
-fn matrices<'a>(k: usize, of_layers: impl Iterator<Item = &'a [Lanes8]>) -> Vec<Matrices> {
-    let single = |m: &[Lanes8]| m.iter().map(|x| x.lane(0)).collect::<Vec<f32>>();
-    let all: Vec<_> = of_layers.map(single).collect();
+fn matrices(k: usize, parameters: &[f32]) -> Vec<Matrices> {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
-    let of_layer = |m: &[Vec<f32>]| Matrices {
-        p: row_major(&m[0]),
-        q: row_major(&m[1]),
-        element: ElementwiseMetrics::from_columns(k, &m[0], &m[1]).to_f64(),
+    let of_layer = |(p, q)| {
+        let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
+        Matrices { p: row_major(p), q: row_major(q), element }
     };
-    all.chunks_exact(2).map(of_layer).collect()
+    parameters.chunks_exact(2 * k * k).map(|m| of_layer(m.split_at(k * k))).collect()
 }
 
 /// Returns the values of queries, (m, dim), in the context of the transitions between the rows of `features`, (n + 1, dim). All
@@ -235,51 +239,4 @@ pub fn values(
         values.extend((0..lanes).map(|lane| v.lane(lane)));
     }
     Ok(values)
-}
-
-impl<const D: usize, const K: usize> Measured<D, K> for LinearNetwork<Lanes8, Vec<Lanes8>> {
-    fn matrices(&self) -> Vec<Matrices> {
-        let k = self.shape().token_len();
-        matrices(k, self.parameters().chunks_exact(k * k))
-    }
-
-    fn comparison(&self, exam: &Exam<D>) -> Result<BatchTdComparison<f32>> {
-        let Exam { alpha, context, states, .. } = exam;
-        let transformer = self.transformer::<K, LAYERS>(0)?;
-        let mask = TdLambda::new(f64::from(self.shape().trace_decay))?;
-        let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
-        let statistic = Statistic::from_columns(columns, &mask)?;
-        let readout = transformer.to_f64()?.readout(&statistic);
-        let v_tf = ValueFunction::from_readout(readout.as_slice())?;
-        let v_td = batch_td(&statistic, (*alpha).into(), self.shape().depth)?;
-        let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
-        Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
-    }
-}
-
-impl<const D: usize, const K: usize, const C: usize, const L: usize> Measured<D, K>
-    for SoftmaxNetwork<Lanes8, K, C, L, SHORT_CONTEXT>
-{
-    fn matrices(&self) -> Vec<Matrices> {
-        matrices(K, self.parameters().slices())
-    }
-
-    fn comparison(&self, exam: &Exam<D>) -> Result<BatchTdComparison<f32>> {
-        let transformer = self.transformer(0)?;
-        let mut prompt = exam.context.prompt::<K, SHORT_CONTEXT>()?;
-        let statistic = Statistic::from_prompt(&prompt, &Td0)?;
-        let v_td = batch_td(&statistic, exam.alpha, transformer.depth())?;
-        let v_tf = exam.states.sample(|phi| {
-            prompt.set_query(query_token(phi));
-            let (v, z_bar) =
-                value_and_query_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
-            Ok((v, SVector::from_fn(|i, _| z_bar[i])))
-        })?;
-        exam.states.compare(&v_tf, &v_td)
-    }
-}
-
-impl<const D: usize, const K: usize, const X: usize, const H: usize, const L: usize> Measured<D, K>
-    for Rnn<Lanes8, X, H, L, SHORT_CONTEXT>
-{
 }

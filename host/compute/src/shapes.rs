@@ -2,13 +2,14 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
-use crate::group::{self, LaneGroup, NetworkJudge, SeedGroup};
+use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
 use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{self, LayerInput, LinearNetwork, LinearShape, SoftmaxNetwork};
 use ictd_core::{Error, Result};
 
+pub type Linear<S> = LinearNetwork<S, Vec<S>>;
 type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
@@ -50,36 +51,34 @@ impl WithScalar for GroupFactory<'_> {
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
             (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) => {
-                let judge = NetworkJudge::<_, 9>(linear(recipe)?);
-                LaneGroup::<S, _, 4>::boxed(recipe, seeds, linear(recipe)?, Box::new(judge))
+                let judge = group::linear_judge::<4, 9>(linear(recipe)?);
+                LaneGroup::<S, _, 4>::boxed(recipe, seeds, linear(recipe)?, judge)
             }
             (NetworkKind::Transformer, AttentionKind::Linear, 5..=DIM) => {
-                let judge = NetworkJudge::<_, { 2 * DIM + 1 }>(linear(recipe)?);
-                LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, Box::new(judge))
+                let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
+                LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge)
             }
             (NetworkKind::Transformer, AttentionKind::Softmax, 4) => {
                 let (stored, depth) = (stored(recipe), recipe.layers);
-                let judge = NetworkJudge::<_, 9>(Softmax::zeros(stored, depth)?);
+                let judge = group::softmax_judge::<4, _, _, _>(Softmax::zeros(stored, depth)?);
                 let network = Softmax::<S>::zeros(stored, depth)?;
-                LaneGroup::<S, _, 4>::boxed(recipe, seeds, network, Box::new(judge))
+                LaneGroup::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Rnn, _, RNN_DIM) => {
-                let judge = NetworkJudge::<_, 9>(Rnn::zeros(recipe.rnn_input));
+                let judge = group::rnn_judge::<_, RNN_DIM>(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::<S, _, RNN_DIM>::boxed(recipe, seeds, network, Box::new(judge))
+                LaneGroup::boxed(recipe, seeds, network, judge)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
         }
     }
 }
 
-/// Returns the number of stored layers.
 fn stored(recipe: &Recipe) -> usize {
     if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 }
 }
 
-/// Returns a network with linear attention.
-fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<LinearNetwork<S, Vec<S>>> {
+fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<Linear<S>> {
     let shape = LinearShape::new(recipe.dim, stored(recipe), recipe.layers);
     let shape = LinearShape {
         trace_decay: recipe.trace_decay as f32,

@@ -37,11 +37,8 @@ const DIVERGED: f64 = 1e3;
 /// Tasks that are scored together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchmarkCell {
-    /// The tasks' family.
     pub family: Family,
-    /// The number of features d.
     pub d: usize,
-    /// The discount gamma.
     pub gamma: f64,
 }
 
@@ -90,10 +87,8 @@ impl Benchmark {
             // `None` for a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
-        Benchmark {
-            parameters: parameters.map(f64::from),
-            papers: runs.iter().map(paper).collect(),
-        }
+        let papers = runs.iter().map(paper).collect();
+        Benchmark { parameters: parameters.map(f64::from), papers }
     }
 
     /// Returns the errors on a task of at most 32 features; each task is assigned to one of the paper's seeds.

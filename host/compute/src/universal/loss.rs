@@ -20,7 +20,6 @@ use nalgebra::SVector;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The training target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// True values, or the returns of signals.
@@ -31,13 +30,11 @@ pub enum Target {
 
 /// A state at which the values are scored.
 struct ScoredState<const D: usize> {
-    /// The state's features.
     phi: SVector<f64, D>,
     /// The state's value, or the reward on leaving it.
     target: f64,
     /// The features of the next state, whose discounted value is added to the target.
     next: Option<SVector<f64, D>>,
-    /// The weight of its squared error.
     weight: f64,
 }
 
@@ -91,7 +88,6 @@ impl<const D: usize> ScoredContext<D> {
     }
 }
 
-/// A loss and its derivatives with respect to the parameters.
 type LossGradient = Dual<{ UniversalParameters::COUNT }>;
 
 /// What exceeds this error, twice that of predicting 0, counts four times, so that no solution explodes.
@@ -100,7 +96,6 @@ const BEYOND_SAFE: f64 = 3.0;
 /// Errors above this count by their logarithm, so that a few contexts do not dominate.
 const LARGE: f64 = 20.0;
 
-/// Returns what a context's error counts as.
 fn counted<R: Real>(error: R) -> R {
     let [safe, more, large] = [SAFE, BEYOND_SAFE, LARGE].map(R::from_f64);
     let error = if error > large { large + large * (error / large).ln() } else { error };
@@ -128,7 +123,6 @@ struct ContextGroup {
     cases: Box<dyn Cases>,
     /// The factor from the sum of the cases' errors to the group's.
     factor: f64,
-    /// The weight of the group in the loss.
     weight: f64,
     /// The smallest error of predicting 0 and of LSTD with some lambdas and ridges, the same for all cases.
     lstd: f64,
@@ -284,7 +278,6 @@ impl Loss {
         Ok(loss)
     }
 
-    /// Returns the number of groups of contexts.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
