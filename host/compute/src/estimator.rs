@@ -87,7 +87,6 @@ pub enum Method {
     },
 }
 
-/// A method with the settings that all methods share.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     pub method: Method,
@@ -165,10 +164,10 @@ impl Estimator {
 
     /// Returns true for a method that reads a context, which may forget.
     pub fn has_a_context(&self) -> bool {
+        use Method::*;
         match &self.method {
-            Method::Trained { attention, .. } => *attention == AttentionKind::Linear,
-            Method::Universal(_) | Method::Constructed { .. } => true,
-            method => matches!(method, Method::BatchTd { .. } | Method::Lstd { .. }),
+            Trained { attention, .. } => *attention == AttentionKind::Linear,
+            of => matches!(of, Universal(_) | Constructed { .. } | BatchTd { .. } | Lstd { .. }),
         }
     }
 

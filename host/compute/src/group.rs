@@ -20,7 +20,6 @@ use ictd_core::{Error, Result};
 use nalgebra::SVector;
 
 pub trait SeedGroup {
-    /// Draws the next task of each seed and trains on it.
     fn train_task(&mut self) -> Result<()>;
 
     fn tasks_done(&self) -> u64;

@@ -18,7 +18,6 @@ const STACK: usize = 64 << 20;
 /// Watches a run. Its methods are called from all of the run's threads, concurrently for different seeds. If one of them
 /// returns an error, the run ends.
 pub trait Observer: Sync {
-    /// The reason for which the observer ends the run.
     type Error: Send;
 
     /// Returns the time between checkpoints (the end of a seed adds one); `None` for no checkpoints.
