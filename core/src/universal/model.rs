@@ -8,7 +8,7 @@ use crate::mask::{Entrywise as _, Mask, TwoTraces};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
 use crate::transition::check_gamma;
-use crate::value_function::{ClippedValueFunction, Gvf, ValueClipInputs, ValueFunction};
+use crate::value_function::{ClippedValueFunction, Gvf, ValueFunction};
 
 /// One model for every number of features, every length of a context and every scale ([`crate::universal`], which says why
 /// features must be distances from a level).
@@ -143,11 +143,8 @@ impl<R: Real> UniversalModel<R> {
             roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
         }
         let max_abs_reward = context.max_abs_reward(cumulant);
-        let value_function = ClippedValueFunction::new(
-            ValueFunction { weights },
-            roots,
-            ValueClipInputs { len, gamma, max_abs_reward },
-        );
+        let value = ValueFunction { weights };
+        let value_function = ClippedValueFunction::new(value, roots, len, gamma, max_abs_reward);
         Ok(Estimate { value_function, linearity })
     }
 

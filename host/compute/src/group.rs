@@ -171,7 +171,7 @@ where
 /// Returns P and Q of a layer, given column by column with k^2 entries each, with their element-wise metrics.
 fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
-    let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
+    let element = ElementwiseMetrics::from_columns(k, p, q);
     Matrices { p: row_major(p), q: row_major(q), element }
 }
 
