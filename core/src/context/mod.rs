@@ -273,7 +273,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rho: S,
     ) -> Result<()> {
         const {
-            assert!(M::TAKES_WEIGHTS && W::CAPACITY == 0, "such a context takes no weights");
+            assert!(M::STATE_IS_TRACE && W::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
         let rewards = rewards.to_array();

@@ -203,7 +203,7 @@ pub fn set(network: &mut impl Network<Lanes8>, parameters: &[f32]) {
 fn matrices(k: usize, parameters: &[f32]) -> Vec<Matrices> {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
     let of_layer = |(p, q)| {
-        let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
+        let element = ElementwiseMetrics::from_columns(k, p, q);
         Matrices { p: row_major(p), q: row_major(q), element }
     };
     parameters.chunks_exact(2 * k * k).map(|m| of_layer(m.split_at(k * k))).collect()

@@ -1,7 +1,6 @@
 //! The log of a seed: the measurements while it trains, and at its end.
 
 use ictd_core::layer::Layer;
-use ictd_core::metrics::ElementwiseMetrics;
 use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -43,7 +42,7 @@ impl Matrices {
     }
 }
 
-pub type Element = ElementwiseMetrics<f64>;
+pub use ictd_core::metrics::ElementwiseMetrics as Element;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedRun {

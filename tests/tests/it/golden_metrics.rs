@@ -86,10 +86,11 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
     out.field("SS", "sampled", [sampled.ss]);
 
     let layers = transformer.layers();
-    let by_layer: Vec<ElementwiseMetrics<R>> =
+    let by_layer: Vec<ElementwiseMetrics> =
         layers.iter().map(ElementwiseMetrics::from_layer).collect();
-    let mut element = |name: &str, value: fn(&ElementwiseMetrics<R>) -> R| {
-        out.field(format!("elementwise_{name}"), "elements", by_layer.iter().map(value));
+    let mut element = |name: &str, value: fn(&ElementwiseMetrics) -> f64| {
+        let values = by_layer.iter().map(|of| R::from_f64(value(of)));
+        out.field(format!("elementwise_{name}"), "elements", values);
     };
     element("sign", |e| e.sign);
     element("P_bottom_right", |e| e.p_bottom_right);
@@ -102,7 +103,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
         let rows =
             layers.iter().zip(&by_layer).map(move |(layer, ElementwiseMetrics { sign, .. })| {
                 let largest = of(layer).iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
-                tests::row_major(&of(layer).map(|x| *sign * x / largest))
+                tests::row_major(&of(layer).map(|x| R::from_f64(*sign) * x / largest))
             });
         rows.flatten().collect::<Vec<R>>()
     };

@@ -14,7 +14,7 @@ use ictd_core::signal::SignalFeatures;
 use ictd_core::tasks::{Mrp, Task as _, random_signal};
 use ictd_core::transition::Transition;
 use ictd_core::universal::{ContextSummary, UniversalParameters};
-use ictd_core::value_function::{ClippedValueFunction, ValueClipInputs, ValueFunction};
+use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::SVector;
 use std::ops::Range;
@@ -62,13 +62,10 @@ impl<const D: usize> ScoredContext<D> {
     fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
         let ContextSummary { effective_len, gamma, .. } = self.summary;
         let roots = self.sums.roots().map(R::from_f64);
-        let inputs = ValueClipInputs {
-            // (A little closer than the model's own bound, where a context forgets.)
-            len: R::from_f64(effective_len),
-            gamma: R::from_f64(gamma),
-            max_abs_reward: R::from_f64(self.max_abs_reward),
-        };
-        let value = ClippedValueFunction::new(ValueFunction { weights }, roots, inputs);
+        // (A little closer than the model's own bound, where a context forgets.)
+        let [n, discount, most] = [effective_len, gamma, self.max_abs_reward].map(R::from_f64);
+        let value = ValueFunction { weights };
+        let value = ClippedValueFunction::new(value, roots, n, discount, most);
         let mut sum = R::ZERO;
         let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
         for ScoredState { phi, target, next, weight } in self.judged.iter() {
