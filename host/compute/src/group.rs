@@ -12,7 +12,7 @@ use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
     BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, Rnn, SoftmaxNetwork, Window,
-    Windows, value_and_query_gradient,
+    Windows,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -228,7 +228,9 @@ where
         let readout = transformer.to_f64()?.readout(&statistic);
         let v_tf = ValueFunction::from_readout(readout.as_slice())?;
         let v_td = batch_td(&statistic, (*alpha).into(), self.shape().depth)?;
-        let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
+        let states = states.to_f64();
+        let BatchTdComparison { vd, iws, ss } =
+            states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td);
         Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
     }
 }
@@ -246,16 +248,16 @@ where
 
     fn comparison<const M: usize>(&self, at: &Place<D, M>) -> Result<BatchTdComparison<f32>> {
         let Place { lane, alpha, context, states } = at;
-        let transformer = self.transformer(*lane)?;
+        let network = SoftmaxNetwork::<_, K, C, L, SHORT_CONTEXT>::new(self.transformer(*lane)?)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
-        let v_td = batch_td(&Statistic::from_prompt(&prompt, &Td0)?, *alpha, transformer.depth())?;
+        let depth = network.parameters().depth();
+        let v_td = batch_td(&Statistic::from_prompt(&prompt, &Td0)?, *alpha, depth)?;
         let v_tf = states.sample(|phi| {
             prompt.set_query(query_token(phi));
-            let (v, z_bar) =
-                value_and_query_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
+            let (v, z_bar) = network.value_and_query_gradient(&prompt)?;
             Ok((v, SVector::from_fn(|i, _| z_bar[i])))
         })?;
-        states.compare(&v_tf, &v_td)
+        Ok(states.compare(&v_tf, &states.implicit_weights(&v_tf.values)?, &v_td))
     }
 }
 
