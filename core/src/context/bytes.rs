@@ -24,6 +24,8 @@ pub enum Field<N, C> {
     Count(C),
 }
 
+type FieldToRead<'a, 'b, R> = Field<&'a mut R, (&'b mut u64, u64)>;
+
 impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
     fn kind() -> [u8; KIND] {
         const {
@@ -54,7 +56,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// Reads the fields, or only refuses the first count that is too large.
     fn read_fields(&mut self, mut reader: Reader, only_check: bool) -> Result<(), StoredError> {
         let mut refused = None;
-        let mut visit: &mut dyn FnMut(Field<&mut R, (&mut u64, u64)>) = &mut |field| match field {
+        let mut visit: &mut dyn FnMut(FieldToRead<R>) = &mut |field| match field {
             Field::Number(x) => {
                 let read = reader.number();
                 *x = if only_check { *x } else { read };

@@ -161,7 +161,8 @@ fn judge_with<const D: usize>(
         let v_td = ValueFunction { weights: td0[at].weights(&as_asked) };
         vd.push(states.squared_difference(&v.values, &states.sample_linear(&v_td).values));
         // If the states do not span the features, the implicit weights are undefined.
-        if let Ok(comparison) = states.compare(&v, &v_td) {
+        if let Ok(weights) = states.implicit_weights(&v.values) {
+            let comparison = states.compare(&v, &weights, &v_td);
             iws.push(comparison.iws);
             ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });
         }

@@ -12,7 +12,6 @@ use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::statistic::Statistic;
 use ictd_core::training::{
     BatchTdReference, MultiTaskTd, Network, Parameters as _, SoftmaxNetwork, Window, Windows,
-    value_and_query_gradient,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -166,7 +165,9 @@ pub fn linear_judge<const D: usize, const K: usize>(network: Linear<Lanes8>) -> 
         let readout = transformer.to_f64()?.readout(&statistic);
         let v_tf = ValueFunction::from_readout(readout.as_slice())?;
         let v_td = batch_td(&statistic, (*alpha).into(), network.shape().depth)?;
-        let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
+        let states = states.to_f64();
+        let BatchTdComparison { vd, iws, ss } =
+            states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td);
         Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
     })
 }
@@ -175,17 +176,16 @@ pub fn softmax_judge<const D: usize, const K: usize, const C: usize, const L: us
     network: SoftmaxNetwork<Lanes8, K, C, L, SHORT_CONTEXT>,
 ) -> Judge<D> {
     judge(network, |network, Exam { alpha, context, states, .. }| {
-        let transformer = network.transformer(0)?;
+        let network = SoftmaxNetwork::<_, K, C, L, SHORT_CONTEXT>::new(network.transformer(0)?)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
         let statistic = Statistic::from_prompt(&prompt, &Td0)?;
-        let v_td = batch_td(&statistic, *alpha, transformer.depth())?;
+        let v_td = batch_td(&statistic, *alpha, network.parameters().depth())?;
         let v_tf = states.sample(|phi| {
             prompt.set_query(query_token(phi));
-            let (v, z_bar) =
-                value_and_query_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
+            let (v, z_bar) = network.value_and_query_gradient(&prompt)?;
             Ok((v, SVector::from_fn(|i, _| z_bar[i])))
         })?;
-        states.compare(&v_tf, &v_td)
+        Ok(states.compare(&v_tf, &states.implicit_weights(&v_tf.values)?, &v_td))
     })
 }
 

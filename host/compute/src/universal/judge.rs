@@ -61,6 +61,8 @@ pub struct Benchmark {
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
 }
 
+type Seen<const D: usize> = Context<D, TwoTraces<f64>, Growing, f64>;
+
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 pub(super) fn lstd<const D: usize>(
     sums: &TdSums<f64, D>,
@@ -111,7 +113,7 @@ impl Benchmark {
         &self,
         cell: BenchmarkCell,
         (index, seed): (usize, u64),
-        paper: &dyn Fn(&Context<D, TwoTraces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
+        paper: &dyn Fn(&Seen<D>) -> Option<ValueFunction<f64, D>>,
     ) -> Result<Errors, Error> {
         let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
         let model = UniversalModel::<f64>::pretrained(gamma)?;
