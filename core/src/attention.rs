@@ -12,7 +12,7 @@ use crate::model::{AttentionKind, AttentionMechanism};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SMatrix;
 
 /// An attention mechanism: what a layer with its parameters does to a prompt.
 ///
@@ -163,37 +163,28 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
         let mut attended = prompt.clone();
         attended.columns_mut().for_each(|column| *column = zeros());
         for z_r in prompt.context() {
-            // Row r of Z^T Q Z is (Q^T z_r)^T Z.
-            let (context, query) = softmax_row(&transpose_mul_vector(&layer.q, z_r), prompt);
-            let weights = context[..prompt.context_len()].iter().chain([&query]);
-            for (weight, column) in weights.zip(attended.columns_mut()) {
-                add_scaled(column, *weight, z_r);
+            // Row r of Z^T Q Z is (Q^T z_r)^T Z; its softmax as powers of 2.
+            let key = transpose_mul_vector(&layer.q, z_r);
+            let key = key.map(|x| S::from_f64(core::f64::consts::LOG2_E) * x);
+            let (mut weights, mut query) = ([S::ZERO; N], dot(&key, prompt.query()));
+            let context = &mut weights[..prompt.context_len()];
+            let mut highest = query;
+            for (score, z_c) in context.iter_mut().zip(prompt.context()) {
+                *score = dot(&key, z_c);
+                highest = highest.max(*score);
+            }
+            let mut total = S::ZERO;
+            for score in context.iter_mut().chain([&mut query]) {
+                *score = (*score - highest).exp2();
+                total += *score;
+            }
+            let normalisation = S::ONE / total;
+            let scores = context.iter().chain([&query]);
+            for (score, column) in scores.zip(attended.columns_mut()) {
+                add_scaled(column, *score * normalisation, z_r);
             }
         }
         prompt.add_columns(inverse_len, &layer.p, &attended);
         Ok(())
     }
-}
-
-/// Returns the softmax of the scores <key, z_c>, as powers of 2: a weight for each context column and the query's.
-fn softmax_row<S: Scalar, const K: usize, const N: usize>(
-    key: &SVector<S, K>,
-    prompt: &Prompt<S, K, N>,
-) -> ([S; N], S) {
-    let key = &key.map(|x| S::from_f64(core::f64::consts::LOG2_E) * x);
-    let (mut weights, mut query) = ([S::ZERO; N], dot(key, prompt.query()));
-    let context = &mut weights[..prompt.context_len()];
-    let mut highest = query;
-    for (score, z_c) in context.iter_mut().zip(prompt.context()) {
-        *score = dot(key, z_c);
-        highest = highest.max(*score);
-    }
-    let mut total = S::ZERO;
-    for score in context.iter_mut().chain([&mut query]) {
-        *score = (*score - highest).exp2();
-        total += *score;
-    }
-    let normalisation = S::ONE / total;
-    context.iter_mut().chain([&mut query]).for_each(|score| *score *= normalisation);
-    (weights, query)
 }

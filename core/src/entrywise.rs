@@ -100,10 +100,13 @@ impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
         }
     }
 
+    // Not inlined on hosts: whole matrices would be unrolled, in each place where they are stored or read.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
         self.iter_mut().for_each(|part| part.numbers(visit));
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn show(&self, visit: &mut impl FnMut(S)) {
         self.iter().for_each(|part| part.show(visit));
     }

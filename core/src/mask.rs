@@ -20,8 +20,8 @@ use core::fmt::Debug;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
-    /// The state of the recurrence, for tokens of type V.
-    type State<V: Entrywise<S>>: MaskState<S>;
+    /// The state of the recurrence, for tokens of type V; all zeros before the first.
+    type State<V: Entrywise<S>>: Entrywise<S>;
 
     /// The sums that a context keeps in addition to G: second moments, or nothing if G contains them.
     type Auxiliary<const D: usize, const C: usize>: AuxiliarySums<S, D, C>;
@@ -33,8 +33,9 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
     const HAS_DOWNDATE: bool = false;
 
-    /// True if the outer products of transitions may have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
-    const TAKES_WEIGHTS: bool = false;
+    /// True if the state is nothing but traces, which start again at 0 with each episode: outer products of transitions may then
+    /// have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
+    const STATE_IS_TRACE: bool = false;
 
     /// The mask's code in stored contexts; 1 to 4 are this crate's.
     const CODE: u8;
@@ -75,15 +76,6 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-/// The state of a mask between tokens; all zeros before the first.
-pub trait MaskState<S: Scalar>: Entrywise<S> {
-    /// Starts a trace again at 0, as an episode has ended.
-    fn end_episode(&mut self) {}
-
-    /// Multiplies a trace by a factor.
-    fn scale_trace(&mut self, _factor: S) {}
-}
-
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -95,7 +87,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     type Auxiliary<const D: usize, const C: usize> = ();
     const IS_TD0: bool = true;
     const HAS_DOWNDATE: bool = true;
-    const TAKES_WEIGHTS: bool = true;
+    const STATE_IS_TRACE: bool = true;
     const CODE: u8 = 1;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -119,8 +111,6 @@ impl<S: Scalar> Mask<S> for Td0 {
         newest_first.last().map(|(oldest, _)| (*oldest, *oldest))
     }
 }
-
-impl<S: Scalar> MaskState<S> for () {}
 
 /// Returns the mask, which has no trace, if these decays are 0.
 pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
@@ -158,32 +148,12 @@ impl<S: Scalar> TdLambda<S> {
     }
 }
 
-/// Two tokens that the end of an episode sets to 0: both traces of [`TwoTraces`], e_i = decay e_{i-1} + z_i with
-/// e_{-1} = 0, or the trace of [`TdLambda`] with its compensation, so that a decay of 1 keeps its precision over long
-/// streams.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TokenPair<V> {
-    first: V,
-    second: V,
-}
-
-entrywise!([S: Scalar, V: Entrywise<S>] S, TokenPair<V> { first, second });
-
-impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
-    fn end_episode(&mut self) {
-        *self = Self::ZERO;
-    }
-
-    fn scale_trace(&mut self, factor: S) {
-        self.numbers(&mut |x| *x *= factor);
-    }
-}
-
 impl<S: Scalar> Mask<S> for TdLambda<S> {
-    type State<V: Entrywise<S>> = TokenPair<V>;
+    /// The trace and its compensation, so that a decay of 1 keeps its precision over long streams.
+    type State<V: Entrywise<S>> = [V; 2];
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const HAS_DOWNDATE: bool = true;
-    const TAKES_WEIGHTS: bool = true;
+    const STATE_IS_TRACE: bool = true;
     const CODE: u8 = 2;
 
     fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
@@ -204,20 +174,25 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     }
 
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(&self, trace: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
-        V::zip(&mut trace.first, &mut trace.second, z, |e, compensation, z| {
+    fn rank_one_update<V: Entrywise<S>>(
+        &self,
+        [e, compensation]: &mut [V; 2],
+        z: &V,
+        _: S,
+    ) -> (V, V) {
+        V::zip(e, compensation, z, |e, compensation, z| {
             let decayed = self.trace_decay * *e;
             *compensation *= self.trace_decay;
             *e = add_compensated(decayed, z, compensation);
         });
-        (*z, trace.first)
+        (*z, *e)
     }
 
     /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses its
     /// remaining part of z_0.
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
-        trace: &mut TokenPair<V>,
+        [trace, _]: &mut [V; 2],
         newest_first: impl Iterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
         let (mut ahead, mut oldest) = (V::ZERO, None);
@@ -235,7 +210,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
             (ahead, oldest) = (sum, Some(*z));
         }
         let oldest = oldest?;
-        trace.first.add_scaled(-decay, &oldest);
+        trace.add_scaled(-decay, &oldest);
         Some((ahead, oldest))
     }
 }
@@ -252,7 +227,7 @@ pub struct MeanCentred;
 /// tokens would be off by 500 roundings of `f32`, and the weight would stop growing at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
-    mean: TokenPair<V>,
+    mean: [V; 2],
     weight: [S; 2],
 }
 
@@ -295,7 +270,7 @@ impl<S: Scalar> Mask<S> for MeanCentred {
         let decayed = retention * *weight;
         *weight = add_compensated(decayed, S::ONE, compensation);
         let share = S::ONE / *weight;
-        let TokenPair { first: mean, second: compensation } = &mut state.mean;
+        let [mean, compensation] = &mut state.mean;
         V::zip(mean, compensation, z, |mean, compensation, z| {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
@@ -307,8 +282,6 @@ impl<S: Scalar> Mask<S> for MeanCentred {
 }
 
 entrywise!([S: Scalar, V: Entrywise<S>] S, RunningMean<S, V> { mean, weight });
-
-impl<S: Scalar, V: Entrywise<S>> MaskState<S> for RunningMean<S, V> {}
 
 /// TD(0)'s mask, with the sums of two eligibility traces in addition to its statistic. The
 /// [universal model](crate::universal) reads them: it solves for TD's fixed point with three lambdas and decides from the
@@ -330,10 +303,11 @@ impl<S: Scalar> TwoTraces<S> {
 }
 
 impl<S: Scalar> Mask<S> for TwoTraces<S> {
-    type State<V: Entrywise<S>> = TokenPair<V>;
+    /// Both traces, e_i = decay e_{i-1} + z_i with e_{-1} = 0.
+    type State<V: Entrywise<S>> = [V; 2];
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const IS_TD0: bool = true;
-    const TAKES_WEIGHTS: bool = true;
+    const STATE_IS_TRACE: bool = true;
     // A window's sums are recomputed: the state does not say what a trace still holds of the oldest token.
     const CODE: u8 = 4;
 
@@ -351,13 +325,13 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
 
     /// Returns the traces. G itself needs only the token.
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(&self, traces: &mut TokenPair<V>, z: &V, _: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, [low, high]: &mut [V; 2], z: &V, _: S) -> (V, V) {
         let [low_decay, high_decay] = self.decays;
-        V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {
+        V::zip(low, high, z, |low, high, z| {
             *low = low_decay * *low + z;
             *high = high_decay * *high + z;
         });
-        (traces.first, traces.second)
+        (*low, *high)
     }
 }
 

@@ -56,28 +56,19 @@ pub struct Gvf<S> {
     pub gamma: S,
 }
 
-/// The inputs of the bound on a context's values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ValueClipInputs<S> {
-    /// n, the number of transitions observed; a context that forgets saw rewards that its sums no longer count.
-    pub len: S,
-    /// The discount.
-    pub gamma: S,
-    /// max |r| over these transitions.
-    pub max_abs_reward: S,
-}
-
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
     /// Clips each feature of a query at sqrt(2 F_ii), the root of the sum of its squares over phi and phi' (`roots` has
-    /// sqrt(F_ii), (D)), and clips values at the largest discounted sum of rewards of the largest size seen. With few
-    /// transitions, a feature that happened to be small does not count a hundredfold.
+    /// sqrt(F_ii), (D)), and clips values at the largest discounted sum of rewards of the largest size seen, max |r|, in n
+    /// transitions (all that were observed, also those that a context has forgotten). With few transitions, a feature that
+    /// happened to be small does not count a hundredfold.
     #[inline(always)]
     pub fn new(
         value_function: ValueFunction<S, D>,
         roots: [S; D],
-        inputs: ValueClipInputs<S>,
+        n: S,
+        gamma: S,
+        max_abs_reward: S,
     ) -> Self {
-        let ValueClipInputs { len: n, gamma, max_abs_reward } = inputs;
         // (`map` may stay a call, which a kernel must not make.)
         let mut feature_clip = roots;
         for x in &mut feature_clip {

@@ -5,7 +5,7 @@ use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, Task, random_mdp};
+use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, Task};
 use ictd_core::training::{
     AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer,
     TrainerSettings,
@@ -35,8 +35,8 @@ pub(crate) const EXPECTED: u64 =
 /// A random policy evaluation task of Figure 1: 5 states, 4 actions.
 type RandomMdp = Mrp<f32, 4, 5>;
 
-fn task(rng: &mut Rng) -> Result<RandomMdp, Error> {
-    random_mdp(5, 4, 4, GAMMA, rng)
+pub(crate) fn task(rng: &mut Rng) -> Result<RandomMdp, Error> {
+    FiniteTaskKind::RandomMdp { actions: 4 }.draw(5, 4, GAMMA, rng)
 }
 
 /// Shows Figure 1, live: the agent meets an unknown task, sees one transition after the other, and

@@ -13,6 +13,9 @@ const VERSION: u8 = 2;
 const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
+// Fields are visited through `dyn`: one copy of the loops over them for each type of sums, not one for each visitor, with
+// the visitor in every loop.
+
 /// A field of a context: a number, or a count, which is read with the largest that is accepted.
 pub enum Field<N, C> {
     /// A number.
@@ -20,6 +23,8 @@ pub enum Field<N, C> {
     /// A count.
     Count(C),
 }
+
+type FieldToRead<'a, 'b, R> = Field<&'a mut R, (&'b mut u64, u64)>;
 
 impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
     fn kind() -> [u8; KIND] {
@@ -39,18 +44,19 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
 
     fn fields_len(&self) -> usize {
         let mut bytes = 0;
-        self.sums.show(&mut |field| {
+        let mut visit: &mut dyn FnMut(Field<R, u64>) = &mut |field| {
             // A host's compiler would else run the loops itself, for seconds with 64 features.
             bytes = if cfg!(target_os = "none") { bytes } else { black_box(bytes) };
             bytes += if matches!(field, Field::Number(_)) { R::BYTES } else { 8 };
-        });
+        };
+        self.sums.show(&mut visit);
         bytes
     }
 
     /// Reads the fields, or only refuses the first count that is too large.
     fn read_fields(&mut self, mut reader: Reader, only_check: bool) -> Result<(), StoredError> {
         let mut refused = None;
-        self.sums.fields(&mut |field| match field {
+        let mut visit: &mut dyn FnMut(FieldToRead<R>) = &mut |field| match field {
             Field::Number(x) => {
                 let read = reader.number();
                 *x = if only_check { *x } else { read };
@@ -63,7 +69,8 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
                 }
                 *n = if only_check { *n } else { read.min(most) };
             }
-        });
+        };
+        self.sums.fields(&mut visit);
         refused.map_or(Ok(()), Err)
     }
 
@@ -98,10 +105,11 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
             for x in [low, high, self.memory.retention(), self.limit] {
                 writer.number(x);
             }
-            self.sums.show(&mut |field| match field {
+            let mut visit: &mut dyn FnMut(Field<R, u64>) = &mut |field| match field {
                 Field::Number(x) => writer.number(x),
                 Field::Count(n) => writer.bytes(&n.to_le_bytes()),
-            });
+            };
+            self.sums.show(&mut visit);
         })
     }
 

@@ -273,7 +273,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rho: S,
     ) -> Result<()> {
         const {
-            assert!(M::TAKES_WEIGHTS && W::CAPACITY == 0, "such a context takes no weights");
+            assert!(M::STATE_IS_TRACE && W::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
         let rewards = rewards.to_array();
@@ -283,11 +283,16 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         }
         // With u~ = sqrt(rho) u and e~ = e / sqrt(rho), u~ e~^T is u e^T; and e~ = gamma lambda e~' + u~, where e~' is
         // sqrt(rho_t rho_{t-1}) times the e~ before.
-        token.numbers(&mut |x| *x *= root);
-        ensure(token.is_accepted(S::ZERO), out_of_range("rho", "a smaller ratio"))?;
-        self.sums.scale_trace(root);
+        let is_weighted = root != S::ONE;
+        if is_weighted {
+            token.numbers(&mut |x| *x *= root);
+            ensure(token.is_accepted(S::ZERO), out_of_range("rho", "a smaller ratio"))?;
+            self.sums.scale_trace(root);
+        }
         self.sums.add(&self.mask, self.memory.retention(), &token, &rewards);
-        self.sums.scale_trace(root);
+        if is_weighted {
+            self.sums.scale_trace(root);
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@ use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Result;
-use crate::mask::{Mask, MaskState};
+use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
@@ -73,6 +73,12 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, 
         self.square += square;
         self.largest = self.largest.max(square);
     }
+
+    fn end_episode(&mut self) {
+        if M::STATE_IS_TRACE {
+            self.state = Entrywise::ZERO;
+        }
+    }
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
@@ -106,7 +112,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         for kept in &self.window {
             sum.add(mask, &kept.token);
             if kept.ends {
-                sum.state.end_episode();
+                sum.end_episode();
             }
         }
         sum
@@ -145,8 +151,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     }
 
     fn end_episode(&mut self) {
-        self.current.state.end_episode();
-        self.fresh.state.end_episode();
+        self.current.end_episode();
+        self.fresh.end_episode();
         if let Some(newest) = self.window.back_mut() {
             newest.ends = true;
         }

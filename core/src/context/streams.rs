@@ -4,7 +4,7 @@ use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::{Error, Result};
-use crate::mask::{Entrywise, Mask, MaskState};
+use crate::mask::{Entrywise, Mask};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 
@@ -13,11 +13,13 @@ use crate::transition::Token;
 macro_rules! sums_of_stream {
     ($($numbers:ident),*; $($count:ident: $most:expr => $from:expr),* $(,)?) => {
         fn end_episode(&mut self) {
-            self.state.end_episode();
+            if M::STATE_IS_TRACE {
+                self.state = Entrywise::ZERO;
+            }
         }
 
         fn scale_trace(&mut self, factor: S) {
-            self.state.scale_trace(factor);
+            self.state.numbers(&mut |x| *x *= factor);
         }
 
         fn transitions(&self) -> u64 {

@@ -7,10 +7,7 @@ use crate::layer::Layer;
 use crate::model::{Model, crc32};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
-use crate::tasks::{
-    CartPoleDistribution, Mrp, Task, TaskDistribution, boyan_chain, boyan_chain_representable,
-    loop_mrp, random_mdp,
-};
+use crate::tasks::{CartPoleDistribution, FiniteTaskKind, Mrp, Task, TaskDistribution};
 use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SMatrix;
@@ -112,10 +109,10 @@ pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<
 fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<()> {
     let gamma = R::from_f64(0.9);
     let mrps: [Mrp<R, 4, 10>; 4] = [
-        boyan_chain(10, 4, rng)?,
-        boyan_chain_representable(7, 4, gamma, rng)?,
-        loop_mrp(8, 4, R::from_f64(0.7), gamma, rng)?,
-        random_mdp(5, 4, 3, gamma, rng)?,
+        FiniteTaskKind::BoyanChain.draw(10, 4, gamma, rng)?,
+        FiniteTaskKind::BoyanChainRepresentable.draw(7, 4, gamma, rng)?,
+        FiniteTaskKind::Loop { threshold: 0.7 }.draw(8, 4, gamma, rng)?,
+        FiniteTaskKind::RandomMdp { actions: 3 }.draw(5, 4, gamma, rng)?,
     ];
     for mrp in &mrps {
         append(digest, &mrp.true_value(gamma)?);

@@ -157,26 +157,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         linear_system::least_squares(a, b, size, "the implicit weights")
     }
 
-    /// Compares any value function v_TF with batch TD's.
-    /// Returns the errors of [`Self::implicit_weights`].
+    /// Compares a value function v_TF, with its weights or its [implicit weights](Self::implicit_weights), with batch TD's.
     pub fn compare(
-        &self,
-        v_tf: &ValueSample<R, D, M>,
-        v_td: &ValueFunction<R, D>,
-    ) -> Result<BatchTdComparison<R>> {
-        Ok(self.compare_given_weights(v_tf, &self.implicit_weights(&v_tf.values)?, v_td))
-    }
-
-    /// Compares a linear v_TF, whose implicit weight vector is its weight vector.
-    pub fn compare_linear(
-        &self,
-        v_tf: &ValueFunction<R, D>,
-        v_td: &ValueFunction<R, D>,
-    ) -> BatchTdComparison<R> {
-        self.compare_given_weights(&self.sample_linear(v_tf), &v_tf.weights, v_td)
-    }
-
-    fn compare_given_weights(
         &self,
         v_tf: &ValueSample<R, D, M>,
         w_tf: &SVector<R, D>,

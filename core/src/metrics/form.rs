@@ -121,30 +121,31 @@ impl LayerBlocks {
 /// P\[-1, -1\] is negative: as P and Q only act as a product, training converges to either (P, Q) or (-P, -Q).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ElementwiseMetrics<R: Real> {
+pub struct ElementwiseMetrics {
     /// The sign, 1 or -1, that multiplied P and Q.
-    pub sign: R,
+    pub sign: f64,
     /// P\[-1, -1\]: the one entry that Theorem 1 has in P.
-    pub p_bottom_right: R,
+    pub p_bottom_right: f64,
     /// The mean absolute value of P's other entries.
-    pub p_avg_abs_others: R,
+    pub p_avg_abs_others: f64,
     /// The trace of Q's upper-left (d, d) block, -alpha d under Theorem 1 with C = alpha I.
-    pub q_trace_upper_left: R,
+    pub q_trace_upper_left: f64,
     /// The trace of Q's upper-right (d, d) block (without the last column); alpha d after TD.
-    pub q_trace_upper_right: R,
+    pub q_trace_upper_right: f64,
     /// The mean absolute value of Q's other K^2 - 2 d entries. (The authors' code subtracts the signed traces from the
     /// sum of all absolute values, so that its number is not 0 on Theorem 1's Q.)
-    pub q_avg_abs_others: R,
+    pub q_avg_abs_others: f64,
 }
 
-impl<R: Real> ElementwiseMetrics<R> {
+impl ElementwiseMetrics {
     /// Returns the metrics of a layer.
-    pub fn from_layer<const K: usize>(layer: &Layer<R, K>) -> Self {
+    pub fn from_layer<R: Real, const K: usize>(layer: &Layer<R, K>) -> Self {
         Self::from_columns(K, layer.p.data.0.as_flattened(), layer.q.data.0.as_flattened())
     }
 
-    /// Returns the metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0.
-    pub fn from_columns(k: usize, p: &[R], q: &[R]) -> Self {
+    /// Returns the metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0. They are summed in
+    /// the type of these numbers.
+    pub fn from_columns<R: Real>(k: usize, p: &[R], q: &[R]) -> Self {
         let d = k.saturating_sub(1) / 2;
         let entry = |m: &[R], i: usize, j: usize| m.get(j * k + i).copied().unwrap_or(R::ZERO);
         let last = k.saturating_sub(1);
@@ -168,24 +169,12 @@ impl<R: Real> ElementwiseMetrics<R> {
             }
         }
         ElementwiseMetrics {
-            sign,
-            p_bottom_right: sign * entry(p, last, last),
-            p_avg_abs_others: p_others / count((k * k).saturating_sub(1).max(1)),
-            q_trace_upper_left: upper_left,
-            q_trace_upper_right: upper_right,
-            q_avg_abs_others: q_others / count((k * k).saturating_sub(2 * d).max(1)),
-        }
-    }
-
-    /// Returns the metrics in `f64`.
-    pub fn to_f64(self) -> ElementwiseMetrics<f64> {
-        ElementwiseMetrics {
-            sign: self.sign.to_f64(),
-            p_bottom_right: self.p_bottom_right.to_f64(),
-            p_avg_abs_others: self.p_avg_abs_others.to_f64(),
-            q_trace_upper_left: self.q_trace_upper_left.to_f64(),
-            q_trace_upper_right: self.q_trace_upper_right.to_f64(),
-            q_avg_abs_others: self.q_avg_abs_others.to_f64(),
+            sign: sign.to_f64(),
+            p_bottom_right: (sign * entry(p, last, last)).to_f64(),
+            p_avg_abs_others: (p_others / count((k * k).saturating_sub(1).max(1))).to_f64(),
+            q_trace_upper_left: upper_left.to_f64(),
+            q_trace_upper_right: upper_right.to_f64(),
+            q_avg_abs_others: (q_others / count((k * k).saturating_sub(2 * d).max(1))).to_f64(),
         }
     }
 }

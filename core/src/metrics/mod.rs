@@ -19,7 +19,8 @@
 //! // Theorem 1's transformer is batch TD.
 //! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&scaled_identity(0.5)), 3)?;
 //! let (v_tf, v_td) = (transformer.value_function(&statistic)?, batch_td(&statistic, 0.5, 3)?);
-//! let comparison = EvaluationStates::from_mrp(&chain)?.compare_linear(&v_tf, &v_td);
+//! let states = EvaluationStates::from_mrp(&chain)?;
+//! let comparison = states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td);
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```

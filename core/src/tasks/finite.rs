@@ -16,18 +16,80 @@ use nalgebra::{SMatrix, SVector};
 pub enum FiniteTaskKind {
     /// Boyan's chain (Algorithm 2).
     BoyanChain,
-    /// Boyan's chain with a representable value function (Algorithm 3).
+    /// Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
     BoyanChainRepresentable,
-    /// A random MDP under a random policy, value representable.
+    /// A task of Figure 1: a random MDP under a random policy, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a) of uniform
+    /// numbers, normalised, with a representable value function as in Algorithm 3. The paper does not say how many actions
+    /// there are.
     RandomMdp {
-        /// The number of actions, 1 to 8.
+        /// The number of actions, 1 to [`MAX_ACTIONS`].
         actions: usize,
     },
-    /// The authors' Loop, value representable.
+    /// The Loop MRP of the authors' `demo.py`, which the paper does not describe ([`loop_transition`]), with U(-1, 1)
+    /// features and a representable value function, w* ~ N(0, I).
     Loop {
         /// The threshold in (0, 1) that an edge's draw exceeds.
         threshold: f64,
     },
+}
+
+/// The most actions that a random MDP may have.
+pub const MAX_ACTIONS: usize = 8;
+
+impl FiniteTaskKind {
+    /// Draws a task of this kind with m = `states` and d = `dim` for a discount. Features beyond `dim` are 0.
+    /// Returns the errors of [`boyan_chain`]; [`Error::OutOfRange`] for actions or a threshold outside of their range, and, if
+    /// the value is representable, for gamma outside [0, 1).
+    pub fn draw<R: Real, const D: usize, const M: usize>(
+        self,
+        states: usize,
+        dim: usize,
+        gamma: R,
+        rng: &mut Rng,
+    ) -> Result<Mrp<R, D, M>, Error> {
+        if self == FiniteTaskKind::BoyanChain {
+            return boyan_chain(states, dim, rng);
+        }
+        check_gamma(gamma)?;
+        let (mrp, w) = match self {
+            FiniteTaskKind::BoyanChain | FiniteTaskKind::BoyanChainRepresentable => {
+                let w = uniform_vector(dim, rng);
+                (boyan_chain(states, dim, rng)?, w)
+            }
+            FiniteTaskKind::RandomMdp { actions } => {
+                check_shape::<D, M>(states, 1, dim)?;
+                ensure((1..=MAX_ACTIONS).contains(&actions), out_of_range("actions", "1 to 8"))?;
+                let w = uniform_vector(dim, rng);
+                let features = random_features(states, dim, rng);
+                let initial = random_distribution(states, rng);
+                let mut p = zeros::<R, M, M>();
+                for s in 0..states {
+                    let policy: SVector<R, MAX_ACTIONS> = random_distribution(actions, rng);
+                    let mut p_s = zeros::<R, M, 1>();
+                    for probability in policy.iter().take(actions) {
+                        add_scaled(&mut p_s, *probability, &random_distribution(states, rng));
+                    }
+                    p.set_row(s, &p_s.transpose());
+                }
+                (Mrp::from_parts(states, features, initial, &p, zeros()), w)
+            }
+            FiniteTaskKind::Loop { threshold } => {
+                check_shape::<D, M>(states, 1, dim)?;
+                let edge = R::from_f64(threshold);
+                ensure(edge > R::ZERO && edge < R::ONE, out_of_range("threshold", "(0, 1)"))?;
+                let features = random_features(states, dim, rng);
+                let mut w = zeros::<R, D, 1>();
+                for w_i in w.iter_mut().take(dim) {
+                    *w_i = rng.normal();
+                }
+                let connect = positive_matrix(states, rng);
+                let p = loop_transition(states, &connect, &positive_matrix(states, rng), edge);
+                let initial = random_distribution(states, rng);
+                (Mrp::from_parts(states, features, initial, &p, zeros()), w)
+            }
+        };
+        Ok(mrp.with_representable_value(&w, gamma))
+    }
 }
 
 /// Tasks with a finite state space of at most M states.
@@ -49,17 +111,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteT
     }
 
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
-        let FiniteTaskDistribution { states, dim, .. } = *self;
-        match self.kind {
-            FiniteTaskKind::BoyanChain => boyan_chain(states, dim, rng),
-            FiniteTaskKind::BoyanChainRepresentable => {
-                boyan_chain_representable(states, dim, gamma, rng)
-            }
-            FiniteTaskKind::RandomMdp { actions } => random_mdp(states, dim, actions, gamma, rng),
-            FiniteTaskKind::Loop { threshold } => {
-                loop_mrp(states, dim, R::from_f64(threshold), gamma, rng)
-            }
-        }
+        self.kind.draw(self.states, self.dim, gamma, rng)
     }
 }
 
@@ -104,52 +156,6 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     Ok(Mrp::from_parts(states, features, initial, &p, reward))
 }
 
-/// Draws Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
-/// Returns the errors of [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
-pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    dim: usize,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    check_gamma(gamma)?;
-    let w = uniform_vector(dim, rng);
-    Ok(boyan_chain(states, dim, rng)?.with_representable_value(&w, gamma))
-}
-
-/// The most actions that a random MDP may have.
-pub const MAX_ACTIONS: usize = 8;
-
-/// Draws a task of Figure 1: a random MDP under a random policy, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a) of uniform
-/// numbers, normalised, with a representable value function as in Algorithm 3. The paper does not say how many actions
-/// there are.
-/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
-pub fn random_mdp<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    dim: usize,
-    actions: usize,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    check_shape::<D, M>(states, 1, dim)?;
-    ensure((1..=MAX_ACTIONS).contains(&actions), out_of_range("actions", "1 to 8"))?;
-    check_gamma(gamma)?;
-    let w = uniform_vector(dim, rng);
-    let features = random_features(states, dim, rng);
-    let initial = random_distribution(states, rng);
-    let mut p = zeros::<R, M, M>();
-    for s in 0..states {
-        let policy: SVector<R, MAX_ACTIONS> = random_distribution(actions, rng);
-        let mut p_s = zeros::<R, M, 1>();
-        for probability in policy.iter().take(actions) {
-            add_scaled(&mut p_s, *probability, &random_distribution(states, rng));
-        }
-        p.set_row(s, &p_s.transpose());
-    }
-    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
-    Ok(mrp.with_representable_value(&w, gamma))
-}
-
 /// Returns the transition function p, (M, M), of a Loop: no self loops, s -> s + 1 (mod m) always, every other
 /// edge where `connect`, (M, M), exceeds the threshold; probabilities proportional to `weight`, (M, M).
 pub fn loop_transition<R: Real, const M: usize>(
@@ -174,31 +180,6 @@ pub fn loop_transition<R: Real, const M: usize>(
         }
     }
     p
-}
-
-/// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe ([`loop_transition`]), with U(-1, 1)
-/// features and a representable value function, w* ~ N(0, I).
-/// Returns the errors of [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
-pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    dim: usize,
-    threshold: R,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    check_shape::<D, M>(states, 1, dim)?;
-    ensure(threshold > R::ZERO && threshold < R::ONE, out_of_range("threshold", "(0, 1)"))?;
-    check_gamma(gamma)?;
-    let features = random_features(states, dim, rng);
-    let mut w = zeros::<R, D, 1>();
-    for w_i in w.iter_mut().take(dim) {
-        *w_i = rng.normal();
-    }
-    let connect = positive_matrix(states, rng);
-    let p = loop_transition(states, &connect, &positive_matrix(states, rng), threshold);
-    let initial = random_distribution(states, rng);
-    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
-    Ok(mrp.with_representable_value(&w, gamma))
 }
 
 fn positive_matrix<R: Real, const M: usize>(states: usize, rng: &mut Rng) -> SMatrix<R, M, M> {

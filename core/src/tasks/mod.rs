@@ -3,9 +3,9 @@
 //! | task | paper | function |
 //! |---|---|---|
 //! | Boyan's chain | Algorithm 2 | [`boyan_chain`] |
-//! | Boyan's chain, value representable | Algorithm 3 | [`boyan_chain_representable`] |
-//! | random MDP and policy, value representable | App. on Figure 1 | [`random_mdp`] |
-//! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
+//! | Boyan's chain, value representable | Algorithm 3 | [`FiniteTaskKind::draw`] |
+//! | random MDP and policy, value representable | App. on Figure 1 | [`FiniteTaskKind::draw`] |
+//! | Loop, value representable | the authors' `demo.py` | [`FiniteTaskKind::draw`] |
 //! | CartPole | Algorithm 4, the authors' code | [`CartPoleDistribution`] |
 //!
 //! [`TaskSpec`] names them. In addition, [`random_signal`] draws signals as sensors might show them.
@@ -36,8 +36,8 @@ mod spec;
 
 pub use cart_pole::{CartPole, CartPoleDistribution};
 pub use finite::{
-    FiniteTaskDistribution, FiniteTaskKind, MAX_ACTIONS, boyan_chain, boyan_chain_representable,
-    boyan_transition, loop_mrp, loop_transition, random_mdp,
+    FiniteTaskDistribution, FiniteTaskKind, MAX_ACTIONS, boyan_chain, boyan_transition,
+    loop_transition,
 };
 pub use mrp::Mrp;
 pub use signals::random_signal;

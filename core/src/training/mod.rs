@@ -57,5 +57,5 @@ pub use network::{
 };
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, TrainerSettings};
-pub use softmax::{SoftmaxNetwork, value_and_query_gradient};
+pub use softmax::SoftmaxNetwork;
 pub use windows::{TrajectoryBuffer, Window, Windows};

@@ -8,7 +8,7 @@ use crate::mask::{Entrywise as _, Mask, TwoTraces};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
 use crate::transition::check_gamma;
-use crate::value_function::{ClippedValueFunction, Gvf, ValueClipInputs, ValueFunction};
+use crate::value_function::{ClippedValueFunction, Gvf, ValueFunction};
 
 /// One model for every number of features, every length of a context and every scale ([`crate::universal`], which says why
 /// features must be distances from a level).
@@ -67,12 +67,6 @@ impl<R: Real> UniversalModel<R> {
         Ok(UniversalModel { gamma, mask, ..self })
     }
 
-    /// Returns the same model with other traces. Contexts of these traces can then serve several discounts
-    /// ([`UniversalModel::value_function_for`]).
-    pub fn with_traces(self, mask: TwoTraces<R>) -> Self {
-        UniversalModel { mask, ..self }
-    }
-
     /// Returns an empty context for D features that remembers every transition. The model reads any other context of
     /// its mask, too, with any memory and any number of cumulants.
     pub const fn context<const D: usize>(&self) -> Context<D, TwoTraces<R>, Growing, R> {
@@ -105,22 +99,12 @@ impl<R: Real> UniversalModel<R> {
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
     ) -> Result<ClippedValueFunction<R, D>, Error> {
-        self.value_function_for(context, self.gvf(0))
+        Ok(self.estimate(context, self.gvf(0))?.value_function)
     }
 
-    /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the
-    /// model's. A trace that decays more slowly than gamma, whose lambda would be above 1, is left out.
-    /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
-    /// `gamma` or `cumulant`.
-    pub fn value_function_for<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
-        &self,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
-        gvf: Gvf<R>,
-    ) -> Result<ClippedValueFunction<R, D>, Error> {
-        Ok(self.estimate(context, gvf)?.value_function)
-    }
-
-    /// Returns what [`UniversalModel::value_function_for`] does, and how linear in the features the values look.
+    /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the model's, and
+    /// how linear in the features the values look. A trace that decays more slowly than gamma, whose lambda would be above 1,
+    /// is left out.
     ///
     /// ```
     /// use ictd_core::UniversalModel;
@@ -139,7 +123,8 @@ impl<R: Real> UniversalModel<R> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`UniversalModel::value_function_for`].
+    /// The errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or
+    /// `cumulant`.
     pub fn estimate<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -158,11 +143,8 @@ impl<R: Real> UniversalModel<R> {
             roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
         }
         let max_abs_reward = context.max_abs_reward(cumulant);
-        let value_function = ClippedValueFunction::new(
-            ValueFunction { weights },
-            roots,
-            ValueClipInputs { len, gamma, max_abs_reward },
-        );
+        let value = ValueFunction { weights };
+        let value_function = ClippedValueFunction::new(value, roots, len, gamma, max_abs_reward);
         Ok(Estimate { value_function, linearity })
     }
 
@@ -319,64 +301,39 @@ pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
     tabular: [-0.31114867, 0.40617815, 3.4680045],
 };
 
-macro_rules! pretrained {
-    ($t:ident) => {
-        impl UniversalModel<$t> {
-            /// Returns the model that ships, for a discount.
-            ///
-            /// Usable in a constant, where a bad argument fails the build:
-            ///
-            /// ```
-            /// use ictd_core::UniversalModel;
-            ///
-            /// const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
-            ///     Ok(model) => model,
-            ///     Err(_) => panic!("gamma is out of range"),
-            /// };
-            /// assert_eq!(MODEL.gamma(), 0.9);
-            /// ```
-            ///
-            /// # Errors
-            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
-            pub const fn pretrained(gamma: $t) -> Result<Self, Error> {
-                if !gamma.is_finite() {
-                    return Err(Error::NonFinite { parameter: "gamma" });
-                }
-                if !(gamma >= 0.0 && gamma < 1.0) {
-                    return Err(Error::OutOfRange { parameter: "gamma", expected: "[0, 1)" });
-                }
-                const fn row<const N: usize>(from: &[f32], row: usize) -> [$t; N] {
-                    let mut out = [0.0; N];
-                    let mut i = 0;
-                    while i < N {
-                        out[i] = from[row * N + i] as $t;
-                        i += 1;
-                    }
-                    out
-                }
-                Ok(UniversalModel {
-                    gamma,
-                    mask: TwoTraces { decays: [Self::LAMBDA as $t * gamma, gamma] },
-                    // Computed by the compiler, so that no chip does.
-                    parameters: const {
-                        let [ridge, full, gate] = [
-                            PRETRAINED.log_ridge.as_flattened(),
-                            PRETRAINED.ridge_mix_logit.as_flattened(),
-                            PRETRAINED.gate_logits.as_flattened(),
-                        ];
-                        UniversalParameters {
-                            log_ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
-                            log_bellman_mix: row(&PRETRAINED.log_bellman_mix, 0),
-                            ridge_mix_logit: [row(full, 0), row(full, 1)],
-                            gate_logits: [row(gate, 0), row(gate, 1)],
-                            tabular: row(&PRETRAINED.tabular, 0),
-                        }
-                    },
-                })
-            }
+impl UniversalModel<f32> {
+    /// Returns the model that ships, for a discount.
+    ///
+    /// Usable in a constant, where a bad argument fails the build:
+    ///
+    /// ```
+    /// use ictd_core::UniversalModel;
+    ///
+    /// const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
+    ///     Ok(model) => model,
+    ///     Err(_) => panic!("gamma is out of range"),
+    /// };
+    /// assert_eq!(MODEL.gamma(), 0.9);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
+    pub const fn pretrained(gamma: f32) -> Result<Self, Error> {
+        if !gamma.is_finite() {
+            return Err(Error::NonFinite { parameter: "gamma" });
         }
-    };
+        if !(gamma >= 0.0 && gamma < 1.0) {
+            return Err(Error::OutOfRange { parameter: "gamma", expected: "[0, 1)" });
+        }
+        let mask = TwoTraces { decays: [Self::LAMBDA as f32 * gamma, gamma] };
+        Ok(UniversalModel { gamma, mask, parameters: PRETRAINED })
+    }
 }
 
-pretrained!(f32);
-pretrained!(f64);
+impl UniversalModel<f64> {
+    /// Returns the model that ships, in `f64`, with the errors of the one in `f32`.
+    pub fn pretrained(gamma: f64) -> Result<Self, Error> {
+        let mask = TwoTraces { decays: [Self::LAMBDA * gamma, gamma] };
+        Self::new(gamma, mask, PRETRAINED.map(f64::from))
+    }
+}

@@ -1,5 +1,5 @@
 use super::*;
-use ictd_core::mask::{Entrywise, MaskState};
+use ictd_core::mask::Entrywise;
 use ictd_core::tasks::Task;
 
 /// Terms that a growing context adds up before a block is closed.
@@ -181,8 +181,6 @@ impl Entrywise<f64> for Seen {
         f(&mut a.0, &mut b.0, z.0);
     }
 }
-
-impl MaskState<f64> for Seen {}
 
 impl Mask<f64> for Weighted {
     type State<V: Entrywise<f64>> = Seen;

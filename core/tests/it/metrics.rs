@@ -28,15 +28,17 @@ fn iws_is_ss_for_linear_attention() {
         let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
         let v_tf = transformer.value_function(&statistic).unwrap();
         let v_td = batch_td(&statistic, 0.5, 3).unwrap();
-        let exact = states.compare_linear(&v_tf, &v_td);
+        let sample = states.sample_linear(&v_tf);
+        let exact = states.compare(&sample, &v_tf.weights, &v_td);
         // The paper's definition, by least squares on the states' values, finds the same weights.
-        let fitted = states.compare(&states.sample_linear(&v_tf), &v_td).unwrap();
+        let found = states.implicit_weights(&sample.values).unwrap();
+        let fitted = states.compare(&sample, &found, &v_td);
         assert!((exact.iws - exact.ss).abs() < 1e-14, "{exact:?}");
         assert!((fitted.iws - exact.iws).abs() < 1e-9, "{fitted:?} {exact:?}");
         assert_eq!((fitted.vd, fitted.ss), (exact.vd, exact.ss));
         // Of itself it is all alike, and of its negative nothing.
         let [same, negated] = [v_td, ValueFunction { weights: -v_td.weights }]
-            .map(|v| states.compare_linear(&v, &v_td));
+            .map(|v| states.compare(&states.sample_linear(&v), &v.weights, &v_td));
         assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14, "{same:?}");
         assert!((negated.iws + 1.0).abs() < 1e-14, "{negated:?}");
     }

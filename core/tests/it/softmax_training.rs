@@ -67,7 +67,8 @@ fn value_is_not_linear_in_the_query() {
     let mut rng = Rng::new(3);
     let transformer = Transformer::<_, 1>::autoregressive(random_layer(&mut rng), 3).unwrap();
     let mut prompt = random_prompt(&mut rng);
-    let gradient = |prompt: &_| value_and_query_gradient::<_, 5, 1, 3, 8>(&transformer, prompt);
+    let network = SoftmaxNetwork::<_, 5, 1, 3, 8>::new(transformer).unwrap();
+    let gradient = |prompt: &_| network.value_and_query_gradient(prompt);
     let here = gradient(&prompt).unwrap().1;
     prompt.set_query(-prompt.query());
     let there = gradient(&prompt).unwrap().1;
@@ -79,9 +80,10 @@ fn what_does_not_fit_is_refused() {
     let mut rng = Rng::new(5);
     let deep = Transformer::<_, 1>::autoregressive(random_layer(&mut rng), 4).unwrap();
     let prompt = random_prompt(&mut rng);
-    let got = value_and_query_gradient::<_, 5, 1, 3, 8>(&deep, &prompt);
+    let got = SoftmaxNetwork::<_, 5, 1, 3, 8>::new(deep.clone());
     assert_eq!(got, Err(Error::CapacityExceeded { parameter: "layers", capacity: 3 }));
     let empty = Prompt::from_columns(&[], *prompt.query()).unwrap();
-    let got = value_and_query_gradient::<_, 5, 1, 4, 8>(&deep, &empty);
+    let fits = SoftmaxNetwork::<_, 5, 1, 4, 8>::new(deep).unwrap();
+    let got = fits.value_and_query_gradient(&empty);
     assert_eq!(got, Err(Error::Empty { parameter: "context" }));
 }

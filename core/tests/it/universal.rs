@@ -1,6 +1,6 @@
 use super::*;
 use ictd_core::mask::TwoTraces;
-use ictd_core::tasks::{Task as _, boyan_chain_representable};
+use ictd_core::tasks::{FiniteTaskKind, Task as _};
 use ictd_core::universal::{PRETRAINED, UniversalParameters};
 
 type Task = Mrp<f64, 4, 10>;
@@ -128,7 +128,8 @@ fn a_rare_state_is_not_held_back() {
 /// Layers of Theorem 1's form, looped, come to rest where A w = b; the model solves the same equation with a ridge.
 #[test]
 fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
-    let task: Task = boyan_chain_representable(10, 4, 0.9, &mut Rng::new(4)).unwrap();
+    let kind = FiniteTaskKind::BoyanChainRepresentable;
+    let task: Task = kind.draw(10, 4, 0.9, &mut Rng::new(4)).unwrap();
     let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());

@@ -5,10 +5,10 @@ use crate::estimator::{Estimator, Method, padded};
 use crate::explained::{AlgorithmStep, Target, explained, fitted, tuned};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
-use crate::tasks::{AnyTask, RecipeTasks};
+use crate::tasks::{AnyTask, KnownValues, RecipeTasks};
 use ictd_core::metrics::{EvaluationStates, ValueSample};
 use ictd_core::rng::{Rng, RngStream};
-use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
+use ictd_core::tasks::{Task as _, TaskDistribution as _};
 use ictd_core::transition::Transition;
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, Result};
@@ -50,46 +50,32 @@ pub struct Verdict {
 /// Draws contexts in fresh tasks that no training uses; equal recipes and seeds give equal contexts. Returns
 /// [`Error::OutOfRange`] for tasks whose true values are unknown, and other errors of the core.
 pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>> {
-    let tasks = RecipeTasks(recipe.clone());
+    let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
     let rng = &mut Rng::stream(seed, RngStream::Evaluation);
-    (0..count as u64)
-        .map(|number| {
-            let task: AnyTask<OWN> = tasks.draw_in_turn(seed, number, recipe.gamma as f32, rng)?;
-            match &task {
-                AnyTask::Finite(task) => context(recipe, task, rng),
-                AnyTask::Own(task) => context(recipe, task, rng),
-                AnyTask::CartPole(_) | AnyTask::Logged(_) => {
-                    let expected = "a task whose true values are known";
-                    Err(Error::OutOfRange { parameter: "task", expected })
-                }
-            }
+    let first = |of: &[f32], n: usize| of.iter().take(n).map(|x| f64::from(*x)).collect::<Vec<_>>();
+    let wide = |phi: &SVector<f32, OWN>| first(phi.as_slice(), recipe.dim);
+    let context = |number| {
+        let task: AnyTask<OWN> = tasks.draw_in_turn(seed, number, gamma, rng)?;
+        let unknown = "a task whose true values are known";
+        let unknown = Error::OutOfRange { parameter: "task", expected: unknown };
+        let KnownValues { states, features: phi, weights, values } =
+            task.known_values(gamma)?.ok_or(unknown)?;
+        let mut state = task.initial_state(rng);
+        let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
+        for _ in 0..recipe.context_length {
+            let transition = task.transition(&mut state, rng);
+            rewards.push(transition.reward.into());
+            features.extend(wide(&transition.phi_next));
+        }
+        Ok(JudgedContext {
+            features,
+            rewards,
+            states: phi[..states].iter().flat_map(wide).collect(),
+            weights: first(weights.as_slice(), states),
+            values: first(values.as_slice(), states),
         })
-        .collect()
-}
-
-fn context<const M: usize>(
-    recipe: &Recipe,
-    task: &Mrp<f32, OWN, M>,
-    rng: &mut Rng,
-) -> Result<JudgedContext> {
-    let (m, d) = (task.states(), recipe.dim);
-    let mut state = task.initial_state(rng);
-    let wide =
-        |phi: &SVector<f32, OWN>| phi.iter().take(d).map(|x| f64::from(*x)).collect::<Vec<_>>();
-    let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
-    for _ in 0..recipe.context_length {
-        let transition = task.transition(&mut state, rng);
-        rewards.push(transition.reward.into());
-        features.extend(wide(&transition.phi_next));
-    }
-    let first = |of: SVector<f32, M>| of.iter().take(m).map(|x| f64::from(*x)).collect();
-    Ok(JudgedContext {
-        features,
-        rewards,
-        states: task.feature_map()[..m].iter().flat_map(wide).collect(),
-        weights: first(task.stationary_distribution()?.map(|w| w.max(0.0))),
-        values: first(task.true_value(recipe.gamma as f32)?),
-    })
+    };
+    (0..count as u64).map(context).collect()
 }
 
 /// Evaluates a value function by its answers, the values of the states, (m), after the first `len` transitions of each context.
@@ -175,7 +161,8 @@ fn judge_with<const D: usize>(
         let v_td = ValueFunction { weights: td0[at].weights(&as_asked) };
         vd.push(states.squared_difference(&v.values, &states.sample_linear(&v_td).values));
         // If the states do not span the features, the implicit weights are undefined.
-        if let Ok(comparison) = states.compare(&v, &v_td) {
+        if let Ok(weights) = states.implicit_weights(&v.values) {
+            let comparison = states.compare(&v, &weights, &v_td);
             iws.push(comparison.iws);
             ss.push(if gradients.is_some() { comparison.ss } else { f64::NAN });
         }

@@ -15,7 +15,6 @@ use ictd_core::rng::Rng;
 
 pub struct ControlTask {
     pub name: &'static str,
-    /// The numbers of steps after which a policy is evaluated.
     pub checkpoints: &'static [usize],
     pub shares: fn(&Critic, u64) -> Result<Vec<f64>, Error>,
 }
@@ -31,7 +30,6 @@ impl ControlTask {
 
 #[derive(Clone, Debug)]
 pub struct Critic {
-    /// The name in records.
     pub name: &'static str,
     pub settings: Vec<(&'static str, f64)>,
     /// The estimator, with a step size in units of 1 / |x|^2, or `None` for the universal model.
@@ -45,10 +43,8 @@ const RETENTION: f64 = 0.998;
 const Q_LEARNING: &str = "q";
 
 impl Critic {
-    /// Returns the universal model on a forgetting context.
     pub fn universal() -> Self {
-        let settings = vec![("retention", RETENTION)];
-        Critic { name: "universal", settings, method: None }
+        Critic { name: "universal", settings: vec![("retention", RETENTION)], method: None }
     }
 
     /// Returns the universal model, and Q-learning, SARSA(lambda) with true online TD(lambda), and recursive LSTD(lambda) with

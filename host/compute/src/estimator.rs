@@ -8,7 +8,8 @@ mod reader;
 mod transitions;
 mod without_context;
 
-pub(crate) use reader::padded;
+use reader::on_context;
+pub(crate) use reader::{TransitionSink, padded};
 pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
 use without_context::stream;
 
@@ -86,7 +87,6 @@ pub enum Method {
     },
 }
 
-/// A method with the settings that all methods share.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     pub method: Method,
@@ -164,10 +164,10 @@ impl Estimator {
 
     /// Returns true for a method that reads a context, which may forget.
     pub fn has_a_context(&self) -> bool {
+        use Method::*;
         match &self.method {
-            Method::Trained { attention, .. } => *attention == AttentionKind::Linear,
-            Method::Universal(_) | Method::Constructed { .. } => true,
-            method => matches!(method, Method::BatchTd { .. } | Method::Lstd { .. }),
+            Trained { attention, .. } => *attention == AttentionKind::Linear,
+            of => matches!(of, Universal(_) | Constructed { .. } | BatchTd { .. } | Lstd { .. }),
         }
     }
 
@@ -202,12 +202,12 @@ impl Estimator {
     fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
         let forgetting = retention.filter(|_| self.has_a_context()).map(Forgetting::new);
         let forgetting = forgetting.transpose()?;
-        match d {
+        match (d, forgetting) {
             // Signals have four features, and millions of rows.
-            1..=4 if forgetting.is_some() => stream::<4, 9>(self, d, forgetting),
-            1..=8 => stream::<8, 17>(self, d, forgetting),
-            9..=32 => stream::<32, 65>(self, d, forgetting),
-            33..=MAX_FEATURES => stream::<MAX_FEATURES, 129>(self, d, forgetting),
+            (1..=4, Some(forgetting)) => on_context::<4, 9, _>(self, d, forgetting),
+            (1..=8, _) => stream::<8, 17>(self, d, forgetting),
+            (9..=32, _) => stream::<32, 65>(self, d, forgetting),
+            (33..=MAX_FEATURES, _) => stream::<MAX_FEATURES, 129>(self, d, forgetting),
             _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
         }
     }

@@ -16,9 +16,7 @@ pub const LAYERS: usize = 4;
 
 /// An algorithm in a context: w <- w + alpha_l (b - A w).
 pub struct AlgorithmStep<const D: usize> {
-    /// A, (D, D).
     pub a: SMatrix<f64, D, D>,
-    /// b, (D).
     pub b: SVector<f64, D>,
 }
 

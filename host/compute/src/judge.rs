@@ -164,8 +164,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             for (of, (_, candidate)) in iterations.iter_mut().zip(candidates) {
                 of.push(AlgorithmStep::new(*candidate, &context.transitions, recipe.gamma)?);
             }
-            let is_literal = recipe.attention == AttentionKind::Softmax || at < LINEAR;
-            if !is_literal {
+            if recipe.attention == AttentionKind::Linear && at >= LINEAR {
                 context.transitions = Vec::new();
             }
             contexts.push(context);
@@ -195,7 +194,6 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         })
     }
 
-    /// Returns the indices of each draw's contexts.
     fn draws() -> impl Iterator<Item = Range<usize>> {
         (0..DRAWS).map(|draw| draw * JUDGED..(draw + 1) * JUDGED)
     }
@@ -408,16 +406,14 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             };
             outside = [share(|layer| &layer.p), share(|layer| &layer.q)];
             let kept = self.functions(&kept)?;
-            lost = Self::draws()
-                .map(|places| {
-                    let pairs = || {
-                        let functions = end[places.clone()].iter().zip(&kept[places.clone()]);
-                        functions.flat_map(|(all, kept)| all.values.iter().zip(&kept.values))
-                    };
-                    let squares = pairs().map(|(v, kept)| (v - kept) * (v - kept));
-                    squares.sum::<f64>() / pairs().map(|(v, _)| v * v).sum::<f64>()
-                })
-                .collect();
+            let share = |places: Range<usize>| {
+                let functions = end[places.clone()].iter().zip(&kept[places]);
+                let pairs = functions.flat_map(|(all, kept)| all.values.iter().zip(&kept.values));
+                let add = |(left, all), (v, kept)| (left + (v - kept) * (v - kept), all + v * v);
+                let (left, all) = pairs.fold((0.0, 0.0), add);
+                left / all
+            };
+            lost = Self::draws().map(share).collect();
         }
         let names = ["outside_p", "outside_q"];
         numbers.extend(names.iter().zip(outside).map(|(metric, value)| number(*metric, value)));
@@ -446,12 +442,8 @@ fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
 /// Returns the share of sum v^2 that the best linear function leaves unexplained.
 pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Result<f64> {
     let w = best_weights(queries, values)?;
-    let (mut left, mut all) = (0.0, 0.0);
-    for (phi, v) in queries.iter().zip(values) {
-        left += (v - w.dot(phi)) * (v - w.dot(phi));
-        all += v * v;
-    }
-    Ok(left / all)
+    let left = queries.iter().zip(values).map(|(phi, v)| (v - w.dot(phi)) * (v - w.dot(phi)));
+    Ok(left.sum::<f64>() / values.iter().map(|v| v * v).sum::<f64>())
 }
 
 /// Returns argmin_w sum (v - <w, phi>)^2 over at most `RANDOM_QUERIES` values.
@@ -466,7 +458,6 @@ fn best_weights<const D: usize>(
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut count, mut sum) = (0.0, 0.0);
-    values.for_each(|x| (count, sum) = (count + 1.0, sum + x));
+    let (count, sum) = values.fold((0.0, 0.0), |(count, sum), x| (count + 1.0, sum + x));
     sum / count
 }

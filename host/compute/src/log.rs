@@ -1,10 +1,9 @@
 //! The log of a seed: the measurements while it trains, and at its end.
 
 use ictd_core::layer::Layer;
-use ictd_core::metrics::ElementwiseMetrics;
 use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// One log point: the metrics and parameters after a number of tasks. Metrics that a network or a task
 /// does not have are NaN.
@@ -43,7 +42,7 @@ impl Matrices {
     }
 }
 
-pub type Element = ElementwiseMetrics<f64>;
+pub use ictd_core::metrics::ElementwiseMetrics as Element;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedRun {
@@ -87,26 +86,19 @@ impl SeedRun {
     /// Returns this seed's part of `--json`. Element-wise metrics are numbers, or lists over the
     /// layers if these have their own parameters; a metric that is not defined is null.
     pub fn to_value(&self, sequential: bool) -> Value {
-        let mut object = Map::new();
-        object.insert("seed".into(), json!(self.seed));
-        object.insert("digest".into(), json!(self.digest));
+        let mut value = json!({ "seed": self.seed, "digest": self.digest });
         if self.diverged().is_some() {
-            object.insert("diverged".into(), json!(true));
+            value["diverged"] = json!(true);
         }
-        let Some(last) = self.last() else { return Value::Object(object) };
+        let Some(last) = self.last() else { return value };
         for Metric { name, of, .. } in ELEMENTS {
-            let mut values = last.layers.iter().map(|m| json!(of(&m.element)));
-            let value = if sequential {
-                Value::Array(values.collect())
-            } else {
-                values.next().unwrap_or(Value::Null)
-            };
-            object.insert(name.into(), value);
+            let mut values = last.layers.iter().map(|m| of(&m.element));
+            value[name] = if sequential { values.collect() } else { json!(values.next()) };
         }
         for Metric { name, of, .. } in METRICS {
-            object.insert(name.into(), json!(of(last)));
+            value[name] = json!(of(last));
         }
-        Value::Object(object)
+        value
     }
 }
 

@@ -103,7 +103,6 @@ impl Log {
 pub struct LoggedTask {
     log: Arc<Log>,
     task: usize,
-    /// The number of possible starts.
     starts: usize,
 }
 

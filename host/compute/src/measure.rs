@@ -69,7 +69,7 @@ fn compare<const D: usize, const K: usize>(
     let v_td = batch_td::<f64, D, K>(&statistic, alpha, layers)?;
     if *attention == AttentionKind::Linear {
         let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;
-        return Ok(states.compare_linear(&v_tf, &v_td));
+        return Ok(states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td));
     }
     let mut value = |phi: &SVector<f64, D>| {
         prompt.set_query(query_token(phi));
@@ -85,5 +85,5 @@ fn compare<const D: usize, const K: usize>(
         let gradient = SVector::from_iterator((0..D).map(slope));
         Ok((value(phi), gradient))
     })?;
-    states.compare(&sample, &v_td)
+    Ok(states.compare(&sample, &states.implicit_weights(&sample.values)?, &v_td))
 }

@@ -22,7 +22,7 @@ pub fn real(
     }
 }
 
-/// A range from one number to another, ends included, `A..B`.
+/// Both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberRange<T>(pub [T; 2]);
 

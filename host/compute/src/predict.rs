@@ -20,7 +20,6 @@ use std::io::Write;
 
 /// The number of first rows that are not scored.
 pub const UNJUDGED: u64 = 50;
-/// The number of last rows that a figure shows.
 const ROWS_IN_FIGURE: usize = 300;
 /// A surprise above this value is an alarm: in a clean signal about one in 1,000 rows.
 pub const ALARM: f32 = 0.999;
@@ -29,7 +28,6 @@ pub const ALARM: f32 = 0.999;
 pub struct SignalForecast {
     pub name: String,
     pub gamma: f64,
-    /// The signal's column in the rows.
     place: usize,
     learners: CandidateSet,
     pub returns: Returns,
@@ -43,7 +41,6 @@ pub struct SignalForecast {
     /// The final lines of the table of predictions; the caller removes them.
     pub lines: Vec<u8>,
     pub judged: ForecastScore,
-    /// The last rows, for a figure.
     pub shown: VecDeque<FigureRow>,
 }
 

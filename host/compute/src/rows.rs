@@ -17,7 +17,7 @@ const FRONT: u64 = 1 << 16;
 /// The numbers of rows and of bytes that are read ahead to determine the content of the columns.
 const AHEAD: usize = 8192;
 const BYTES_AHEAD: usize = 1 << 20;
-/// The largest size in bytes of a row, quoted line breaks included.
+/// The largest size of a row in bytes.
 pub const LONGEST_ROW: usize = 1 << 20;
 /// The largest size in bytes of a column's name, which may appear in each row of a result.
 pub const LONGEST_NAME: usize = 200;
@@ -55,10 +55,8 @@ pub enum Gaps {
     Any,
 }
 
-/// The columns of a row's numbers and marks.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The columns of numbers, in the requested order.
     pub numbers: Vec<(usize, Gaps)>,
     /// Columns without a name, which must be empty.
     pub empty: Vec<usize>,
@@ -112,7 +110,6 @@ pub struct RowReader {
     /// The first rows, which were read to determine the content of the columns; later a row with empty lines before it.
     ahead: VecDeque<Record>,
     row: u64,
-    /// The series of the last row.
     series: String,
     /// The lines above the header, and the last comment among them.
     skipped: u64,

@@ -6,11 +6,11 @@ use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
 use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
 use ictd_core::scalar::{Lanes8, Scalar};
-use ictd_core::training::{
-    self, LayerInput, LinearNetwork, LinearShape, Network as _, Parameters as _, SoftmaxNetwork,
-};
+use ictd_core::training::{self, LayerInput, LinearNetwork, LinearShape, SoftmaxNetwork};
 use ictd_core::{Error, Result};
 
+pub type Linear<S> = LinearNetwork<S, Vec<S>>;
+type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// Returns an RNN's values of queries in a context ([`group::values`]); missing parameters are 0.
@@ -23,8 +23,7 @@ pub fn rnn_values(
     queries: &[f32],
 ) -> Result<Vec<f32>> {
     let mut network = Rnn::<Lanes8>::zeros(input);
-    let numbers = network.parameters_mut().numbers_mut();
-    numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
+    group::set(&mut network, parameters);
     group::values(&mut network, RNN_DIM, features, rewards, gamma, queries)
 }
 
@@ -49,44 +48,42 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
-        type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
-        let depth = recipe.layers;
-        match (recipe.network, recipe.attention, recipe.layer_sharing, recipe.dim) {
+        match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear, _, 1..=4) => {
-                linear::<S, 4, 9>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) => {
+                let judge = group::linear_judge::<4, 9>(linear(recipe)?);
+                LaneGroup::<S, _, 4>::boxed(recipe, seeds, linear(recipe)?, judge)
             }
-            (NetworkKind::Transformer, AttentionKind::Linear, _, 5..=DIM) => {
-                linear::<S, DIM, { 2 * DIM + 1 }>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Linear, 5..=DIM) => {
+                let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
+                LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge)
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, sharing, 4) => {
-                let stored = if sharing == LayerSharing::Sequential { depth } else { 1 };
+            (NetworkKind::Transformer, AttentionKind::Softmax, 4) => {
+                let (stored, depth) = (stored(recipe), recipe.layers);
+                let judge = group::softmax_judge::<4, _, _, _>(Softmax::zeros(stored, depth)?);
                 let network = Softmax::<S>::zeros(stored, depth)?;
-                LaneGroup::<S, _, 4, 9>::boxed(recipe, network, seeds)
+                LaneGroup::boxed(recipe, seeds, network, judge)
             }
-            (NetworkKind::Rnn, _, _, RNN_DIM) => {
+            (NetworkKind::Rnn, _, RNN_DIM) => {
+                let judge = group::rnn_judge::<_, RNN_DIM>(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
+                LaneGroup::boxed(recipe, seeds, network, judge)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
         }
     }
 }
 
-/// Returns a group with linear attention of any shape, with room for D features. Not inlined: it builds a trainer of this
-/// capacity on the stack.
-#[inline(never)]
-fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
-    recipe: &Recipe,
-    seeds: &[u64],
-) -> Result<Box<dyn SeedGroup>> {
-    let stored = if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 };
-    let shape = LinearShape::new(recipe.dim, stored, recipe.layers);
+fn stored(recipe: &Recipe) -> usize {
+    if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 }
+}
+
+fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<Linear<S>> {
+    let shape = LinearShape::new(recipe.dim, stored(recipe), recipe.layers);
     let shape = LinearShape {
         trace_decay: recipe.trace_decay as f32,
         gain: recipe.gain.unwrap_or(shape.gain),
         ..shape
     };
-    let network = LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len])?;
-    LaneGroup::<S, _, D, K>::boxed(recipe, network, seeds)
+    LinearNetwork::zeros(shape, |len| vec![S::ZERO; len])
 }

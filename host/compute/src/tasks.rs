@@ -97,6 +97,46 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
     }
 }
 
+/// The states of a task, with their true values.
+pub struct KnownValues<const D: usize> {
+    /// m, the number of states.
+    pub states: usize,
+    /// phi(s), 0 for s >= m.
+    pub features: [SVector<f32, D>; OWN],
+    /// The stationary distribution, (m).
+    pub weights: SVector<f32, OWN>,
+    /// v(s), (m).
+    pub values: SVector<f32, OWN>,
+}
+
+impl<const D: usize> KnownValues<D> {
+    fn new<const M: usize>(task: &Mrp<f32, D, M>, gamma: f32) -> Result<Self> {
+        let of_states = |of: SVector<f32, M>| {
+            SVector::from_fn(|s, _| of.as_slice().get(s).copied().unwrap_or(0.0))
+        };
+        Ok(Self {
+            states: task.states(),
+            features: std::array::from_fn(|s| {
+                task.feature_map().get(s).copied().unwrap_or(SVector::zeros())
+            }),
+            // Elimination may leave a state that is never visited with a weight of minus a rounding error.
+            weights: of_states(task.stationary_distribution()?.map(|w| w.max(0.0))),
+            values: of_states(task.true_value(gamma)?),
+        })
+    }
+}
+
+impl<const D: usize> AnyTask<D> {
+    /// Returns `None` for a task whose true values are not known.
+    pub fn known_values(&self, gamma: f32) -> Result<Option<KnownValues<D>>> {
+        match self {
+            AnyTask::Finite(task) => KnownValues::new(task, gamma).map(Some),
+            AnyTask::Own(task) => KnownValues::new(task, gamma).map(Some),
+            AnyTask::CartPole(_) | AnyTask::Logged(_) => Ok(None),
+        }
+    }
+}
+
 /// Evaluates an expression for a task whose states are indices, or another one for CartPole.
 macro_rules! of_task {
     ($any:expr, $task:ident => $finite:expr, else $cart_pole:expr) => {

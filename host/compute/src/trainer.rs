@@ -18,7 +18,6 @@ const STACK: usize = 64 << 20;
 /// Watches a run. Its methods are called from all of the run's threads, concurrently for different seeds. If one of them
 /// returns an error, the run ends.
 pub trait Observer: Sync {
-    /// The reason for which the observer ends the run.
     type Error: Send;
 
     /// Returns the time between checkpoints (the end of a seed adds one); `None` for no checkpoints.
@@ -122,14 +121,10 @@ impl Trainer<'_> {
     fn groups(&self) -> (Vec<SeedRun>, Vec<Vec<Started<'_>>>) {
         let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
         for (seed, found) in &self.seeds {
+            let done = found.as_ref().map_or(0, |found| found.tasks_done);
             match found {
-                Some(found) if found.tasks_done >= self.recipe.tasks as u64 => {
-                    ended.push(found.run.clone());
-                }
-                found => {
-                    let done = found.as_ref().map_or(0, |found| found.tasks_done);
-                    by_progress.entry(done).or_default().push((*seed, found.as_ref()));
-                }
+                Some(found) if done >= self.recipe.tasks as u64 => ended.push(found.run.clone()),
+                found => by_progress.entry(done).or_default().push((*seed, found.as_ref())),
             }
         }
         let mut groups = Vec::new();

@@ -5,7 +5,7 @@ use ictd_core::error::Error;
 use ictd_core::linalg::linear_system::least_squares;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Scalar;
-use ictd_core::tasks::{self, Mrp};
+use ictd_core::tasks::{FiniteTaskKind, Mrp};
 use nalgebra::{SMatrix, SVector};
 
 pub const MAX_STATES: usize = 8;
@@ -38,15 +38,17 @@ pub struct Chain {
 
 impl Chain {
     pub fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
-        let mut rng = Rng::new(seed.into());
+        let rng = &mut Rng::new(seed.into());
+        let mdp = |actions| FiniteTaskKind::RandomMdp { actions };
         Self::of(match kind {
-            Kind::RandomMdp => tasks::random_mdp(states, D, ACTIONS, GAMMA, &mut rng)?,
-            Kind::BoyanChain => tasks::boyan_chain_representable(states, D, GAMMA, &mut rng)?,
-            Kind::Loop => tasks::loop_mrp(states, D, 0.7, GAMMA, &mut rng)?,
+            Kind::RandomMdp => mdp(ACTIONS).draw(states, D, GAMMA, rng)?,
+            Kind::BoyanChain => {
+                FiniteTaskKind::BoyanChainRepresentable.draw(states, D, GAMMA, rng)?
+            }
+            Kind::Loop => FiniteTaskKind::Loop { threshold: 0.7 }.draw(states, D, GAMMA, rng)?,
             Kind::Ring => {
                 let w = SVector::<f32, D>::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-                let task: Mrp<f32, D, MAX_STATES> =
-                    tasks::random_mdp(states, D, 1, GAMMA, &mut rng)?;
+                let task: Mrp<f32, D, MAX_STATES> = mdp(1).draw(states, D, GAMMA, rng)?;
                 let ring = SMatrix::<f32, MAX_STATES, MAX_STATES>::from_fn(|s, next| {
                     if s < states && next == (s + 1) % states { 1.0 } else { 0.0 }
                 });

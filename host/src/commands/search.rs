@@ -9,6 +9,7 @@ use crate::run::progress;
 use crate::run::records::{self, RunFiles};
 use crate::run::report::{Claim, Report, Source, Verdict, number, table};
 use crate::run::session::Session;
+use compute::settings::Word as _;
 use compute::universal::{
     Benchmark, Family, Loss, ParameterSearch, REFERENCE, STAGES, Target, start,
 };
@@ -72,14 +73,14 @@ impl Search {
             let label = format!("stage {} of {}", index + 1, STAGES.len());
             let bar = progress::bar(&label, stage.evaluations as u64, session.json);
             while search.stage().is_some_and(|(at, _)| at == index) {
-                bar.set_position(search.evaluations() as u64);
+                bar.set_position(search.evaluations as u64);
                 if let Some(loss) = search.loss() {
                     bar.set_message(format!("{label}, loss {}", number(loss, 4)));
                 }
                 let groups = losses(session, &loss, &search.question())?;
                 search.tell(&groups);
                 // (At the end of a stage the evaluations are 0.)
-                if search.evaluations().is_multiple_of(STORED_EVERY) {
+                if search.evaluations.is_multiple_of(STORED_EVERY) {
                     let text =
                         serde_json::to_vec(&search).map_err(|e| Error::Usage(e.to_string()))?;
                     records::write_atomic(&folder.join(STATE), &text)?;
@@ -121,9 +122,9 @@ impl Search {
             let ratios: Vec<f64> = of.iter().zip(reference).map(|(a, b)| a / b).collect();
             let mean = geometric_mean(&ratios);
             let largest = ratios.iter().copied().fold(0.0, f64::max);
-            long.put(family.name(), None, "relative to the reference", 0.0, mean);
-            long.put(family.name(), None, "largest relative to the reference", 0.0, largest);
-            rows.push([family.name().to_owned(), number(mean, 3), number(largest, 3)]);
+            long.put(family.word(), None, "relative to the reference", 0.0, mean);
+            long.put(family.word(), None, "largest relative to the reference", 0.0, largest);
+            rows.push([family.word().to_owned(), number(mean, 3), number(largest, 3)]);
         }
         long.write(records)?;
         let text = format!(

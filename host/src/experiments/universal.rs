@@ -9,6 +9,7 @@ use super::statistics::nan_or_larger;
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict, number};
 use crate::run::session::Session;
+use compute::settings::Word as _;
 use compute::universal::{Benchmark, BenchmarkCell, Family, OF_LAMBDA, summary};
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
@@ -43,7 +44,7 @@ pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
 
 /// Returns a cell's name in the record.
 pub fn cell_name(BenchmarkCell { family, d, gamma }: &BenchmarkCell) -> String {
-    format!("{}, d = {d}, gamma = {gamma}", family.name())
+    format!("{}, d = {d}, gamma = {gamma}", family.word())
 }
 
 /// Families whose values the features cannot represent, families whose values they can, families with a feature for each state,

@@ -4,7 +4,7 @@ use super::*;
 use ictd_core::linalg::linear_system;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
+use ictd_core::tasks::{FiniteTaskKind, Task, boyan_chain};
 use proptest::prelude::*;
 
 const D: usize = 2;
@@ -241,11 +241,12 @@ proptest! {
         let discount = (0.0..1.0).contains(&x);
         let fits = states <= M;
         prop_assert_eq!(boyan_chain::<f32, D, M>(states, D, rng).is_ok(), fits && states >= 2);
-        let task = boyan_chain_representable::<f32, D, M>(states, D, x, rng);
+        let task = FiniteTaskKind::BoyanChainRepresentable.draw::<f32, D, M>(states, D, x, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 2 && discount);
-        let task = random_mdp::<f32, D, M>(states, D, actions, 0.9, rng);
+        let task = FiniteTaskKind::RandomMdp { actions }.draw::<f32, D, M>(states, D, 0.9, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 1 && (1..=8).contains(&actions));
-        let task = loop_mrp::<f32, D, M>(states, D, x, 0.9, rng);
+        let kind = FiniteTaskKind::Loop { threshold: x.into() };
+        let task = kind.draw::<f32, D, M>(states, D, 0.9, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 1 && x > 0.0 && x < 1.0);
         if let Ok(task) = task {
             // More steps than there is room for.

@@ -27,11 +27,10 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize
         }
         "softmax" => {
             literal(&transformer, &prompt, &SoftmaxAttention, case, &mut out);
-            let (v, z_bar) =
-                value_and_query_gradient::<S, K, L, L, N>(&transformer, &prompt).unwrap();
+            let network = SoftmaxNetwork::<S, K, L, L, N>::new(transformer).unwrap();
+            let (v, z_bar) = network.value_and_query_gradient(&prompt).unwrap();
             out.field("y", "with gradient", [v]);
             out.field("dy_dquery", "by hand", z_bar.iter().take(D).copied());
-            let network = SoftmaxNetwork::<S, K, L, L, N>::new(transformer).unwrap();
             learn::<S, K>(network, case, lane, &mut out);
         }
         other => panic!("{}: activation {other}", case.label()),

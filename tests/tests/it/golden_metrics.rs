@@ -45,39 +45,44 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
     let v_tf = match case.word("activation") {
         "identity" => {
             let v_tf = linear::<R, D, K, MAX_LAYERS>(&transformer, &statistic);
-            out.field("IWS", "exact weights", [evaluation.compare_linear(&v_tf, &v_td).iws]);
+            let sample = evaluation.sample_linear(&v_tf);
+            let exact = evaluation.compare(&sample, &v_tf.weights, &v_td);
+            out.field("IWS", "exact weights", [exact.iws]);
             // VD is the difference of two nearly equal functions: judged in f64.
             let wide = prompt.context().iter().map(to_f64);
             let wide = Statistic::from_columns(wide, &Td0).unwrap();
             let v_td = batch_td(&wide, alpha.to_f64(), depth).unwrap();
             let transformer = transformer.to_f64().unwrap();
             let v_tf_wide = linear::<f64, D, K, MAX_LAYERS>(&transformer, &wide);
-            let judged = evaluation.to_f64().compare_linear(&v_tf_wide, &v_td);
+            let in_f64 = evaluation.to_f64();
+            let sample_wide = in_f64.sample_linear(&v_tf_wide);
+            let judged = in_f64.compare(&sample_wide, &v_tf_wide.weights, &v_td);
             let narrow = |x| R::from_f64(x);
             out.field("VD", "in f64", [narrow(judged.vd)]);
             out.field("IWS", "in f64", [narrow(judged.iws)]);
             out.field("SS", "in f64", [narrow(judged.ss)]);
             out.field("w_tf", "exact weights", v_tf.weights.iter().copied());
-            evaluation.sample_linear(&v_tf)
+            sample
         }
         "softmax" => {
+            let network =
+                SoftmaxNetwork::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>::new(transformer.clone())
+                    .unwrap();
             let sampled = evaluation.sample(|phi| {
                 let mut prompt = prompt.clone();
                 prompt.set_query(query_token(phi));
-                let gradient = value_and_query_gradient::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>(
-                    &transformer,
-                    &prompt,
-                );
-                gradient.map(|(v, z_bar)| (v, SVector::from_fn(|i, _| z_bar[i])))
+                network
+                    .value_and_query_gradient(&prompt)
+                    .map(|(v, z_bar)| (v, SVector::from_fn(|i, _| z_bar[i])))
             });
             sampled.unwrap()
         }
         other => panic!("{}: activation {other}", case.label()),
     };
-    let sampled = evaluation.compare(&v_tf, &v_td).unwrap();
+    let w_tf = evaluation.implicit_weights(&v_tf.values).unwrap();
+    let sampled = evaluation.compare(&v_tf, &w_tf, &v_td);
     out.field("v_tf", "sampled", values(&v_tf, states));
     out.field("grad_tf", "sampled", gradients(&v_tf, states));
-    let w_tf = evaluation.implicit_weights(&v_tf.values).unwrap();
     out.field("w_tf", "least squares", w_tf.iter().copied());
     if case.word("activation") == "softmax" {
         out.field("VD", "sampled", [sampled.vd]);
@@ -86,10 +91,11 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
     out.field("SS", "sampled", [sampled.ss]);
 
     let layers = transformer.layers();
-    let by_layer: Vec<ElementwiseMetrics<R>> =
+    let by_layer: Vec<ElementwiseMetrics> =
         layers.iter().map(ElementwiseMetrics::from_layer).collect();
-    let mut element = |name: &str, value: fn(&ElementwiseMetrics<R>) -> R| {
-        out.field(format!("elementwise_{name}"), "elements", by_layer.iter().map(value));
+    let mut element = |name: &str, value: fn(&ElementwiseMetrics) -> f64| {
+        let values = by_layer.iter().map(|of| R::from_f64(value(of)));
+        out.field(format!("elementwise_{name}"), "elements", values);
     };
     element("sign", |e| e.sign);
     element("P_bottom_right", |e| e.p_bottom_right);
@@ -102,7 +108,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
         let rows =
             layers.iter().zip(&by_layer).map(move |(layer, ElementwiseMetrics { sign, .. })| {
                 let largest = of(layer).iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
-                tests::row_major(&of(layer).map(|x| *sign * x / largest))
+                tests::row_major(&of(layer).map(|x| R::from_f64(*sign) * x / largest))
             });
         rows.flatten().collect::<Vec<R>>()
     };

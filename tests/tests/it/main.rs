@@ -31,7 +31,6 @@ use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
     LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets, Windows,
-    value_and_query_gradient,
 };
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;

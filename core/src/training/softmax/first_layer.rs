@@ -67,85 +67,93 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
     pub(super) fn new() -> Self {
         FirstLayer { rows: Vec::new(), last: 0 }
     }
-}
 
-/// Makes the row of token r.
-#[inline(always)]
-fn enter<S: Scalar, const K: usize, const N: usize>(
-    of: &mut FirstLayer<S, K, N>,
-    windows: &Windows<S>,
-    layer: &Layer<S, K>,
-    r: usize,
-) {
-    let n = windows.context_len();
-    let row = &mut of.rows[r % n];
-    row.z = windows.token(r).data.0[0];
-    let z = vector(row.z);
-    let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
-    row.value = mul_vector(&layer.p, &z).data.0[0];
-    scale(&mut row.value, S::ONE / S::from_count(n as u64));
-    (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
+    /// Makes the row of token r.
+    #[inline(always)]
+    fn enter(&mut self, windows: &Windows<S>, layer: &Layer<S, K>, r: usize) {
+        let n = windows.context_len();
+        let row = &mut self.rows[r % n];
+        row.z = windows.token(r).data.0[0];
+        let z = vector(row.z);
+        let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
+        row.value = mul_vector(&layer.p, &z).data.0[0];
+        scale(&mut row.value, S::ONE / S::from_count(n as u64));
+        (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
 
-    // Window r - j, its tokens and its query, for j from `first` to `last`.
-    let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
-    exponentiate_scores(row, windows, &key, r, [first, last]);
-    row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
-    normalise(row, n, [first, last]);
-}
+        // Window r - j, its tokens and its query, for j from `first` to `last`.
+        let span = [r.saturating_sub(self.last), r.min(n - 1)];
+        row.exponentiate_scores(windows, &key, r, span);
+        row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
+        row.normalise(n, span);
+    }
 
-/// Writes the exponentials of token r's scores <key, token> and <key, query> in windows r - `last` to r - `first`, less
-/// the largest score.
-#[inline(always)]
-fn exponentiate_scores<S: Scalar, const K: usize, const N: usize>(
-    row: &mut ScoreRow<S, K, N>,
-    windows: &Windows<S>,
-    key: &[S; K],
-    r: usize,
-    [first, last]: [usize; 2],
-) {
-    let n = windows.context_len();
-    let scores = row.exponentials.as_flattened_mut();
-    // Token c is at c - r + n - 1.
-    let (low, high) = (n - 1 - last, 2 * n - 1 - first);
-    let mut shift = dot(key, &row.z);
-    for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
-        *score = dot(key, &windows.token(r + at + 1 - n).data.0[0]);
-        shift = shift.max(*score);
-    }
-    for j in first..=last {
-        let score = dot_query(key, windows, r - j);
-        row.query_exponentials[j] = score;
-        shift = shift.max(score);
-    }
-    for score in &mut scores[low..high] {
-        *score = (*score - shift).exp2();
-    }
-    for score in &mut row.query_exponentials[first..=last] {
-        *score = (*score - shift).exp2();
-    }
-}
-
-/// Writes one over each window's sum of exponentials: of the tokens after r, in reverse windows; then of r and those
-/// before it.
-#[inline(always)]
-fn normalise<S: Scalar, const K: usize, const N: usize>(
-    row: &mut ScoreRow<S, K, N>,
-    n: usize,
-    [first, last]: [usize; 2],
-) {
-    let scores = row.exponentials.as_flattened();
-    let mut total = S::ZERO;
-    for j in (first..n).rev() {
-        if j + 1 < n {
-            total += scores[2 * n - 2 - j];
+    /// Adds what the row of token r has gathered.
+    #[inline(always)]
+    fn leave(&mut self, windows: &Windows<S>, r: usize, sum: &mut Layer<S, K>) {
+        let n = windows.context_len();
+        let (first, last) = (r.saturating_sub(self.last), r.min(n - 1));
+        let row = &mut self.rows[r % n];
+        let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
+        for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
+            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
         }
-        row.normalisation[j] = total + row.query_exponentials[j];
+        scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
+        add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
+        add_outers(&mut sum.q.data.0, &[row.z], &[row.k_bar]);
     }
-    let mut total = S::ZERO;
-    for j in 0..=last {
-        total += scores[n - 1 - j];
-        if j >= first {
-            row.normalisation[j] = S::ONE / (row.normalisation[j] + total);
+}
+
+impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
+    /// Writes the exponentials of token r's scores <key, token> and <key, query> in windows r - `last` to r - `first`, less
+    /// the largest score.
+    #[inline(always)]
+    fn exponentiate_scores(
+        &mut self,
+        windows: &Windows<S>,
+        key: &[S; K],
+        r: usize,
+        [first, last]: [usize; 2],
+    ) {
+        let n = windows.context_len();
+        let scores = self.exponentials.as_flattened_mut();
+        // Token c is at c - r + n - 1.
+        let (low, high) = (n - 1 - last, 2 * n - 1 - first);
+        let mut shift = dot(key, &self.z);
+        for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
+            *score = dot(key, &windows.token(r + at + 1 - n).data.0[0]);
+            shift = shift.max(*score);
+        }
+        for j in first..=last {
+            let score = dot_query(key, windows, r - j);
+            self.query_exponentials[j] = score;
+            shift = shift.max(score);
+        }
+        for score in &mut scores[low..high] {
+            *score = (*score - shift).exp2();
+        }
+        for score in &mut self.query_exponentials[first..=last] {
+            *score = (*score - shift).exp2();
+        }
+    }
+
+    /// Writes one over each window's sum of exponentials: of the tokens after r, in reverse windows; then of r and those
+    /// before it.
+    #[inline(always)]
+    fn normalise(&mut self, n: usize, [first, last]: [usize; 2]) {
+        let scores = self.exponentials.as_flattened();
+        let mut total = S::ZERO;
+        for j in (first..n).rev() {
+            if j + 1 < n {
+                total += scores[2 * n - 2 - j];
+            }
+            self.normalisation[j] = total + self.query_exponentials[j];
+        }
+        let mut total = S::ZERO;
+        for j in 0..=last {
+            total += scores[n - 1 - j];
+            if j >= first {
+                self.normalisation[j] = S::ONE / (self.normalisation[j] + total);
+            }
         }
     }
 }
@@ -166,7 +174,7 @@ kernel! {
             of.last = t;
         }
         for r in t..if is_first { t + n } else { t + 1 } {
-            enter(of, windows, layer, r);
+            of.enter(windows, layer, r);
         }
         next.query = windows.window(t).query_token().data.0[0];
         let mut r = t;
@@ -245,29 +253,9 @@ kernel! {
         });
         let first = if t == 0 { 0 } else { t + n - 1 };
         for r in first..t + n {
-            leave(of, windows, r, sum);
+            of.leave(windows, r, sum);
         }
     }
-}
-
-/// Adds what the row of token r has gathered.
-#[inline(always)]
-fn leave<S: Scalar, const K: usize, const N: usize>(
-    of: &mut FirstLayer<S, K, N>,
-    windows: &Windows<S>,
-    r: usize,
-    sum: &mut Layer<S, K>,
-) {
-    let n = windows.context_len();
-    let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
-    let row = &mut of.rows[r % n];
-    let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
-    for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
-        add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
-    }
-    scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
-    add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
-    add_outers(&mut sum.q.data.0, &[row.z], &[row.k_bar]);
 }
 
 #[inline(always)]

@@ -2,9 +2,7 @@
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
-use super::scores::{
-    PromptColumns, TILE, TileBuffer, add_outers, binary, combinations, exponentials, scatter, tile,
-};
+use super::scores::{PromptColumns, TILE, TileBuffer, add_outers, binary, tile};
 use crate::entrywise::{Entrywise as _, entrywise};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
@@ -60,11 +58,11 @@ kernel! {
                 values[t] = mul_vector(&layer.p, &z_r).data.0[0];
             }
             let rows = tile::<T, S>(&mut tape.exponentials.as_flattened_mut()[r * n..], n);
-            let (query, normalisation) = exponentials(&keys, &tape.z, rows);
+            let (query, normalisation) = tape.z.exponentials(&keys, rows);
             for t in 0..T {
                 scale(&mut values[t], inverse_len * normalisation[t]);
             }
-            scatter(rows, &query, &values, next);
+            next.add_scattered(rows, &query, &values);
             for t in 0..T {
                 tape.query_exponentials[r + t] = query[t];
                 tape.values[r + t] = values[t];
@@ -112,7 +110,7 @@ kernel! {
                 binary_keys[t] = binary(&keys[t]);
             }
             let rows = tile::<T, S>(rows.as_flattened_mut(), n);
-            let (mut query, normalisation) = exponentials(&binary_keys, z, rows);
+            let (mut query, normalisation) = z.exponentials(&binary_keys, rows);
             // s-bar of the context's columns is the exponential times this factor.
             let (mut a_q, mut factor) = ([S::ZERO; T], [S::ZERO; T]);
             for t in 0..T {
@@ -124,12 +122,12 @@ kernel! {
                 // The query's has w less, which the exponential takes back before the factor.
                 query[t] -= S::ONE / normalisation[t];
             }
-            let mut k_bar = combinations(rows, &query, z);
+            let mut k_bar = z.combinations(rows, &query);
             for t in 0..T {
                 scale(&mut k_bar[t], factor[t]);
                 scale(&mut keys[t], factor[t]);
             }
-            scatter(rows, &query, &keys, z_bar);
+            z_bar.add_scattered(rows, &query, &keys);
             let mut z_r = [[S::ZERO; K]; T];
             for t in 0..T {
                 z_r[t] = z.context[r + t];
@@ -169,7 +167,7 @@ kernel! {
                 (keys[t], values[t]) = (tape.keys[r + t], tape.values[r + t]);
                 query[t] = tape.query_exponentials[r + t];
             }
-            let mut v_bar = combinations(rows, &query, x_bar);
+            let mut v_bar = x_bar.combinations(rows, &query);
             // sum_c A_rc A-bar_rc = <v_r, v-bar_r>
             let mut mean = [S::ZERO; T];
             for t in 0..T {
@@ -185,8 +183,8 @@ kernel! {
             for t in 0..T {
                 query[t] *= dot(&values[t], &x_bar.query) - mean[t];
             }
-            let k_bar = combinations(scores_bar, &query, z);
-            scatter(scores_bar, &query, &keys, z_bar);
+            let k_bar = z.combinations(scores_bar, &query);
+            z_bar.add_scattered(scores_bar, &query, &keys);
             let mut z_r = [[S::ZERO; K]; T];
             for t in 0..T {
                 z_r[t] = z.context[r + t];

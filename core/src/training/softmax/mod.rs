@@ -91,6 +91,22 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Transformer::from_stored(layers, stored, self.transformer.depth())
     }
 
+    /// Returns TF_L(Z_0) and its derivative with respect to the query's column, (K).
+    /// Returns [`Error::Empty`] without context.
+    pub fn value_and_query_gradient(&self, prompt: &Prompt<S, K, N>) -> Result<(S, SVector<S, K>)> {
+        prompt.inverse_len()?;
+        let (mut tape, layers) = (Tape::<S, K, L, N>::new(), self.transformer.layers());
+        let z = tape.input(prompt.context_len(), self.transformer.depth());
+        let z = z.ok_or(Error::capacity("layers", L))?;
+        for (column, token) in z.context.iter_mut().zip(prompt.context()) {
+            *column = token.data.0[0];
+        }
+        z.query = prompt.query().data.0[0];
+        let value = tape.forward(layers, 0);
+        let z_bar = tape.backward(layers, 0, S::ONE, &mut [Layer::ZERO; C]);
+        Ok((value, vector(z_bar.query)))
+    }
+
     /// Returns TF_L of a window and records it on the tape; `None` if the window has more than N context columns or another
     /// number of features.
     #[inline(always)]
@@ -271,33 +287,4 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
         }
         x_bar
     }
-}
-
-/// Returns TF_L(Z_0) of softmax attention and its derivative with respect to the query's column, (K).
-///
-/// C is the capacity for stored layers, L for layers in the pass, N for context columns.
-/// Returns [`Error::Empty`] without context, [`Error::CapacityExceeded`] if the transformer is deeper than L.
-pub fn value_and_query_gradient<
-    S: Scalar,
-    const K: usize,
-    const C: usize,
-    const L: usize,
-    const N: usize,
->(
-    transformer: &Transformer<Layer<S, K>, C>,
-    prompt: &Prompt<S, K, N>,
-) -> Result<(S, SVector<S, K>)> {
-    prompt.inverse_len()?;
-    let mut tape = Tape::<S, K, L, N>::new();
-    let z = tape
-        .input(prompt.context_len(), transformer.depth())
-        .ok_or(Error::capacity("layers", L))?;
-    for (column, token) in z.context.iter_mut().zip(prompt.context()) {
-        *column = token.data.0[0];
-    }
-    z.query = prompt.query().data.0[0];
-    let value = tape.forward(transformer.layers(), 0);
-    let mut sums = [Layer::ZERO; C];
-    let z_bar = tape.backward(transformer.layers(), 0, S::ONE, &mut sums);
-    Ok((value, vector(z_bar.query)))
 }

@@ -21,6 +21,77 @@ impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
         self.context[..n].copy_from_slice(&other.context[..n]);
         self.query = other.query;
     }
+
+    /// Computes T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
+    /// largest; gives the query's, and each row's normalisation, 1 / the sum.
+    #[inline(always)]
+    pub(super) fn exponentials<const T: usize>(
+        &self,
+        keys: &[[S; K]; T],
+        rows: &mut [[S; T]],
+    ) -> ([S; T], [S; T]) {
+        let mut query = [S::ZERO; T];
+        for t in 0..T {
+            query[t] = dot(&keys[t], &self.query);
+        }
+        let mut shifts = query;
+        for (row, column) in rows.iter_mut().zip(&self.context) {
+            for t in 0..T {
+                row[t] = dot(&keys[t], column);
+                shifts[t] = shifts[t].max(row[t]);
+            }
+        }
+        let mut totals = [S::ZERO; T];
+        for row in rows.iter_mut() {
+            for t in 0..T {
+                row[t] = (row[t] - shifts[t]).exp2();
+                totals[t] += row[t];
+            }
+        }
+        let mut normalisation = [S::ONE; T];
+        for t in 0..T {
+            query[t] = (query[t] - shifts[t]).exp2();
+            normalisation[t] = S::ONE / (totals[t] + query[t]);
+        }
+        (query, normalisation)
+    }
+
+    /// Returns the sums over columns, weighted by the rows: one vector per row.
+    #[inline(always)]
+    pub(super) fn combinations<const T: usize>(
+        &self,
+        rows: &[[S; T]],
+        query: &[S; T],
+    ) -> [[S; K]; T] {
+        let mut sums = [[S::ZERO; K]; T];
+        for (row, column) in rows.iter().zip(&self.context) {
+            for t in 0..T {
+                add_scaled(&mut sums[t], row[t], column);
+            }
+        }
+        for t in 0..T {
+            add_scaled(&mut sums[t], query[t], &self.query);
+        }
+        sums
+    }
+
+    /// Adds to each column the vectors weighted by its entries of the rows.
+    #[inline(always)]
+    pub(super) fn add_scattered<const T: usize>(
+        &mut self,
+        rows: &[[S; T]],
+        query: &[S; T],
+        vectors: &[[S; K]; T],
+    ) {
+        let columns = self.context[..rows.len()].iter_mut().chain([&mut self.query]);
+        for (column, weights) in columns.zip(rows.iter().chain([query])) {
+            let mut sum = *column;
+            for t in 0..T {
+                add_scaled(&mut sum, weights[t], &vectors[t]);
+            }
+            *column = sum;
+        }
+    }
 }
 
 /// The number of rows of the scores that are worked on at a time: what they accumulate stays in registers, and
@@ -35,77 +106,6 @@ pub(super) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &m
     let (columns, _) = numbers.as_chunks_mut::<T>();
     let n = n.min(columns.len());
     &mut columns[..n]
-}
-
-/// Computes T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
-/// largest; gives the query's, and each row's normalisation, 1 / the sum.
-#[inline(always)]
-pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    keys: &[[S; K]; T],
-    columns: &PromptColumns<S, K, N>,
-    rows: &mut [[S; T]],
-) -> ([S; T], [S; T]) {
-    let mut query = [S::ZERO; T];
-    for t in 0..T {
-        query[t] = dot(&keys[t], &columns.query);
-    }
-    let mut shifts = query;
-    for (row, column) in rows.iter_mut().zip(&columns.context) {
-        for t in 0..T {
-            row[t] = dot(&keys[t], column);
-            shifts[t] = shifts[t].max(row[t]);
-        }
-    }
-    let mut totals = [S::ZERO; T];
-    for row in rows.iter_mut() {
-        for t in 0..T {
-            row[t] = (row[t] - shifts[t]).exp2();
-            totals[t] += row[t];
-        }
-    }
-    let mut normalisation = [S::ONE; T];
-    for t in 0..T {
-        query[t] = (query[t] - shifts[t]).exp2();
-        normalisation[t] = S::ONE / (totals[t] + query[t]);
-    }
-    (query, normalisation)
-}
-
-/// Returns the sums over columns, weighted by the rows: one vector per row.
-#[inline(always)]
-pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &[[S; T]],
-    query: &[S; T],
-    columns: &PromptColumns<S, K, N>,
-) -> [[S; K]; T] {
-    let mut sums = [[S::ZERO; K]; T];
-    for (row, column) in rows.iter().zip(&columns.context) {
-        for t in 0..T {
-            add_scaled(&mut sums[t], row[t], column);
-        }
-    }
-    for t in 0..T {
-        add_scaled(&mut sums[t], query[t], &columns.query);
-    }
-    sums
-}
-
-/// Adds to each column the vectors weighted by its entries of the rows.
-#[inline(always)]
-pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &[[S; T]],
-    query: &[S; T],
-    vectors: &[[S; K]; T],
-    columns: &mut PromptColumns<S, K, N>,
-) {
-    let columns = columns.context[..rows.len()].iter_mut().chain([&mut columns.query]);
-    for (column, weights) in columns.zip(rows.iter().chain([query])) {
-        let mut sum = *column;
-        for t in 0..T {
-            add_scaled(&mut sum, weights[t], &vectors[t]);
-        }
-        *column = sum;
-    }
 }
 
 /// Returns a key as the scores' powers of 2 want it: times log2 e.

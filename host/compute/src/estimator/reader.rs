@@ -25,8 +25,29 @@ pub(super) enum AnyValueFunction<const D: usize> {
 
 pub(super) use AnyValueFunction::{Bounded, Linear, Other};
 
+/// Compiled once for each D, whatever the value function was read from.
+impl<const D: usize> AnyValueFunction<D> {
+    fn weights(&self, d: usize) -> Option<Vec<f64>> {
+        let weights = match self {
+            Linear(v) => &v.weights,
+            Bounded(v) => &v.value_function.weights,
+            Other(_) => return None,
+        };
+        Some(weights.as_slice()[..d].to_vec())
+    }
+
+    fn values(&self, d: usize, states: &[f64]) -> Result<Vec<f64>> {
+        let states = states.chunks_exact(d).map(padded::<D>);
+        Ok(match self {
+            Linear(v) => states.map(|phi| v.at(&phi)).collect(),
+            Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
+            Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
+        })
+    }
+}
+
 /// A receiver of transitions with D features, whose state can be stored.
-pub(super) trait TransitionSink<const D: usize>: Send + Sync + 'static {
+pub(crate) trait TransitionSink<const D: usize>: Send + Sync + 'static {
     /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
     fn end_episode(&mut self);
@@ -39,10 +60,10 @@ impl<const D: usize, M: Mask<f64>, W: Memory<f64>> TransitionSink<D> for Context
 where
     Self: Send + Sync + 'static,
 {
+    // One copy for all callers: it is unrolled code for each D.
+    #[inline(never)]
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
-        if rho == 1.0 {
-            return self.observe_transition(t);
-        }
+        // (A weight of 1 changes no bit.)
         self.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
     }
 
@@ -63,10 +84,11 @@ where
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        *self = Self::from_bytes(bytes)?;
-        Ok(())
+        self.read(bytes)
     }
 }
+
+type Visitor<'a> = &'a mut dyn FnMut(&mut f64);
 
 impl<const D: usize, A: OnlineAlgorithm<f64>> TransitionSink<D> for Learner<D, A, f64>
 where
@@ -86,7 +108,8 @@ where
 
     fn save(&self) -> Vec<u8> {
         let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
-        Learner::restore(&mut learner, self.len(), &mut |x| bytes.extend(x.to_le_bytes()));
+        let mut visit: Visitor = &mut |x| bytes.extend(x.to_le_bytes());
+        Learner::restore(&mut learner, self.len(), &mut visit);
         bytes
     }
 
@@ -96,9 +119,9 @@ where
         }
         let mut words = bytes.as_chunks().0.iter();
         let len = words.next().map_or(0, |word| u64::from_le_bytes(*word));
-        let next =
-            &mut |x: &mut f64| *x = words.next().map_or(0.0, |word| f64::from_le_bytes(*word));
-        Learner::restore(self, len, next);
+        let mut visit: Visitor =
+            &mut |x| *x = words.next().map_or(0.0, |word| f64::from_le_bytes(*word));
+        Learner::restore(self, len, &mut visit);
         Ok(())
     }
 }
@@ -160,21 +183,11 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     }
 
     fn weights(&self) -> Result<Option<Vec<f64>>> {
-        let weights = match (self.read)(&self.observer)? {
-            Linear(v) => v.weights,
-            Bounded(v) => v.value_function.weights,
-            Other(_) => return Ok(None),
-        };
-        Ok(Some(weights.as_slice()[..self.d].to_vec()))
+        Ok((self.read)(&self.observer)?.weights(self.d))
     }
 
     fn values(&self, states: &[f64]) -> Result<Vec<f64>> {
-        let states = states.chunks_exact(self.d).map(padded::<D>);
-        Ok(match (self.read)(&self.observer)? {
-            Linear(v) => states.map(|phi| v.at(&phi)).collect(),
-            Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
-            Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
-        })
+        (self.read)(&self.observer)?.values(self.d, states)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -15,15 +15,11 @@ pub enum EpisodeEnd {
 
 impl EpisodeEnd {
     pub fn from_marks(terminal: bool, end: bool) -> Self {
-        match (terminal, end) {
-            (true, _) => EpisodeEnd::Terminal,
-            (false, true) => EpisodeEnd::End,
-            (false, false) => EpisodeEnd::Continues,
-        }
+        let open = if end { EpisodeEnd::End } else { EpisodeEnd::Continues };
+        if terminal { EpisodeEnd::Terminal } else { open }
     }
 }
 
-/// Transitions in the order in which they were observed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transitions {
     pub d: usize,

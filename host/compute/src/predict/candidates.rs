@@ -23,7 +23,6 @@ const HORIZONS_MISSING: f64 = 10.0;
 pub struct Settings {
     /// Models in addition to the pretrained one: name and model, which is used with any discount.
     pub given: Vec<(String, Estimator)>,
-    /// The retention of the models' contexts per row.
     pub retention: f64,
     /// The number of features that are computed from the signal.
     pub d: usize,
@@ -45,7 +44,7 @@ enum Forecaster {
         stream: Box<dyn Stream>,
         is_scaled: bool,
     },
-    SeriesForecaster(SeriesForecaster),
+    Series(SeriesForecaster),
     Predictor,
 }
 
@@ -84,19 +83,14 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
             add("lstd", column, learned(&lstd, Some(retention), false)?);
         }
     }
-    let seasonal =
-        period.map(|period| SeriesForecaster::Seasonal { period, values: VecDeque::new() });
-    for (name, series) in [
-        ("ar", Some(SeriesForecaster::Autoregression(Box::new(Autoregression::new())))),
-        ("holt", Some(SeriesForecaster::Holt(None))),
-        ("average", Some(SeriesForecaster::Average(None))),
-        ("seasonal", seasonal),
-        ("persistence", Some(SeriesForecaster::Latest(0.0))),
-    ] {
-        if let Some(series) = series {
-            add(name, String::new(), Forecaster::SeriesForecaster(series));
-        }
+    let mut add_series = |name, series| add(name, String::new(), Forecaster::Series(series));
+    add_series("ar", SeriesForecaster::Autoregression(Box::new(Autoregression::new())));
+    add_series("holt", SeriesForecaster::Holt(None));
+    add_series("average", SeriesForecaster::Average(None));
+    if let Some(period) = *period {
+        add_series("seasonal", SeriesForecaster::Seasonal { period, values: VecDeque::new() });
     }
+    add_series("persistence", SeriesForecaster::Latest(0.0));
     add("predictor", String::new(), Forecaster::Predictor);
     Ok(all)
 }
@@ -163,7 +157,7 @@ impl CandidateSet {
                     };
                     self.level.discounted_sum(self.gamma, x) as f32
                 }
-                Forecaster::SeriesForecaster(series) => {
+                Forecaster::Series(series) => {
                     series.observe(Some(value), self.gamma);
                     series.discounted_sum(self.gamma) as f32
                 }
@@ -184,7 +178,7 @@ impl CandidateSet {
         for candidate in &mut self.candidates {
             match &mut candidate.learner {
                 Forecaster::Stream { stream, .. } => stream.end_episode(),
-                Forecaster::SeriesForecaster(series) => {
+                Forecaster::Series(series) => {
                     (0..missing).for_each(|_| series.observe(None, self.gamma));
                 }
                 Forecaster::Predictor => {}

@@ -31,7 +31,6 @@ pub struct Settled<'a> {
     pub value: f64,
     /// G_t, the discounted sum of the next values, if it is known.
     pub realised_return: Option<f32>,
-    /// The predictions of G_t, (width).
     pub predictions: &'a [f32],
 }
 

@@ -19,7 +19,6 @@ pub(super) struct Dual<const N: usize> {
 }
 
 impl<const N: usize> Dual<N> {
-    /// Returns a constant.
     pub(super) const fn constant(value: f64) -> Self {
         Dual { value, derivatives: [0.0; N], parameter: 0 }
     }
@@ -39,7 +38,6 @@ impl<const N: usize> Dual<N> {
 
 const COUNT: usize = UniversalParameters::COUNT;
 
-/// The number of linear combinations.
 pub(super) const COMBINATIONS: usize = 9;
 
 /// The combination of each parameter: three ridges, two of the Bellman share, two shares of F, two gates; the last three

@@ -1,6 +1,7 @@
 //! The families of tasks that the universal model is trained and tested on.
 
 use crate::capacity::STATES;
+use crate::words;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Real;
@@ -30,34 +31,23 @@ pub enum Family {
     Aggregated,
 }
 
-impl Family {
-    /// Every family.
-    pub const ALL: [Family; 9] = [
-        Family::Boyan,
-        Family::BoyanRepresentable,
-        Family::Mdp,
-        Family::MdpRepresentable,
-        Family::Walk,
-        Family::Cycle,
-        Family::Rare,
-        Family::Binary,
-        Family::Aggregated,
-    ];
+words!(Family {
+    Boyan = "Boyan's chains",
+    BoyanRepresentable = "representable chains",
+    Mdp = "random MDPs",
+    MdpRepresentable = "representable MDPs",
+    Walk = "random walks",
+    Cycle = "cycles",
+    Rare = "rare states",
+    Binary = "binary features",
+    Aggregated = "aggregated walks",
+});
 
-    /// Returns the family's name in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Boyan => "Boyan's chains",
-            Family::BoyanRepresentable => "representable chains",
-            Family::Mdp => "random MDPs",
-            Family::MdpRepresentable => "representable MDPs",
-            Family::Walk => "random walks",
-            Family::Cycle => "cycles",
-            Family::Rare => "rare states",
-            Family::Binary => "binary features",
-            Family::Aggregated => "aggregated walks",
-        }
-    }
+impl Family {
+    pub const ALL: [Family; 9] = {
+        use Family::*;
+        [Boyan, BoyanRepresentable, Mdp, MdpRepresentable, Walk, Cycle, Rare, Binary, Aggregated]
+    };
 
     /// Returns true if each state has a feature of its own, or shares it with a neighbour.
     pub fn is_tabular(self) -> bool {
@@ -162,12 +152,8 @@ impl Family {
         });
         let share = R::ONE / R::from_count(states as u64);
         let initial = SVector::from_fn(|s, _| if s < states { share } else { R::ZERO });
-        let phi =
-            SMatrix::from_fn(
-                |i, s| {
-                    if s < states && i == s / per_feature { R::ONE } else { R::ZERO }
-                },
-            );
+        let is_on = |i: usize, s: usize| s < states && i == s / per_feature;
+        let phi = SMatrix::from_fn(|i, s| if is_on(i, s) { R::ONE } else { R::ZERO });
         Mrp::new(states, &initial, &p, &reward, &phi)
     }
 }

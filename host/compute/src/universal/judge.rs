@@ -2,6 +2,7 @@
 
 use super::Family;
 use crate::capacity::STATES;
+use crate::estimator::TransitionSink;
 use crate::log::SeedRun;
 use ictd_core::context::{Context, Growing, TdSums};
 use ictd_core::layer::Layer;
@@ -36,11 +37,8 @@ const DIVERGED: f64 = 1e3;
 /// Tasks that are scored together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchmarkCell {
-    /// The tasks' family.
     pub family: Family,
-    /// The number of features d.
     pub d: usize,
-    /// The discount gamma.
     pub gamma: f64,
 }
 
@@ -62,6 +60,8 @@ pub struct Benchmark {
     parameters: UniversalParameters<f64>,
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
 }
+
+type Seen<const D: usize> = Context<D, TwoTraces<f64>, Growing, f64>;
 
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 pub(super) fn lstd<const D: usize>(
@@ -89,10 +89,8 @@ impl Benchmark {
             // `None` for a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
-        Benchmark {
-            parameters: parameters.map(f64::from),
-            papers: runs.iter().map(paper).collect(),
-        }
+        let papers = runs.iter().map(paper).collect();
+        Benchmark { parameters: parameters.map(f64::from), papers }
     }
 
     /// Returns the errors on a task of at most 32 features; each task is assigned to one of the paper's seeds.
@@ -101,12 +99,12 @@ impl Benchmark {
         let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
         match cell.d {
             // The mask of two traces has TD(0)'s statistic.
-            4 => self.of_task::<4>(cell, (task, seed), |context| {
+            4 => self.of_task::<4>(cell, (task, seed), &|context| {
                 paper?.value_function(&context.statistic(cell.gamma, 0).ok()?).ok()
             }),
-            0..=3 => self.of_task::<4>(cell, (task, seed), |_| None),
-            5..=16 => self.of_task::<16>(cell, (task, seed), |_| None),
-            _ => self.of_task::<32>(cell, (task, seed), |_| None),
+            0..=3 => self.of_task::<4>(cell, (task, seed), &|_| None),
+            5..=16 => self.of_task::<16>(cell, (task, seed), &|_| None),
+            _ => self.of_task::<32>(cell, (task, seed), &|_| None),
         }
     }
 
@@ -115,7 +113,7 @@ impl Benchmark {
         &self,
         cell: BenchmarkCell,
         (index, seed): (usize, u64),
-        paper: impl Fn(&Context<D, TwoTraces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
+        paper: &dyn Fn(&Seen<D>) -> Option<ValueFunction<f64, D>>,
     ) -> Result<Errors, Error> {
         let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
         let model = UniversalModel::<f64>::pretrained(gamma)?;
@@ -139,7 +137,7 @@ impl Benchmark {
             }
             while context.len() < n {
                 let t = task.transition(&mut state, &mut rng);
-                context.observe_transition(&t)?;
+                TransitionSink::observe(&mut context, &t, 1.0)?;
                 trace = trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi;
                 for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
                     let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);

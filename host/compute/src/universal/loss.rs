@@ -2,23 +2,24 @@
 
 use super::Family;
 use super::dual::{COMBINATIONS, Dual, learned};
-use super::judge::{self, RIDGES};
+use super::judge::{self, BenchmarkCell, RIDGES};
 use super::reference::REFERENCE;
 use crate::capacity::STATES;
+use crate::estimator::TransitionSink;
 use ictd_core::context::{Context, TdSums};
 use ictd_core::mask::TwoTraces;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::SignalFeatures;
 use ictd_core::tasks::{Mrp, Task as _, random_signal};
+use ictd_core::transition::Transition;
 use ictd_core::universal::{ContextSummary, UniversalParameters};
-use ictd_core::value_function::{ClippedValueFunction, ValueClipInputs, ValueFunction};
+use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::SVector;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The training target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// True values, or the returns of signals.
@@ -29,13 +30,11 @@ pub enum Target {
 
 /// A state at which the values are scored.
 struct ScoredState<const D: usize> {
-    /// The state's features.
     phi: SVector<f64, D>,
     /// The state's value, or the reward on leaving it.
     target: f64,
     /// The features of the next state, whose discounted value is added to the target.
     next: Option<SVector<f64, D>>,
-    /// The weight of its squared error.
     weight: f64,
 }
 
@@ -63,13 +62,10 @@ impl<const D: usize> ScoredContext<D> {
     fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
         let ContextSummary { effective_len, gamma, .. } = self.summary;
         let roots = self.sums.roots().map(R::from_f64);
-        let inputs = ValueClipInputs {
-            // (A little closer than the model's own bound, where a context forgets.)
-            len: R::from_f64(effective_len),
-            gamma: R::from_f64(gamma),
-            max_abs_reward: R::from_f64(self.max_abs_reward),
-        };
-        let value = ClippedValueFunction::new(ValueFunction { weights }, roots, inputs);
+        // (A little closer than the model's own bound, where a context forgets.)
+        let [n, discount, most] = [effective_len, gamma, self.max_abs_reward].map(R::from_f64);
+        let value = ValueFunction { weights };
+        let value = ClippedValueFunction::new(value, roots, n, discount, most);
         let mut sum = R::ZERO;
         let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
         for ScoredState { phi, target, next, weight } in self.judged.iter() {
@@ -89,7 +85,6 @@ impl<const D: usize> ScoredContext<D> {
     }
 }
 
-/// A loss and its derivatives with respect to the parameters.
 type LossGradient = Dual<{ UniversalParameters::COUNT }>;
 
 /// What exceeds this error, twice that of predicting 0, counts four times, so that no solution explodes.
@@ -98,28 +93,33 @@ const BEYOND_SAFE: f64 = 3.0;
 /// Errors above this count by their logarithm, so that a few contexts do not dominate.
 const LARGE: f64 = 20.0;
 
-/// Returns what a context's error counts as.
 fn counted<R: Real>(error: R) -> R {
     let [safe, more, large] = [SAFE, BEYOND_SAFE, LARGE].map(R::from_f64);
     let error = if error > large { large + large * (error / large).ln() } else { error };
     error + more * (error - safe).max(R::ZERO)
 }
 
-/// A term of the loss.
-trait LossTerm: Send + Sync {
-    /// Returns the weighted loss and its gradient.
-    fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
+/// Contexts of one number of features.
+trait Cases: Send + Sync {
+    /// Returns the sum of what the contexts' errors count as.
+    fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient;
+}
 
-    /// Returns the term's weight, and that of the penalty on an error above the reference parameters'.
-    fn weights_mut(&mut self) -> [&mut f64; 2];
+impl<const D: usize> Cases for Vec<ScoredContext<D>> {
+    fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
+        let mut sum = Dual::constant(0.0);
+        for case in self {
+            sum += counted(case.read(parameters));
+        }
+        sum
+    }
 }
 
 /// Contexts whose mean error is one term: those of a family, dimension, discount and length, or of one signal.
-struct ContextGroup<const D: usize> {
-    cases: Vec<ScoredContext<D>>,
+struct ContextGroup {
+    cases: Box<dyn Cases>,
     /// The factor from the sum of the cases' errors to the group's.
     factor: f64,
-    /// The weight of the group in the loss.
     weight: f64,
     /// The smallest error of predicting 0 and of LSTD with some lambdas and ridges, the same for all cases.
     lstd: f64,
@@ -131,54 +131,36 @@ struct ContextGroup<const D: usize> {
     guard: f64,
 }
 
-impl<const D: usize> ContextGroup<D> {
-    fn new(
+impl ContextGroup {
+    fn new<const D: usize>(
         cases: Vec<ScoredContext<D>>,
         factor: f64,
         weight: f64,
         margin: f64,
         lstds: Range<usize>,
     ) -> Self {
-        let mut errors = [0.0; 3 * RIDGES.len()];
-        for case in &cases {
-            for (at, error) in errors.iter_mut().enumerate() {
-                let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
-                let weights = judge::lstd(&case.sums, &case.summary, l, ridge);
-                *error += factor * counted(case.error(weights));
-            }
-        }
         let sum = |of: &dyn Fn(&ScoredContext<D>) -> f64| -> f64 {
             cases.iter().map(|case| factor * counted(of(case))).sum()
         };
+        let of_lstd = |at: usize| {
+            let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
+            sum(&|case| case.error(judge::lstd(&case.sums, &case.summary, l, ridge)))
+        };
         let of_zero = sum(&|case| case.error(SVector::<f64, D>::zeros()));
-        let lstd = errors[lstds].iter().copied().fold(of_zero, f64::min).max(LEAST);
+        let lstd = lstds.map(of_lstd).fold(of_zero, f64::min).max(LEAST);
         let parameters = REFERENCE.map(f64::from);
         let reference = sum(&|case| {
             let solved = parameters.solve(&mut case.sums.map(|x| x), case.summary);
             solved.map_or(LARGE, |solved| case.error(solved.weights))
         });
-        let reference = reference.max(LEAST);
+        let (cases, reference) = (Box::new(cases), reference.max(LEAST));
         ContextGroup { cases, factor, weight, lstd, margin, reference, guard: 0.0 }
-    }
-
-    fn error(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
-        let mut sum = Dual::constant(0.0);
-        for case in &self.cases {
-            sum += counted(case.read(parameters));
-        }
-        sum * Dual::constant(self.factor)
-    }
-}
-
-impl<const D: usize> LossTerm for ContextGroup<D> {
-    fn weights_mut(&mut self) -> [&mut f64; 2] {
-        [&mut self.weight, &mut self.guard]
     }
 
     /// Returns the logarithm of the group's relative error, plus a penalty if it exceeds the margin, and another if it
     /// exceeds that of the reference parameters.
     fn loss(&self, parameters: &UniversalParameters<Dual<COMBINATIONS>>) -> LossGradient {
-        let error = self.error(parameters);
+        let error = self.cases.error(parameters) * Dual::constant(self.factor);
         let ratio = (error / Dual::constant(self.lstd)).ln();
         let worse = (error / Dual::constant(self.reference)).ln();
         let penalty = Dual::constant(PENALTY) * penalty(ratio, self.margin, KNEE);
@@ -241,7 +223,7 @@ const SIGNALS: (usize, usize) = (96, 2500);
 
 /// The loss of parameters: the groups of contexts, each with a weight.
 pub struct Loss {
-    groups: Vec<Box<dyn LossTerm>>,
+    groups: Vec<ContextGroup>,
 }
 
 impl Loss {
@@ -250,7 +232,7 @@ impl Loss {
     pub fn new(target: Target, share: f64, seed: u64) -> Result<Self, Error> {
         let times = |count: usize| (count as f64 * share).ceil() as usize;
         let mut rng = Rng::stream(seed, RngStream::Tasks);
-        let mut groups: Vec<Box<dyn LossTerm>> = Vec::new();
+        let mut loss = Loss { groups: Vec::new() };
         for (gamma, of_gamma) in DISCOUNTS {
             for (family, of_family) in SHARES {
                 let sizes = match family {
@@ -259,29 +241,26 @@ impl Loss {
                     _ => TASKS,
                 };
                 for (d, tasks, of_d) in sizes {
-                    let tasks = times(tasks);
-                    let weight = of_family * of_gamma;
-                    let spec = TaskGroupSpec { family, weight, d, of_d, gamma, tasks, target };
-                    match d {
-                        1..=4 => add_task_groups::<4>(spec, &mut rng, &mut groups)?,
-                        5..=8 => add_task_groups::<8>(spec, &mut rng, &mut groups)?,
-                        9..=16 => add_task_groups::<16>(spec, &mut rng, &mut groups)?,
+                    let add = match d {
+                        1..=4 => Loss::add_tasks::<4>,
+                        5..=8 => Loss::add_tasks::<8>,
+                        9..=16 => Loss::add_tasks::<16>,
                         // The most expensive one: a single discount is enough.
-                        _ if gamma == 0.9 => add_task_groups::<32>(spec, &mut rng, &mut groups)?,
-                        _ => (),
-                    }
+                        _ if gamma == 0.9 => Loss::add_tasks::<32>,
+                        _ => continue,
+                    };
+                    let (cell, tasks) = (BenchmarkCell { family, d, gamma }, times(tasks));
+                    add(&mut loss, cell, tasks, of_family * of_gamma, of_d, target, &mut rng)?;
                 }
             }
         }
-        let mut sums = [0.0; 2];
-        for weights in groups.iter_mut().map(|group| group.weights_mut()) {
-            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += *weight);
-        }
+        let weights = loss.groups.iter().map(|group| group.weight).sum::<f64>();
+        let guards = loss.groups.iter().map(|group| group.guard).sum::<f64>();
         // (Parameters that saw values do not guide a search that sees none.)
         let of_guards = if target == Target::Value { GUARD } else { 0.0 };
-        for [weight, guard] in groups.iter_mut().map(|group| group.weights_mut()) {
-            *weight *= (1.0 - OF_SIGNALS) / sums[0];
-            *guard *= of_guards / sums[1];
+        for group in &mut loss.groups {
+            group.weight *= (1.0 - OF_SIGNALS) / weights;
+            group.guard *= of_guards / guards;
         }
         let (signals, samples) = (times(SIGNALS.0), SIGNALS.1);
         for _ in 0..signals {
@@ -290,15 +269,12 @@ impl Loss {
             let retention = 1.0 - f64::from(rng.log_uniform(0.002, 0.02));
             let gamma = 1.0 - f64::from(rng.log_uniform(0.01, 0.4));
             let weight = OF_SIGNALS / (2 * signals) as f64;
-            let spec = SignalGroupSpec { gamma, retention, target, contexts: 12, weight };
-            add_signal_group::<4>(&signal, spec, &mut groups)?;
-            let spec = SignalGroupSpec { contexts: 8, ..spec };
-            add_signal_group::<16>(&signal, spec, &mut groups)?;
+            loss.add_signal::<4>(&signal, gamma, retention, 12, weight, target)?;
+            loss.add_signal::<16>(&signal, gamma, retention, 8, weight, target)?;
         }
-        Ok(Loss { groups })
+        Ok(loss)
     }
 
-    /// Returns the number of groups of contexts.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -313,62 +289,107 @@ impl Loss {
         let loss = self.groups[group].loss(&learned(&all));
         (loss.value, loss.derivatives.to_vec())
     }
-}
 
-/// Tasks of one family, dimension and discount.
-#[derive(Clone, Copy)]
-struct TaskGroupSpec {
-    family: Family,
-    /// The weight of the family and the discount.
-    weight: f64,
-    d: usize,
-    /// The square of the weight of this dimension.
-    of_d: f64,
-    gamma: f64,
-    /// The number of tasks.
-    tasks: usize,
-    target: Target,
-}
-
-/// Adds the contexts of tasks, a group for each length.
-fn add_task_groups<const D: usize>(
-    spec: TaskGroupSpec,
-    rng: &mut Rng,
-    groups: &mut Vec<Box<dyn LossTerm>>,
-) -> Result<(), Error> {
-    let TaskGroupSpec { family, weight, d, of_d, gamma, tasks, target } = spec;
-    let model = UniversalModel::<f64>::pretrained(gamma)?;
-    let mut cases = LENGTHS.map(|_| Vec::new());
-    for index in 0..tasks {
-        let task: Mrp<f64, D, STATES> = family.draw(d, gamma, rng)?;
-        let judged = judged_states(&task, gamma, target, rng)?;
-        let judged = Arc::new(judged);
-        let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
-        for (cases, n) in cases.iter_mut().zip(LENGTHS) {
-            // The longest contexts cost most and differ least.
-            if n > 1000 && (index >= 4 || d > 8) {
-                continue;
+    /// Adds the contexts of a number of tasks, a group for each length. `weight` is that of the family and the discount, `of_d`
+    /// the square of that of the number of features.
+    fn add_tasks<const D: usize>(
+        &mut self,
+        BenchmarkCell { family, d, gamma }: BenchmarkCell,
+        tasks: usize,
+        weight: f64,
+        of_d: f64,
+        target: Target,
+        rng: &mut Rng,
+    ) -> Result<(), Error> {
+        let model = UniversalModel::<f64>::pretrained(gamma)?;
+        let mut cases = LENGTHS.map(|_| Vec::new());
+        for index in 0..tasks {
+            let task: Mrp<f64, D, STATES> = family.draw(d, gamma, rng)?;
+            let judged = Arc::new(judged_states(&task, gamma, target, rng)?);
+            let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
+            for (cases, n) in cases.iter_mut().zip(LENGTHS) {
+                // The longest contexts cost most and differ least.
+                if n > 1000 && (index >= 4 || d > 8) {
+                    continue;
+                }
+                while context.len() < n {
+                    TransitionSink::observe(&mut context, &task.transition(&mut state, rng), 1.0)?;
+                }
+                cases.push(ScoredContext::new(&model, &context, judged.clone())?);
             }
-            while context.len() < n {
-                context.observe_transition(&task.transition(&mut state, rng))?;
-            }
-            cases.push(ScoredContext::new(&model, &context, judged.clone())?);
         }
+        for (n, cases) in LENGTHS.into_iter().zip(cases).filter(|(_, cases)| !cases.is_empty()) {
+            let factor = 1.0 / cases.len() as f64;
+            // The shortest and the longest contexts are few.
+            let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
+            let weight = weight * of_length * of_d.sqrt();
+            let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
+            let margin = if unsure { UNSURE } else { 0.0 };
+            let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
+            // A mean over more tasks says more.
+            let guard = (cases.len() as f64).sqrt();
+            let group = ContextGroup::new(cases, factor, weight, margin, lstds);
+            self.groups.push(ContextGroup { guard, ..group });
+        }
+        Ok(())
     }
-    for (n, cases) in LENGTHS.into_iter().zip(cases).filter(|(_, cases)| !cases.is_empty()) {
-        let factor = 1.0 / cases.len() as f64;
-        // The shortest and the longest contexts are few.
-        let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
-        let weight = weight * of_length * of_d.sqrt();
-        let unsure = family.is_representable() && !family.is_tabular() && n <= 100;
-        let margin = if unsure { UNSURE } else { 0.0 };
-        let lstds = if family.is_tabular() { LSTD_0_ONE } else { ALL_LSTDS };
-        // A mean over more tasks says more.
-        let guard = (cases.len() as f64).sqrt();
-        let group = ContextGroup::new(cases, factor, weight, margin, lstds);
-        groups.push(Box::new(ContextGroup { guard, ..group }));
+
+    /// Adds the contexts of a signal with D features, each scored by the returns until the next one; adds nothing for a constant
+    /// signal. `retention` is that of a context per sample, `weight` that of the group in the loss.
+    fn add_signal<const D: usize>(
+        &mut self,
+        samples: &[f32],
+        gamma: f64,
+        retention: f64,
+        contexts: usize,
+        weight: f64,
+        target: Target,
+    ) -> Result<(), Error> {
+        let (returns, end, variance) = returns(samples, gamma);
+        if variance.is_nan() || variance <= 1e-9 {
+            return Ok(());
+        }
+        let n = (end - BEGIN) as f64;
+        let model = UniversalModel::<f64>::pretrained(gamma)?;
+        let mut signal = SignalFeatures::<D, f64>::new();
+        let mut seen = Vec::new();
+        for x in samples {
+            let (features, deviation) = signal.observe((*x).into())?;
+            seen.push((SVector::from(features), deviation, *signal.level()));
+        }
+        let level = &seen[0].2;
+        let scale = level.discounted_sum(gamma, 1.0) - level.discounted_sum(gamma, 0.0);
+        let (mut context, mut cases) = (model.forgetting::<D>(retention)?, Vec::new());
+        let mut t = 0;
+        for index in 0..contexts {
+            let place = |index: usize| BEGIN + index * (end - BEGIN) / contexts;
+            while t < place(index) {
+                let of =
+                    Transition { phi: seen[t].0, reward: seen[t + 1].1, phi_next: seen[t + 1].0 };
+                TransitionSink::observe(&mut context, &of, 1.0)?;
+                t += 1;
+            }
+            let following = place(index)..place(index + 1);
+            let judged = match target {
+                Target::Value => Vec::from_iter(following.map(|at| {
+                    let (phi, _, level) = &seen[at];
+                    let weight = scale * scale / (variance * n);
+                    let target = level.deviation_sum(gamma, returns[at]);
+                    ScoredState { phi: *phi, target, next: None, weight }
+                })),
+                Target::TdError => {
+                    let mut of = of_transitions(
+                        following.map(|at| (seen[at].0, seen[at + 1].1, seen[at + 1].0)),
+                    );
+                    of.iter_mut().for_each(|of| of.weight /= contexts as f64);
+                    of
+                }
+            };
+            cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
+        }
+        self.groups.push(ContextGroup::new(cases, 1.0, weight, 0.0, ALL_LSTDS));
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the states at which a task's values are scored: all with their true values, or fresh transitions.
@@ -414,19 +435,6 @@ fn of_transitions<const D: usize>(
     judged
 }
 
-/// How contexts are built from a signal.
-#[derive(Clone, Copy)]
-struct SignalGroupSpec {
-    gamma: f64,
-    /// The retention of a context per sample.
-    retention: f64,
-    target: Target,
-    /// The number of contexts.
-    contexts: usize,
-    /// The weight of their group in the loss.
-    weight: f64,
-}
-
 /// The first sample that is scored.
 const BEGIN: usize = 50;
 
@@ -444,56 +452,4 @@ fn returns(samples: &[f32], gamma: f64) -> (Vec<f64>, usize, f64) {
     let mean = returns[BEGIN..end].iter().sum::<f64>() / n;
     let variance = returns[BEGIN..end].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
     (returns, end, variance)
-}
-
-/// Adds the contexts of a signal with D features, each scored by the returns until the next one; adds nothing for a constant
-/// signal.
-fn add_signal_group<const D: usize>(
-    samples: &[f32],
-    spec: SignalGroupSpec,
-    groups: &mut Vec<Box<dyn LossTerm>>,
-) -> Result<(), Error> {
-    let SignalGroupSpec { gamma, retention, target, contexts, weight } = spec;
-    let (returns, end, variance) = returns(samples, gamma);
-    if variance.is_nan() || variance <= 1e-9 {
-        return Ok(());
-    }
-    let n = (end - BEGIN) as f64;
-    let model = UniversalModel::<f64>::pretrained(gamma)?;
-    let mut signal = SignalFeatures::<D, f64>::new();
-    let mut seen = Vec::new();
-    for x in samples {
-        let (features, deviation) = signal.observe((*x).into())?;
-        seen.push((SVector::from(features), deviation, *signal.level()));
-    }
-    let level = &seen[0].2;
-    let scale = level.discounted_sum(gamma, 1.0) - level.discounted_sum(gamma, 0.0);
-    let (mut context, mut cases) = (model.forgetting::<D>(retention)?, Vec::new());
-    let mut t = 0;
-    for index in 0..contexts {
-        let place = |index: usize| BEGIN + index * (end - BEGIN) / contexts;
-        while t < place(index) {
-            context.observe(&seen[t].0, seen[t + 1].1, &seen[t + 1].0)?;
-            t += 1;
-        }
-        let following = place(index)..place(index + 1);
-        let judged = match target {
-            Target::Value => Vec::from_iter(following.map(|at| {
-                let (phi, _, level) = &seen[at];
-                let weight = scale * scale / (variance * n);
-                let target = level.deviation_sum(gamma, returns[at]);
-                ScoredState { phi: *phi, target, next: None, weight }
-            })),
-            Target::TdError => {
-                let mut of = of_transitions(
-                    following.map(|at| (seen[at].0, seen[at + 1].1, seen[at + 1].0)),
-                );
-                of.iter_mut().for_each(|of| of.weight /= contexts as f64);
-                of
-            }
-        };
-        cases.push(ScoredContext::new(&model, &context, Arc::new(judged))?);
-    }
-    groups.push(Box::new(ContextGroup::new(cases, 1.0, weight, 0.0, ALL_LSTDS)));
-    Ok(())
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct QuasiNewton {
     /// The best point so far.
-    best: Vec<f64>,
+    pub(super) best: Vec<f64>,
     /// The loss at `best`; `None` before the first evaluation.
-    loss: Option<f64>,
+    pub(super) loss: Option<f64>,
     gradient: Vec<f64>,
     /// The estimate of the inverse Hessian, (n, n), row by row.
     inverse_hessian: Vec<f64>,
@@ -30,7 +30,6 @@ const LONGEST: f64 = 1.0;
 const SHORTEST: f64 = 1e-7;
 
 impl QuasiNewton {
-    /// Returns a search that starts at a point.
     pub(super) fn new(start: &[f64]) -> Self {
         QuasiNewton {
             best: start.to_vec(),
@@ -50,16 +49,6 @@ impl QuasiNewton {
         lengths == [n; 3] && self.inverse_hessian.len() == n * n
     }
 
-    /// Returns the best point so far.
-    pub(super) fn best(&self) -> &[f64] {
-        &self.best
-    }
-
-    /// Returns the loss at the best point; `None` before the first evaluation.
-    pub(super) fn loss(&self) -> Option<f64> {
-        self.loss
-    }
-
     /// Returns the point to evaluate next.
     pub(super) fn question(&self) -> Vec<f64> {
         self.best.iter().zip(&self.direction).map(|(x, d)| x + self.step * d).collect()
@@ -67,8 +56,7 @@ impl QuasiNewton {
 
     /// Continues with a similar function, which is evaluated next at the best point.
     pub(super) fn renew(&mut self) {
-        (self.loss, self.small_steps) = (None, 0);
-        self.step = 0.0;
+        (self.loss, self.small_steps, self.step) = (None, 0, 0.0);
     }
 
     /// Advances the search by the loss and gradient at [`QuasiNewton::question`], and returns true if it has ended: twenty
@@ -102,34 +90,33 @@ impl QuasiNewton {
         let turned: Vec<f64> = gradient.iter().zip(&self.gradient).map(|(a, b)| a - b).collect();
         (self.best, self.loss, self.gradient) = (x, Some(loss), gradient.to_vec());
         self.update(&moved, &turned);
+        self.turn();
         let gained = before - loss;
         self.small_steps = if gained < tolerance * loss.abs() { self.small_steps + 1 } else { 0 };
         self.small_steps >= 20
     }
 
-    /// Updates the inverse Hessian by a step and the change of the gradient, then the direction.
+    /// Updates the inverse Hessian by a step and the change of the gradient.
     fn update(&mut self, moved: &[f64], turned: &[f64]) {
-        let n = moved.len();
-        let curvature = dot(moved, turned);
-        if curvature > 1e-10 * f64::sqrt(dot(moved, moved) * dot(turned, turned)) {
-            if self.is_steepest {
-                let scale = curvature / dot(turned, turned);
-                self.inverse_hessian.fill(0.0);
-                for i in 0..n {
-                    self.inverse_hessian[i * n + i] = scale;
-                }
-            }
-            let of: Vec<f64> = self.inverse_hessian.chunks(n).map(|row| dot(row, turned)).collect();
-            let both = (1.0 + dot(turned, &of) / curvature) / curvature;
-            for i in 0..n {
-                for j in 0..n {
-                    self.inverse_hessian[i * n + j] += both * moved[i] * moved[j]
-                        - (of[i] * moved[j] + moved[i] * of[j]) / curvature;
-                }
-            }
-            self.is_steepest = false;
+        let (n, curvature) = (moved.len(), dot(moved, turned));
+        // False if a number is NaN.
+        let is_curved = curvature > 1e-10 * f64::sqrt(dot(moved, moved) * dot(turned, turned));
+        if !is_curved {
+            return;
         }
-        self.turn();
+        if std::mem::replace(&mut self.is_steepest, false) {
+            self.inverse_hessian.fill(0.0);
+            let diagonal = self.inverse_hessian.iter_mut().step_by(n + 1);
+            diagonal.for_each(|x| *x = curvature / dot(turned, turned));
+        }
+        let of: Vec<f64> = self.inverse_hessian.chunks(n).map(|row| dot(row, turned)).collect();
+        let both = (1.0 + dot(turned, &of) / curvature) / curvature;
+        for i in 0..n {
+            for j in 0..n {
+                self.inverse_hessian[i * n + j] +=
+                    both * moved[i] * moved[j] - (of[i] * moved[j] + moved[i] * of[j]) / curvature;
+            }
+        }
     }
 
     /// Sets the next direction: quasi-Newton, or steepest descent if that one is unknown or not downhill.
@@ -143,7 +130,6 @@ impl QuasiNewton {
         self.step = if longest > LONGEST { LONGEST / longest } else { 1.0 };
     }
 
-    /// Restarts along the gradient.
     fn restart(&mut self) {
         self.direction = self.gradient.iter().map(|x| -x).collect();
         self.step = 0.3 / largest(&self.gradient).max(1e-12);

@@ -14,11 +14,9 @@ pub struct Stage {
     /// Adds half of this times the squared distance from the start to the loss: without it, the first steps end where gates
     /// saturate and their gradients vanish.
     pub pull: f64,
-    /// The largest number of evaluations.
     pub evaluations: usize,
 }
 
-/// The stages, from few tasks to many.
 pub const STAGES: [Stage; 3] = [
     Stage { share: 0.25, pull: 3e-3, evaluations: 40 },
     Stage { share: 0.5, pull: 1e-4, evaluations: 50 },
@@ -45,12 +43,12 @@ pub struct ParameterSearch {
     seed: u64,
     td_errors: bool,
     stage: usize,
-    evaluations: usize,
+    /// The number of evaluations of this stage so far.
+    pub evaluations: usize,
     search: QuasiNewton,
 }
 
 impl ParameterSearch {
-    /// Starts a search on the tasks of a seed.
     pub fn new(target: Target, seed: u64) -> Self {
         let (td_errors, search) = (target == Target::TdError, QuasiNewton::new(&start()));
         ParameterSearch { seed, td_errors, stage: 0, evaluations: 0, search }
@@ -58,8 +56,7 @@ impl ParameterSearch {
 
     /// Returns true if this search was started with these arguments.
     pub fn is_of(&self, target: Target, seed: u64) -> bool {
-        let new = Self::new(target, seed);
-        (self.seed, self.td_errors) == (new.seed, new.td_errors)
+        (self.seed, self.td_errors) == (seed, target == Target::TdError)
             && self.search.fits(UniversalParameters::COUNT)
     }
 
@@ -68,17 +65,11 @@ impl ParameterSearch {
         Some((self.stage, *STAGES.get(self.stage)?))
     }
 
-    /// Returns the number of evaluations of this stage so far.
-    pub fn evaluations(&self) -> usize {
-        self.evaluations
-    }
-
     /// Returns the best loss of this stage so far, including the pull.
     pub fn loss(&self) -> Option<f64> {
-        self.search.loss()
+        self.search.loss
     }
 
-    /// Returns the parameters to evaluate next.
     pub fn question(&self) -> Vec<f64> {
         self.search.question()
     }
@@ -105,7 +96,7 @@ impl ParameterSearch {
 
     /// Returns the best parameters so far, rounded to `f32`.
     pub fn parameters(&self) -> UniversalParameters<f32> {
-        let mut best = self.search.best().iter();
+        let mut best = self.search.best.iter();
         UniversalParameters::SHAPE.map(|()| best.next().map_or(0.0, |x| *x as f32))
     }
 }
