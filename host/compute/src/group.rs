@@ -253,7 +253,7 @@ where
         let depth = network.parameters().depth();
         let v_td = batch_td(&Statistic::from_prompt(&prompt, &Td0)?, *alpha, depth)?;
         let v_tf = states.sample(|phi| {
-            prompt.set_query(query_token(phi));
+            prompt.query = query_token(phi);
             let (v, z_bar) = network.value_and_query_gradient(&prompt)?;
             Ok((v, SVector::from_fn(|i, _| z_bar[i])))
         })?;

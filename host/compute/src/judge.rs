@@ -257,7 +257,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut prompt = prompt::<D, K>(&self.recipe, &context.transitions)?;
         let mask = TdLambda::new(self.recipe.trace_decay)?;
         let value = |phi: &SVector<f64, D>| {
-            prompt.set_query(query_token(phi));
+            prompt.query = query_token(phi);
             match self.recipe.attention {
                 AttentionKind::Softmax => transformer.value(&prompt, &SoftmaxAttention),
                 _ => transformer.value(&prompt, &mask),
