@@ -166,7 +166,7 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
             // Row r of Z^T Q Z is (Q^T z_r)^T Z; its softmax as powers of 2.
             let key = transpose_mul_vector(&layer.q, z_r);
             let key = key.map(|x| S::from_f64(core::f64::consts::LOG2_E) * x);
-            let (mut weights, mut query) = ([S::ZERO; N], dot(&key, prompt.query()));
+            let (mut weights, mut query) = ([S::ZERO; N], dot(&key, &prompt.query));
             let context = &mut weights[..prompt.context_len()];
             let mut highest = query;
             for (score, z_c) in context.iter_mut().zip(prompt.context()) {

@@ -100,13 +100,6 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    #[cfg(feature = "research")]
-    pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (taken, rest) = self.rest.split_first_chunk().unwrap_or((&[0; N], &[]));
-        self.rest = rest;
-        *taken
-    }
-
     pub(crate) fn integer(&mut self, bytes: usize) -> u64 {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((&[], &[]));
         self.rest = rest;

@@ -79,7 +79,6 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Td0;
 
 impl<S: Scalar> Mask<S> for Td0 {
@@ -130,7 +129,6 @@ fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
 
 /// The mask of TD(lambda) (eq. "td lambda mask"): M\[r, c\] = lambda^(r - c) for c <= r < n.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TdLambda<S: Scalar = f32> {
     pub(crate) trace_decay: S,
 }
@@ -220,7 +218,6 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
 /// from the mean of the tokens up to it. (M^(2), of the second head, is [`Td0`].)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MeanCentred;
 
 /// The mean of the tokens so far, and their total weight. Both are summed with compensation: otherwise the mean of a million

@@ -43,7 +43,8 @@ use nalgebra::{SMatrix, SVector};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt<S: Scalar, const K: usize, const N: usize> {
     context: Vec<SVector<S, K>, N>,
-    query: SVector<S, K>,
+    /// The query column. With one that is not finite the value is not finite either.
+    pub query: SVector<S, K>,
 }
 
 impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
@@ -111,17 +112,6 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// Returns the context columns z_1, ..., z_n.
     pub fn context(&self) -> &[SVector<S, K>] {
         &self.context
-    }
-
-    /// Returns the query column.
-    pub fn query(&self) -> &SVector<S, K> {
-        &self.query
-    }
-
-    /// Replaces the query column, in order to evaluate another state. Numbers are not checked: with a query that is not
-    /// finite the value is not finite either.
-    pub fn set_query(&mut self, query: SVector<S, K>) {
-        self.query = query;
     }
 
     /// Returns n, the number of context columns.

@@ -5,7 +5,6 @@ use nalgebra::SMatrix;
 
 /// The statistic that a linear transformer needs of its context: G_0 = Z_0 M Z_0^T, (K, K), and 1/n.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Statistic<S: Scalar, const K: usize> {
     /// G_0.
     pub g: SMatrix<S, K, K>,

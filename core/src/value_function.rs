@@ -48,7 +48,6 @@ pub struct ClippedValueFunction<S: Scalar, const D: usize> {
 
 /// A general value function (Sutton et al., 2011) that a context is read for: the expected discounted sum of one cumulant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Gvf<S> {
     /// The index of the reward, 0 to C - 1 in a context of C cumulants.
     pub cumulant: usize,
@@ -83,18 +82,12 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
     /// Returns the value of the state with features phi, (D).
     #[inline(always)]
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
-        clamp(self.value_function.at(&clipped(phi.as_array(), &self.feature_clip)), self.value_clip)
+        let mut clipped = *phi.as_array();
+        for i in 0..D {
+            clipped[i] = clamp(clipped[i], self.feature_clip[i]);
+        }
+        clamp(self.value_function.at(&clipped), self.value_clip)
     }
-}
-
-/// Returns each feature clipped to its largest absolute value.
-#[inline(always)]
-pub(crate) fn clipped<S: Scalar, const D: usize>(phi: &[S; D], feature_clip: &[S; D]) -> [S; D] {
-    let mut clipped = *phi;
-    for i in 0..D {
-        clipped[i] = clamp(clipped[i], feature_clip[i]);
-    }
-    clipped
 }
 
 /// Returns x clipped to [-bound, bound].

@@ -39,7 +39,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     let (trained, reading) = counter.measure(|| Model::<4>::from_bytes(&TRAINED));
     let trained = trained?;
     let mut rng = Rng::new(1);
-    let task = crate::demo::task(&mut rng)?;
+    let task = demo::task(&mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let mut context = Context::<4>::new();
     let mut within = true;
@@ -120,7 +120,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
 #[inline(never)]
 fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
-    let task = crate::demo::task(&mut rng)?;
+    let task = demo::task(&mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let model = UniversalModel::<f32>::pretrained(GAMMA)?;
     let mut context = model.context::<4>();
@@ -150,7 +150,7 @@ fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
 #[inline(never)]
 fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
-    let task = crate::demo::task(&mut rng)?;
+    let task = demo::task(&mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let mut context = Context::<4, Td0, Growing, f32, CUMULANTS>::new();
     let mut traces = Context::<4, TdLambda>::with_memory(TdLambda::new(0.9)?, Growing);
@@ -194,7 +194,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
 #[inline(never)]
 fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Error> {
     let mut rng = Rng::new(1);
-    let task = crate::demo::task(&mut rng)?;
+    let task = demo::task(&mut rng)?;
     let transitions = task.trajectory::<LITERAL>(LITERAL, &mut rng)?;
     let query = SVector::from([0.5, -0.25, 1.0, 0.75]);
     let mut context = Context::<4>::new();

@@ -39,11 +39,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
 
     /// Returns how many bytes the stored context takes at the moment.
     pub fn byte_len(&self) -> usize {
-        HEADER + CHECKSUM + 4 * R::BYTES + self.fields_len()
-    }
-
-    fn fields_len(&self) -> usize {
-        let mut bytes = 0;
+        let mut bytes = HEADER + CHECKSUM + 4 * R::BYTES;
         let mut visit: &mut dyn FnMut(Field<R, u64>) = &mut |field| {
             // A host's compiler would else run the loops itself, for seconds with 64 features.
             bytes = if cfg!(target_os = "none") { bytes } else { black_box(bytes) };

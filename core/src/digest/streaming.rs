@@ -26,7 +26,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
         forward(&transformer, &prompt, &mask, run)?;
     }
     let statistic = Statistic::from_prompt(&prompt, &Td0)?;
-    transformer.values_by_layer(&statistic, prompt.query(), |y| run.number(y));
+    transformer.values_by_layer(&statistic, &prompt.query, |y| run.number(y));
     run.numbers(&transformer.readout(&statistic));
     let shared = Transformer::<_, 1>::autoregressive(layers[0], 5)?;
     run.numbers(&shared.readout(&statistic));
@@ -52,7 +52,7 @@ fn forward<S: Scalar<Element = f32>, const C: usize>(
 ) -> Result<()> {
     let mut prompt = prompt.clone();
     transformer.forward(&mut prompt, attention, |z| {
-        run.numbers(z.context().iter().flatten().chain(z.query()));
+        run.numbers(z.context().iter().flatten().chain(&z.query));
     })
 }
 

@@ -59,8 +59,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Returns the blocks of a (k, k) matrix with 2 d <= k <= 2 d + 2, given by its entries (row, column).
-    pub fn from_entries(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+    fn from_entries(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let mut blocks = Blocks { dim: d, ..Default::default() };
         for i in 0..k {
             for j in 0..k {
@@ -87,12 +86,6 @@ impl Blocks {
         let energies = self.energy * pattern.dot(pattern, self.dim);
         if energies > 0.0 { product * product.abs() / energies } else { 0.0 }
     }
-
-    fn scaled(self, sign: f64) -> Self {
-        let [blocks, corner] = [self.means.blocks, self.means.corner];
-        let scaled = |m: [[f64; 2]; 2]| m.map(|row| row.map(|x| sign * x));
-        Blocks { means: Pattern { blocks: scaled(blocks), corner: scaled(corner) }, ..self }
-    }
 }
 
 /// P and Q of a layer, by blocks, with the sign that makes P\[2d, 2d\] positive (both negated are the same layer).
@@ -105,10 +98,11 @@ pub struct LayerBlocks {
 }
 
 impl LayerBlocks {
-    /// Returns the blocks of P and Q, which are aligned.
-    pub fn new(p: Blocks, q: Blocks) -> Self {
-        let sign = if p.means.corner[0][0] < 0.0 { -1.0 } else { 1.0 };
-        LayerBlocks { p: p.scaled(sign), q: q.scaled(sign) }
+    /// Returns the blocks of two (k, k) matrices with 2 d + 1 <= k <= 2 d + 2, given by their entries (row, column).
+    pub fn from_entries(d: usize, k: usize, entries: [impl Fn(usize, usize) -> f64; 2]) -> Self {
+        let sign = if entries[0](2 * d, 2 * d) < 0.0 { -1.0 } else { 1.0 };
+        let [p, q] = entries.map(|of| Blocks::from_entries(d, k, |i, j| sign * of(i, j)));
+        LayerBlocks { p, q }
     }
 
     /// Returns the shares of P's energy that is a construction's, and of Q's that is along a pattern.

@@ -13,7 +13,6 @@ const SCALAR: &str = "scalar type";
 /// The content of the first 12 bytes of a stored model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Header {
     /// Bytes of a number: 4 (`f32`) or 8 (`f64`).
     pub scalar_bytes: u8,

@@ -6,7 +6,6 @@ use crate::scalar::Real;
 /// A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction<S: Real = f32> {
     /// The predicted weighted mean of the next samples, in the signal's unit.
     pub mean: S,
@@ -21,11 +20,8 @@ pub struct Prediction<S: Real = f32> {
 /// The predictor's answer to a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(bound = "S: serde::Serialize"))]
 pub struct Outlook<const H: usize = 1, S: Real = f32> {
     /// A prediction for each horizon.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "sequence"))]
     pub predictions: [Prediction<S>; H],
     /// How surprising the last samples were, -ln p: p is the share of samples that are more so. It does not saturate, but between
     /// the alarms of one event it stays below ln 1000; 0 for a sample that is missing.
@@ -45,12 +41,4 @@ impl<const H: usize, S: Real> Outlook<H, S> {
     pub fn onset(&self, threshold: f32) -> bool {
         self.surprise > threshold && self.recent <= threshold
     }
-}
-
-#[cfg(feature = "serde")]
-fn sequence<T: serde::Serialize, Z: serde::Serializer>(
-    of: &[T],
-    serializer: Z,
-) -> Result<Z::Ok, Z::Error> {
-    serializer.collect_seq(of)
 }

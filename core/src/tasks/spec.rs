@@ -24,15 +24,6 @@ pub enum TaskKind {
 macro_rules! task_specs {
     ($actions:ident; $($(#[$doc:meta])* $variant:ident $name:literal $meaning:literal $kind:expr;)*) => {
         /// A named distribution of tasks: the one place where names are parsed and printed.
-        ///
-        /// ```
-        /// use ictd_core::tasks::TaskSpec;
-        ///
-        /// let spec: TaskSpec = "boyan".parse()?;
-        /// assert_eq!((spec, spec.name()), (TaskSpec::BoyanChain, "boyan"));
-        /// assert!("bojan".parse::<TaskSpec>().is_err());
-        /// # Ok::<(), ictd_core::Error>(())
-        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum TaskSpec {
             $($(#[$doc])* #[doc = concat!($meaning, ": `", $name, "`.")] $variant,)*

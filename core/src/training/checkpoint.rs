@@ -74,7 +74,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             }
             let mut reader = Reader { rest: &bytes[20..] };
             let done = reader.integer(8);
-            if Rng::from_state(reader.take()).is_none() {
+            if take_stream(&mut reader).is_none() {
                 return refused("a task stream whose state is not all zeros");
             }
             if *tasks_done.get_or_insert(done) != done {
@@ -88,7 +88,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             let mut reader = Reader { rest: &record(lane)[12..] };
             self.seeds.as_mut()[lane] = reader.integer(8);
             reader.integer(8);
-            if let Some(rng) = Rng::from_state(reader.take()) {
+            if let Some(rng) = take_stream(&mut reader) {
                 self.rngs.as_mut()[lane] = rng;
             }
             take_lane(self.network.parameters_mut(), lane, &mut reader);
@@ -114,6 +114,10 @@ fn put_adam<S: Scalar, P: Parameters<S>>(adam: &Adam<P>, lane: usize, put: &mut 
     put(&adam.beta2_power.bits().to_le_bytes());
     put_lane(&adam.mean, lane, put);
     put_lane(&adam.square, lane, put);
+}
+
+fn take_stream(from: &mut Reader) -> Option<Rng> {
+    Rng::from_state(core::array::from_fn(|_| from.integer(1) as u8))
 }
 
 fn take_lane<S: Scalar>(parameters: &mut impl Parameters<S>, lane: usize, from: &mut Reader) {

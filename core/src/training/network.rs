@@ -5,8 +5,8 @@ use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
 use core::fmt::Debug;
 
-/// A network that values the query of a window, with parameters to train: a transformer of either
-/// attention, the batch-TD reference, a recurrent network.
+/// A network that values the query of a window, with parameters to train: a transformer of either attention, or a
+/// recurrent network.
 pub trait Network<S: Scalar> {
     /// The type of its parameters, and of gradients with respect to them.
     type Parameters: Parameters<S>;

@@ -129,9 +129,9 @@ impl TrainerSettings {
     }
 
     /// Writes the context lengths of a batch in ascending order, log-uniform in their range: the range has one equal part for
-    /// each window, and each part gives one length. Returns false, and writes nothing, if contexts slide.
-    pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
-        let Some([least, largest]) = self.context_len_range else { return false };
+    /// each window, and each part gives one length. Writes nothing if contexts slide.
+    pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) {
+        let Some([least, largest]) = self.context_len_range else { return };
         let mut rng = Rng::stream(task, RngStream::Schedule);
         // The first number is the discount's.
         for _ in 0..=batch * lengths.len() {
@@ -144,7 +144,6 @@ impl TrainerSettings {
             let n = least as f64 * Scalar::exp2(u * doublings);
             *length = (n as usize).clamp(least, largest);
         }
-        true
     }
 
     /// Returns the number of transitions of a batch's trajectory: n + 1 + W, or 2 more than the largest context length.
@@ -212,7 +211,7 @@ mod tests {
         let mut seen = [false; 14];
         for task in 0..20 {
             let mut lengths = [0; 8];
-            assert!(settings.write_lengths(task, 1, &mut lengths));
+            settings.write_lengths(task, 1, &mut lengths);
             assert!(lengths.is_sorted() && lengths[0] == 1 && lengths[7] >= 10, "{lengths:?}");
             lengths.iter().for_each(|n| seen[*n] = true);
             assert!((0.5..0.95).contains(&settings.gamma_of(task)));

@@ -52,14 +52,10 @@ impl<'a, S: Scalar> Windows<'a, S> {
         gamma: S,
     ) -> Result<Self> {
         let states = features.len().checked_div(dim).unwrap_or(0);
-        let emptiness = [
-            (context_len == 0, "context"),
-            (dim == 0, "features"),
-            (states < 3 || states - 3 < context_len, "windows"),
-        ];
-        if let Some((_, parameter)) = emptiness.into_iter().find(|(empty, _)| *empty) {
-            return Err(Error::Empty { parameter });
-        }
+        ensure(context_len != 0, Error::Empty { parameter: "context" })?;
+        ensure(dim != 0, Error::Empty { parameter: "features" })?;
+        let has_window = states >= 3 && states - 3 >= context_len;
+        ensure(has_window, Error::Empty { parameter: "windows" })?;
         ensure(
             (rewards.len() + 1) * dim == features.len(),
             out_of_range("rewards", "one reward for each step of the trajectory"),

@@ -105,26 +105,8 @@ impl<R: Real> UniversalModel<R> {
     /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the model's, and
     /// how linear in the features the values look. A trace that decays more slowly than gamma, whose lambda would be above 1,
     /// is left out.
-    ///
-    /// ```
-    /// use ictd_core::UniversalModel;
-    ///
-    /// // Two states in turn, each with a feature, and rewards with noise: their values are linear in these.
-    /// let model = UniversalModel::<f32>::pretrained(0.9)?;
-    /// let mut context = model.context::<2>();
-    /// for t in 0..100 {
-    ///     let noise = if t % 3 == 0 { 1.0 } else { -0.5 };
-    ///     context.observe(&[1.0, 0.0], 1.0 + noise, &[0.0, 1.0])?;
-    ///     context.observe(&[0.0, 1.0], noise, &[1.0, 0.0])?;
-    /// }
-    /// let linearity = model.estimate(&context, model.gvf(0))?.linearity;
-    /// assert!(linearity > 0.5, "{linearity}");
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or
-    /// `cumulant`.
+    /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
+    /// `gamma` or `cumulant`.
     pub fn estimate<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
@@ -213,21 +195,8 @@ impl<R: Real> UniversalModel<R> {
         self.header().byte_len() as usize
     }
 
-    /// Writes the stored model to the front of a buffer and returns the bytes written.
-    ///
-    /// ```
-    /// use ictd_core::UniversalModel;
-    ///
-    /// let mut bytes = [0; 300];
-    /// let model = UniversalModel::<f32>::pretrained(0.9)?;
-    /// let bytes = model.write(&mut bytes)?;
-    /// assert_eq!(UniversalModel::<f32>::from_bytes(bytes)?, model);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`StoredError::Length`](crate::StoredError::Length) if the buffer is shorter than
-    /// [`UniversalModel::byte_len`].
+    /// Writes the stored model to the front of a buffer, of [`UniversalModel::byte_len`] bytes or more, and returns the bytes
+    /// written.
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, self.header().byte_len(), |writer| {
             writer.bytes(&self.header().to_bytes());

@@ -190,37 +190,6 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
     Units { features, reward, seen, lost }
 }
 
-/// Solves (A + R) w = b with R = ridge ((1 - mix) I + mix F), in the sums' own units; the system is overwritten.
-#[cfg_attr(target_os = "none", inline(never))]
-fn solve_in_place<R: Real, const D: usize>(
-    TdSystem { a, b, .. }: &mut TdSystem<R, D>,
-    second_moments: &[[R; D]; D],
-    ridge: R,
-    mix: R,
-) -> Result<[R; D], Error> {
-    let mut largest = R::ONE;
-    for j in 0..D {
-        for i in 0..D {
-            largest = largest.max(a[j][i].abs());
-        }
-    }
-    // A pivot that elimination cannot distinguish from 0 does not count as one.
-    let least = R::from_f64(4.0) * epsilon::<R>(D) * largest;
-    let diagonal = ridge * (R::ONE - mix);
-    let diagonal = if diagonal > least { diagonal } else { least };
-    for j in 0..D {
-        for i in 0..j {
-            let of_ridge = ridge * mix * second_moments[j][i];
-            a[j][i] += of_ridge;
-            a[i][j] += of_ridge;
-        }
-        // (A feature that was never seen gets the weight 0.)
-        a[j][j] += diagonal + ridge * mix;
-    }
-    eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
-    Ok(*b)
-}
-
 /// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
 #[cfg_attr(target_os = "none", inline(never))]
 fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
@@ -255,15 +224,44 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
     if error > least { error } else { least }
 }
 
-/// Returns b - A w.
-fn residual<R: Real, const D: usize>(system: &TdSystem<R, D>, w: &[R; D]) -> [R; D] {
-    let mut residual = system.b;
-    for j in 0..D {
-        for i in 0..D {
-            residual[i] -= system.a[j][i] * w[j];
+impl<R: Real, const D: usize> TdSystem<R, D> {
+    /// Solves (A + R) w = b with R = ridge ((1 - mix) I + mix F), in the sums' own units; the system is overwritten.
+    #[cfg_attr(target_os = "none", inline(never))]
+    fn solve(&mut self, second_moments: &[[R; D]; D], ridge: R, mix: R) -> Result<[R; D], Error> {
+        let TdSystem { a, b, .. } = self;
+        let mut largest = R::ONE;
+        for j in 0..D {
+            for i in 0..D {
+                largest = largest.max(a[j][i].abs());
+            }
         }
+        // A pivot that elimination cannot distinguish from 0 does not count as one.
+        let least = R::from_f64(4.0) * epsilon::<R>(D) * largest;
+        let diagonal = ridge * (R::ONE - mix);
+        let diagonal = if diagonal > least { diagonal } else { least };
+        for j in 0..D {
+            for i in 0..j {
+                let of_ridge = ridge * mix * second_moments[j][i];
+                a[j][i] += of_ridge;
+                a[i][j] += of_ridge;
+            }
+            // (A feature that was never seen gets the weight 0.)
+            a[j][j] += diagonal + ridge * mix;
+        }
+        eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
+        Ok(*b)
     }
-    residual
+
+    /// Returns b - A w.
+    fn residual(&self, w: &[R; D]) -> [R; D] {
+        let mut residual = self.b;
+        for j in 0..D {
+            for i in 0..D {
+                residual[i] -= self.a[j][i] * w[j];
+            }
+        }
+        residual
+    }
 }
 
 /// A solution w_l, and its TD errors.
@@ -411,7 +409,7 @@ impl<R: Real> UniversalParameters<R> {
         let both = log_n_per_feature * inverse_horizon;
         let more = offset * tabular + slope * (tabular * log_n_per_feature);
         let k = quantities.ridge(&self.log_ridge[0], inverse_horizon, both, more);
-        let weights = solve_in_place(system, second_moments, k, R::ZERO)?;
+        let weights = system.solve(second_moments, k, R::ZERO)?;
         Ok(FixedPoint::new(weights, sums))
     }
 
@@ -440,7 +438,7 @@ impl<R: Real> UniversalParameters<R> {
         };
         let (horizon, error) = (quantities.log_horizon, first.log_td_error);
         let k = quantities.ridge(log_ridge, horizon, error, R::ZERO);
-        let left = residual(system, &before.weights);
+        let left = system.residual(&before.weights);
         // T: the mean squared residual over its variance if w_{l-1} is right for every lambda.
         let mut sum = R::ZERO;
         for i in 0..D {
@@ -459,7 +457,7 @@ impl<R: Real> UniversalParameters<R> {
             }
         }
         let mix = sigmoid(linear_combination(mix_logit, [R::ONE, first.log_td_error]));
-        let mut w = solve_in_place(system, second_moments, k, mix)?;
+        let mut w = system.solve(second_moments, k, mix)?;
         for i in 0..D {
             w[i] += start[i];
         }

@@ -5,7 +5,7 @@ use ictd_core::ValueFunction;
 use ictd_core::constructions::{one_layer, residual_gradient, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::metrics::comparison::cosine;
-use ictd_core::metrics::{Blocks, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td};
+use ictd_core::metrics::{EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Task;
 
@@ -54,8 +54,7 @@ fn the_cosine_neither_overflows_nor_vanishes() {
 type Matrix = SMatrix<f64, 9, 9>;
 
 fn blocks(layer: &Layer<f64, 9>) -> LayerBlocks {
-    let of = |m: &Matrix| Blocks::from_entries(4, 9, |i, j| m[(i, j)]);
-    LayerBlocks::new(of(&layer.p), of(&layer.q))
+    LayerBlocks::from_entries(4, 9, [&layer.p, &layer.q].map(|m| |i, j| m[(i, j)]))
 }
 
 fn has(layer: &Layer<f64, 9>, form: &Pattern) -> bool {

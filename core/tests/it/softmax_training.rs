@@ -70,7 +70,7 @@ fn value_is_not_linear_in_the_query() {
     let network = SoftmaxNetwork::<_, 5, 1, 3, 8>::new(transformer).unwrap();
     let gradient = |prompt: &_| network.value_and_query_gradient(prompt);
     let here = gradient(&prompt).unwrap().1;
-    prompt.set_query(-prompt.query());
+    prompt.query = -prompt.query;
     let there = gradient(&prompt).unwrap().1;
     assert!((there - here).fixed_rows::<2>(0).norm() > 1e-3);
 }
@@ -82,7 +82,7 @@ fn what_does_not_fit_is_refused() {
     let prompt = random_prompt(&mut rng);
     let got = SoftmaxNetwork::<_, 5, 1, 3, 8>::new(deep.clone());
     assert_eq!(got, Err(Error::CapacityExceeded { parameter: "layers", capacity: 3 }));
-    let empty = Prompt::from_columns(&[], *prompt.query()).unwrap();
+    let empty = Prompt::from_columns(&[], prompt.query).unwrap();
     let fits = SoftmaxNetwork::<_, 5, 1, 4, 8>::new(deep).unwrap();
     let got = fits.value_and_query_gradient(&empty);
     assert_eq!(got, Err(Error::Empty { parameter: "context" }));

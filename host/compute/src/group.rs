@@ -181,7 +181,7 @@ pub fn softmax_judge<const D: usize, const K: usize, const C: usize, const L: us
         let statistic = Statistic::from_prompt(&prompt, &Td0)?;
         let v_td = batch_td(&statistic, *alpha, network.parameters().depth())?;
         let v_tf = states.sample(|phi| {
-            prompt.set_query(query_token(phi));
+            prompt.query = query_token(phi);
             let (v, z_bar) = network.value_and_query_gradient(&prompt)?;
             Ok((v, SVector::from_fn(|i, _| z_bar[i])))
         })?;

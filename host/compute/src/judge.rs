@@ -14,7 +14,7 @@ use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::linalg::linear_system;
 use ictd_core::mask::TdLambda;
 use ictd_core::metrics::comparison::cosine;
-use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
+use ictd_core::metrics::{LayerBlocks, Pattern};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::statistic::Statistic;
@@ -255,7 +255,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let mut prompt = prompt::<D, K>(&self.recipe, &context.transitions)?;
         let mask = TdLambda::new(self.recipe.trace_decay)?;
         let value = |phi: &SVector<f64, D>| {
-            prompt.set_query(query_token(phi));
+            prompt.query = query_token(phi);
             match self.recipe.attention {
                 AttentionKind::Softmax => transformer.value(&prompt, &SoftmaxAttention),
                 _ => transformer.value(&prompt, &mask),
@@ -294,8 +294,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             (true, 1) => Pattern::from_blocks([[-1.0, 0.0], [1.0, 0.0]]),
             (true, _) => Pattern::RESIDUAL_GRADIENT,
         };
-        let [p, q] = [p, q].map(|m| Blocks::from_entries(D, K, |i, j| m[(i, j)]));
-        LayerBlocks::new(p, q).shares(&of_q)
+        LayerBlocks::from_entries(D, K, [p, q].map(|m| move |i, j| m[(i, j)])).shares(&of_q)
     }
 
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Result<f64> {

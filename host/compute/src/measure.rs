@@ -72,7 +72,7 @@ fn compare<const D: usize, const K: usize>(
         return Ok(states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td));
     }
     let mut value = |phi: &SVector<f64, D>| {
-        prompt.set_query(query_token(phi));
+        prompt.query = query_token(phi);
         transformer.value(&prompt, &SoftmaxAttention).unwrap_or(f64::NAN)
     };
     let sample = states.sample(|phi| {

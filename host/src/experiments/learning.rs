@@ -10,7 +10,7 @@ use crate::run::{RunFiles, Session, records};
 use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
 use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
 use compute::judge::{Measurement, number};
-use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
+use ictd_core::metrics::{LayerBlocks, Pattern};
 use serde::Serialize;
 
 /// The largest number of frames of the animation of P and Q.
@@ -142,9 +142,8 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
 }
 
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
-    let of =
-        |m: &[f32]| Blocks::from_entries(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
-    LayerBlocks::new(of(p), of(q))
+    let entries = [p, q].map(|m| |i: usize, j: usize| m[i * k + j].into());
+    LayerBlocks::from_entries(k.saturating_sub(1) / 2, k, entries)
 }
 
 /// A metric of a log point, with its name; `None` for a layer that the point does not have.

@@ -130,7 +130,9 @@ impl RunFiles {
             return Err(Error::file(&self.directory.join(name), reason));
         }
         let rows: Result<Vec<T>, _> = reader.deserialize().collect();
-        match rows.map_err(|e| self.damaged(name, e))? {
+        // The file is named in front.
+        let reason = |e: csv::Error| e.to_string().replacen("CSV deserialize error: ", "", 1);
+        match rows.map_err(|e| self.damaged(name, reason(e)))? {
             rows if rows.is_empty() => Err(self.damaged(name, "holds no rows")),
             rows => Ok(rows),
         }

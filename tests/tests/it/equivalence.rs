@@ -42,9 +42,9 @@ fn streaming_equals_literal() {
             transformer.forward(&mut z, &mask, |z| literal.push(z.output())).unwrap();
             let statistic = Statistic::from_prompt(&prompt, &mask).unwrap();
             let mut streaming = vec![];
-            transformer.values_by_layer(&statistic, prompt.query(), |v| streaming.push(v));
+            transformer.values_by_layer(&statistic, &prompt.query, |v| streaming.push(v));
             assert_close(&streaming, &literal, "values by layer");
-            let value = -linalg::dot(&transformer.readout(&statistic), prompt.query());
+            let value = -linalg::dot(&transformer.readout(&statistic), &prompt.query);
             assert_close(&[value], &literal[depth - 1..], "readout");
             // The context's columns go through the same maps, and G_l is Z_l M Z_l^T.
             let mut columns = prompt.context().to_vec();

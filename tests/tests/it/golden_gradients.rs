@@ -18,7 +18,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize
         "identity" => {
             literal(&transformer, &prompt, &Td0, case, &mut out);
             let readout = transformer.readout(&Statistic::from_prompt(&prompt, &Td0).unwrap());
-            out.field("y", "readout", [-linalg::dot(&readout, prompt.query())]);
+            out.field("y", "readout", [-linalg::dot(&readout, &prompt.query)]);
             out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));
             let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());
             let numbers: Vec<S> = transformer.numbers().copied().collect();

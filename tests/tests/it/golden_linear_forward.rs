@@ -6,7 +6,7 @@ golden!(golden_linear_forward, "linear_forward", Scalar, forward);
 
 fn forward<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
     let prompt = tests::prompt::<S, K, MAX_CONTEXT>(case, lane);
-    let query = prompt.query();
+    let query = &prompt.query;
     let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, ["P", "Q"], lane);
     let mut out = Outputs::new();
 

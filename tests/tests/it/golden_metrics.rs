@@ -70,7 +70,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Ou
                     .unwrap();
             let sampled = evaluation.sample(|phi| {
                 let mut prompt = prompt.clone();
-                prompt.set_query(query_token(phi));
+                prompt.query = query_token(phi);
                 network
                     .value_and_query_gradient(&prompt)
                     .map(|(v, z_bar)| (v, SVector::from_fn(|i, _| z_bar[i])))

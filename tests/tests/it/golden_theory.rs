@@ -54,7 +54,7 @@ impl<S: Scalar, const D: usize, const K: usize> Data<S, D, K> {
             w.push(update(&w[w.len() - 1], c, &transitions).unwrap());
         }
         out.field("w", "classical", w.iter().flat_map(|w| w.iter().copied()));
-        let query = SVector::from_fn(|i, _| self.prompt.query()[i]);
+        let query = SVector::from_fn(|i, _| self.prompt.query[i]);
         out.field("phi_dot_w", "classical", w.iter().map(|w| linalg::dot(w, &query)));
     }
 }
@@ -156,7 +156,7 @@ fn forms<S: Scalar, const D: usize, const K: usize, M>(
         let (mut maps, mut y) = (Vec::new(), vec![S::ZERO]);
         transformer.column_maps(&statistic, |_, b| maps.push(*b));
         report_maps(data, &maps, form, out);
-        transformer.values_by_layer(&statistic, data.prompt.query(), |v| y.push(-v));
+        transformer.values_by_layer(&statistic, &data.prompt.query, |v| y.push(-v));
         out.field("y_query", form, y);
     }
 }
@@ -184,7 +184,7 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
         let heads = [head1, head2];
         transformer.column_maps(&heads, |b| maps.push(*b));
         report_maps(&data, &maps, form, &mut out);
-        let (mut z, mut y) = (*data.prompt.query(), vec![S::ZERO]);
+        let (mut z, mut y) = (data.prompt.query, vec![S::ZERO]);
         for b in &maps {
             z = linalg::mul_vector(b, &z);
             y.push(z[K - 1]);

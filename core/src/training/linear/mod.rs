@@ -85,9 +85,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         }
         Transformer::from_stored(layers, stored, depth)
     }
-}
 
-impl<S: Scalar, B: Storage<S>, W: AsMut<[S]>> LinearNetwork<S, B, W> {
     fn pass(&mut self, window: &Window<S>) -> Option<WindowPass<'_, S>> {
         let LinearNetwork { shape, parameters, work } = self;
         (window.dim() == shape.dim)

@@ -101,7 +101,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         for (column, token) in z.context.iter_mut().zip(prompt.context()) {
             *column = token.data.0[0];
         }
-        z.query = prompt.query().data.0[0];
+        z.query = prompt.query.data.0[0];
         let value = tape.forward(layers, 0);
         let z_bar = tape.backward(layers, 0, S::ONE, &mut [Layer::ZERO; C]);
         Ok((value, vector(z_bar.query)))

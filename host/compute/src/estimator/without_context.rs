@@ -85,7 +85,7 @@ fn softmax<const D: usize, const K: usize>(
     let (prompt, transformer) = (RefCell::new(Box::new(prompt)), transformer.clone());
     Ok(Other(Box::new(move |phi| {
         let mut prompt = prompt.borrow_mut();
-        prompt.set_query(query_token(phi));
+        prompt.query = query_token(phi);
         transformer.value(&prompt, &SoftmaxAttention)
     })))
 }
