@@ -8,13 +8,6 @@ use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
 use ictd_core::metrics::FORM_SHARE;
 
-/// Returns the result of a command that succeeds and says nothing else.
-fn result(out: &Path, arguments: &str) -> Value {
-    let output = ictd(out, arguments);
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    json(&output)
-}
-
 /// A metric of every seed.
 fn metric(seeds: &[Value], name: &str) -> Vec<f64> {
     seeds.iter().map(|seed| seed[name].as_f64().unwrap()).collect()
@@ -34,7 +27,9 @@ fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_implementation() {
     let out = Folder::new();
-    let main = result(&out, "--json");
+    let main = done(&out, "--json");
+    assert!(main.stderr.is_empty(), "{main:?}");
+    let main = json(&main);
     assert_eq!(main["holds"], true);
     assert!(main["verify"]["constructions"].is_object());
     assert!(main["demo"]["msve_mean"].is_array());
@@ -58,7 +53,7 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     let inside = fs::read_dir(out.join("runs")).unwrap().map(|e| e.unwrap().path());
     let one_layer = inside.into_iter().find(|path| path.display().to_string().contains("-L1-"));
     fs::remove_dir_all(one_layer.unwrap()).unwrap();
-    let seeds = result(&out.join("runs"), "train --seeds 30 --json");
+    let seeds = json(&done(&out.join("runs"), "train --seeds 30 --json"));
     // Of these the firmware has one.
     let file = out.join("trained.ictd");
     done(&file, &format!("export {} --seed 0", trained(&out.join("runs")).display()));

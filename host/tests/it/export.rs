@@ -185,10 +185,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("damaged.ictd", "damaged: computed checksum"),
         ("two-head.ictd", "attention 3: 1 is expected"),
         // An option that contradicts the source.
-        (
-            "good.safetensors --gamma 0.5",
-            "--gamma: 0.5 contradicts the model's file, which has 0.75",
-        ),
+        ("good.safetensors --gamma 0.5", "0.5 contradicts the model's file, which has 0.75"),
         ("own.safetensors --layers 7", "--layers: 7 contradicts the model's file, which has 2"),
         ("", "RUN_DIR"),
         ("--construction td1", "td0, residual-gradient, td-lambda, average-reward"),
