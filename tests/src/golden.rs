@@ -53,7 +53,7 @@ pub struct Array {
 }
 
 /// Reads the cases of a family. Panics, saying what is wrong with which file, unless it holds some.
-pub fn read_family(name: &str) -> Vec<Case> {
+pub(crate) fn read_family(name: &str) -> Vec<Case> {
     let file = format!("{name}.json");
     let mut path = folder().join(&file);
     if name == OWN_FAMILY && !path.is_file() {

@@ -293,15 +293,6 @@ fn constants_are_the_constructions() {
     let trace = OneHead::<4, TdLambda>::td_lambda(of(0.2, 2, 0.9), 0.5).unwrap();
     same(trace.transformer(), constructions::td_lambda(&c), 2);
     assert_eq!(*trace.attention(), TdLambda::new(0.5).unwrap());
-    for (alpha, depth, gamma) in [
-        (f32::NAN, 15, 0.9),
-        (0.0, 15, 0.9),
-        (-0.0, 15, 0.9),
-        (-0.5, 15, 0.9),
-        (0.2, 0, 0.9),
-        (0.2, 1, 1.0),
-    ] {
-        assert!(OneHead::<4>::td0(of(alpha, depth, gamma)).is_err());
-    }
+    assert!(OneHead::<4>::td0(of(0.2, 0, 0.9)).is_err());
     assert!(OneHead::<4, TdLambda>::td_lambda(of(0.2, 1, 0.9), 1.5).is_err());
 }

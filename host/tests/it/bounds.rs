@@ -138,7 +138,9 @@ fn where_memory_cannot_be_had_a_line_says_so() {
     out.put("demo/results.json", format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"));
     let predict = "predict a.csv --column reward --gamma 0.9999 --threads 64";
     for command in ["evaluate --data a.csv", "--config a.toml", "report demo", predict] {
-        let line = refusal(&shell(&out, &format!("ulimit -v 250000; ictd {command}")));
+        // One arena: without, the allocator asks in vain for another in each call.
+        let limited = "ulimit -v 250000; MALLOC_ARENA_MAX=1";
+        let line = refusal(&shell(&out, &format!("{limited} ictd {command}")));
         let is_of_memory = line.contains(" bytes of memory, which it may take, cannot be had");
         // The stack of a thread may be what cannot be had.
         assert!(is_of_memory || line.contains("--threads: "), "{line}");

@@ -3,16 +3,10 @@
 
 use crate::common::*;
 use crate::documented_numbers::differing;
-use ictd::experiments::measurements::MeasurementTable;
+use ictd::experiments::{learning::numbers_of, measurements::MeasurementTable};
 use ictd::run::records::RunFiles;
+use ictd::train::checkpoint::Checkpoint;
 use ictd_core::metrics::FORM_SHARE;
-
-/// Returns the result of a command that succeeds and says nothing else.
-fn result(out: &Path, arguments: &str) -> Value {
-    let output = ictd(out, arguments);
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    json(&output)
-}
 
 /// A metric of every seed.
 fn metric(seeds: &[Value], name: &str) -> Vec<f64> {
@@ -33,7 +27,9 @@ fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_implementation() {
     let out = Folder::new();
-    let main = result(&out, "--json");
+    let main = done(&out, "--json");
+    assert!(main.stderr.is_empty(), "{main:?}");
+    let main = json(&main);
     assert_eq!(main["holds"], true);
     assert!(main["verify"]["constructions"].is_object());
     assert!(main["demo"]["msve_mean"].is_array());
@@ -57,7 +53,12 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     let inside = fs::read_dir(out.join("runs")).unwrap().map(|e| e.unwrap().path());
     let one_layer = inside.into_iter().find(|path| path.display().to_string().contains("-L1-"));
     fs::remove_dir_all(one_layer.unwrap()).unwrap();
-    let seeds = result(&out.join("runs"), "train --seeds 30 --json");
+    let seeds = json(&done(&out.join("runs"), "train --seeds 30 --json"));
+    // Of these the firmware has one.
+    let file = out.join("trained.ictd");
+    done(&file, &format!("export {} --seed 0", trained(&out.join("runs")).display()));
+    let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
+    assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
     let seeds = seeds["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 30);
     for (ours, theirs) in [
@@ -77,8 +78,10 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
         assert!(z.abs() < 3.29, "{ours} ends elsewhere than the peer's: z = {z:.2}");
     }
     assert!(mann_whitney(&[1.0; 30], &[2.0; 30]) < -3.29, "what ends elsewhere is told apart");
-    assert_form(&out.join("figure-2"), "linear-l3", "q_form_0");
-    assert_form(&out.join("one-layer"), "linear-l1", "q_form_one_layer_0");
+    let record =
+        |of: &str| MeasurementTable::read(&RunFiles::open(&out.join(of)).unwrap()).unwrap();
+    assert_form(&record("figure-2"), "linear-l3", "q_form_0");
+    assert_form(&record("one-layer"), "linear-l1", "q_form_one_layer_0");
     // Exactly linear in the query: what differs is rounding.
     for (iws, ss) in metric(seeds, "iws").iter().zip(metric(seeds, "ss")) {
         assert!((iws - ss).abs() < 1e-4, "IWS {iws} and SS {ss} of linear attention");
@@ -86,8 +89,7 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
 }
 
 /// Asserts that Q of the first layer of a run has ended at a form in most of the seeds, and at others in few.
-fn assert_form(experiment: &Path, run: &str, form: &str) {
-    let long = MeasurementTable::read(&RunFiles::open(experiment).unwrap()).unwrap();
+fn assert_form(long: &MeasurementTable, run: &str, form: &str) {
     for other in ["q_form_one_layer_0", "q_form_0", "q_form_residual_0"] {
         let shares = long.of(run).values(other);
         let (count, seeds) = (shares.iter().filter(|x| **x >= FORM_SHARE).count(), shares.len());
@@ -100,7 +102,12 @@ fn assert_form(experiment: &Path, run: &str, form: &str) {
 #[test]
 fn q_of_two_layers_ends_at_theorem_1s_form() {
     let out = Folder::new();
-    // For claims about all seeds these are too few.
-    assert!(ictd(&out, "autoregressive --seeds 8").status.code() < Some(2));
-    assert_form(&out.join("autoregressive"), "linear-l2", "q_form_0");
+    done(&out, "train --layers 2 --seeds 8");
+    let mut long = MeasurementTable::default();
+    for seed in 0..8 {
+        let bytes = trained(&out).bytes(format!("seed_{seed}/checkpoint.bin"));
+        let run = Checkpoint::from_bytes(&bytes).unwrap().run;
+        long.extend("linear-l2", seed, numbers_of(&run));
+    }
+    assert_form(&long, "linear-l2", "q_form_0");
 }

@@ -101,16 +101,6 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
 }
 
 #[test]
-fn the_firmwares_model_is_what_training_and_export_give() {
-    let directory = Folder::new();
-    done(&directory, "train --seeds 1 --seed 0");
-    let (run, file) = (trained(&directory), directory.join("trained.ictd"));
-    done(&file, &format!("export {}", run.display()));
-    let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
-    assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
-}
-
-#[test]
 fn inspect_shows_what_was_exported() {
     let out = Folder::new();
     let file = out.join("m.ictd");
@@ -195,10 +185,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("damaged.ictd", "damaged: computed checksum"),
         ("two-head.ictd", "attention 3: 1 is expected"),
         // An option that contradicts the source.
-        (
-            "good.safetensors --gamma 0.5",
-            "--gamma: 0.5 contradicts the model's file, which has 0.75",
-        ),
+        ("good.safetensors --gamma 0.5", "0.5 contradicts the model's file, which has 0.75"),
         ("own.safetensors --layers 7", "--layers: 7 contradicts the model's file, which has 2"),
         ("", "RUN_DIR"),
         ("--construction td1", "td0, residual-gradient, td-lambda, average-reward"),

@@ -72,24 +72,17 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         write_npz(&here.join("walk.npz"), &arrays);
         refused(here, "train --task walk.npz --tasks 2")
     };
+    let large = Array { shape: vec![5], data: Data::I64(vec![(1 << 53) + 1; 5]) };
     for (name, array, expected) in [
         ("p", array(&[5, 4], vec![0.2; 20]), "`p`: float64 of shape (5, 4); expected (m, m)"),
         ("p", array(&[5, 5], vec![0.3; 25]), "`p`: of task 0; expected probabilities that sum"),
         ("reward", array(&[4], vec![0.0; 4]), "`reward`: float64 of shape (4,); expected (5,)"),
-        (
-            "reward",
-            array(&[5, 5], [0.0; 25]),
-            "depend on both states, (p * r).sum(1); for 5 tasks, p",
-        ),
+        ("reward", array(&[5, 5], [0.0; 25]), "depend on both states, (p * r).sum(1); for 5 tasks"),
         ("reward", array(&[5], vec![f64::NAN; 5]), "`reward`: NaN at 1; expected finite numbers"),
         ("p0", array(&[5], vec![0.2; 5]), "`p0`: of task 0; expected 0 for states that end"),
         ("terminal", array(&[5], vec![0.5; 5]), "`terminal`: 0.5 at 0; expected 0 or 1"),
         ("terminal", array(&[5], [1.0; 5]), "of task 0; expected a state that ends no"),
-        (
-            "reward",
-            Array { shape: vec![5], data: Data::I64(vec![(1 << 53) + 1; 5]) },
-            "`reward`: the integer 9007199254740993; expected integers up to 2^53",
-        ),
+        ("reward", large, "`reward`: the integer 9007199254740993; expected integers up to 2^53"),
         ("gamma", array(&[2], [0.5, 0.6]), "float64 of shape (2,); expected one discount"),
         ("gamma", array(&[], vec![1.0]), "`gamma`: 1; expected a number in [0, 1)"),
         ("rewards", array(&[5], vec![0.0; 5]), "did you mean `reward`?"),

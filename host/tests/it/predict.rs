@@ -72,11 +72,6 @@ pub(crate) fn csv_of_x(x: &[f64]) -> String {
     csv("x", x.iter().map(f64::to_string))
 }
 
-/// A column with predictions of what follows.
-fn is_judged(column: &str) -> bool {
-    !["predictor_low", "predictor_high", "surprise"].contains(&column)
-}
-
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3)
 }
@@ -84,6 +79,8 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
     let directory = Folder::new();
+    // Columns that are no predictions of what follows.
+    let others = ["predictor_low", "predictor_high", "surprise"];
     let x = signal(1500);
     let y: Vec<f64> = x.iter().map(|x| 5.0 - 2.0 * x * x).collect();
     let rows = x.iter().zip(&y).enumerate().map(|(t, (x, y))| format!("{t}s,{x},{y}"));
@@ -118,7 +115,9 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
                 assert!((followed - returns[t]).abs() < 1e-5 * (1.0 + returns[t].abs()));
                 if *row > 50 {
                     judged.push(*followed);
-                    for (name, x) in numbers.iter().filter(|(name, _)| is_judged(name)) {
+                    for (name, x) in
+                        numbers.iter().filter(|(name, _)| !others.contains(&name.as_str()))
+                    {
                         *errors.entry(name).or_default() += (x - followed) * (x - followed);
                     }
                 }
@@ -228,6 +227,7 @@ fn gaps_are_named_or_skipped() {
 fn what_cannot_be_predicted_is_one_line() {
     let x = csv_of_x(&signal(200));
     let of_x = "--column x";
+    let long = format!("x,{}\n1,2\n", "y".repeat(201));
     let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
         (x.as_str(), "--column y", "column `y`: missing; expected one of `x`"),
@@ -269,11 +269,7 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x,y\n1,2\n,2\n", of_x, "(line 3), column `x`: empty; expected a finite number, or"),
         ("# a\nx\n1\ninf\n", of_x, "row 2 (line 4), column `x`: `inf`"),
         ("\"temp; C\",x\n1,-\n", of_x, "row 1 (line 2), column `x`: `-`"),
-        (
-            &format!("x,{}\n1,2\n", "y".repeat(201)),
-            of_x,
-            "column 2: a name of 201 bytes; expected one of at most 200",
-        ),
+        (&long, of_x, "column 2: a name of 201 bytes; expected one of at most 200"),
         (&format!("x\n\"{}\n", "1\n".repeat(600_000)), of_x, "a row of more than 1048576 bytes"),
         ("# x,y\n1,2\n", "", "without its #, is `# x,y` the header?"),
         ("x,y\ns,°C\n1,2\n", "", "number is in line 3: expected the header line right above it"),

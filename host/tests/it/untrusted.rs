@@ -17,10 +17,14 @@ fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
 
 /// An array as NumPy writes it.
 pub(crate) fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    npy_of(&format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n"), data)
+}
+
+/// One with this header.
+pub(crate) fn npy_of(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.into_bytes());
+    bytes.extend(header.as_bytes());
     bytes.extend(data);
     bytes
 }

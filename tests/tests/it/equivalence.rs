@@ -73,22 +73,6 @@ fn z_matrix(prompt: &Prompt<f64, K, N>) -> SMatrix<f64, K, 7> {
 }
 
 #[test]
-fn masks_are_the_papers_matrices() {
-    let keys = |entry: fn(usize, usize) -> f64| {
-        SMatrix::<f64, 7, 7>::from_fn(|r, c| if r < 6 && c < 6 { entry(r, c) } else { 0.0 })
-    };
-    let td0 = keys(|r, c| f64::from(u8::from(r == c)));
-    assert_eq!(mask_matrix(&Td0), td0);
-    let decay = keys(|r, c| if c <= r { 0.75f64.powi((r - c) as i32) } else { 0.0 });
-    let lambda = mask_matrix(&TdLambda::new(0.75).unwrap());
-    assert_close(lambda.as_slice(), decay.as_slice(), "TD(lambda)");
-    // (I - U diag(1, 1/2, .., 1/(n+1))) M^(2), U upper triangular with ones.
-    let shares = SMatrix::from_fn(|r, c| if r <= c { 1.0 / (c as f64 + 1.0) } else { 0.0 });
-    let centred = (SMatrix::<f64, 7, 7>::identity() - shares) * td0;
-    assert_close(mask_matrix(&MeanCentred).as_slice(), centred.as_slice(), "head 1");
-}
-
-#[test]
 fn attention_is_the_papers_matrix_expression() {
     let rng = &mut Rng::new(61);
     // P Z M (Z^T Q Z).

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::path::Path;
-use tests::{FAMILIES, read_family};
+use tests::FAMILIES;
 
 #[test]
 fn golden_files_are_exactly_the_tested_families() {
@@ -20,6 +20,5 @@ fn golden_files_are_exactly_the_tested_families() {
         let test = format!("tests/it/golden_{family}.rs");
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&test);
         assert!(path.is_file(), "no {test} for the family {family}");
-        assert!(!read_family(family).is_empty());
     }
 }

@@ -10,9 +10,9 @@ fn of_dimension<S: Scalar>(case: &Case, lane: usize) -> Outputs<S> {
     }
 }
 
-/// One case of each kind of layer and mask runs in lanes: the others have other numbers.
-const IN_LANES: [&str; 5] =
-    ["td0", "td_lambda_0.5", "residual_gradient", "avg_reward", "one_layer_corollary"];
+/// One case of each kind of layer runs in lanes, of TD those with a mask that TD(0) is a case of: others have other numbers.
+const IN_LANES: [&str; 4] =
+    ["td_lambda_0.5", "residual_gradient", "avg_reward", "one_layer_corollary"];
 
 type Phi<S, const D: usize> = SVector<S, D>;
 

@@ -107,11 +107,6 @@ fn a_number_is_as_short_as_its_precision_allows() {
     assert_eq!(shown, ["0.9", "0.9", "1.0", "0.123456789012"]);
 }
 
-fn names(directory: &Path) -> Vec<String> {
-    let found = files::list(directory).unwrap().into_iter();
-    found.map(|(name, _)| name.into_string().unwrap()).collect()
-}
-
 #[test]
 fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
     let directory = Folder::new();
@@ -120,11 +115,11 @@ fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
     fs::write(at(JOURNAL), "remove old.csv\nput a.csv\n").unwrap();
     fs::write(at("old.csv"), "1").unwrap();
     fs::write(at(".ictd-new-a.csv"), "new").unwrap();
-    let before = names(&directory);
+    let before = files(&directory);
     assert!(settle(&directory).unwrap_err().to_string().contains("run.json"));
-    assert_eq!(names(&directory), before);
+    assert_eq!(files(&directory), before);
     fs::remove_dir(at("run.json")).unwrap();
     fs::write(at("run.json"), "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}").unwrap();
     settle(&directory).unwrap();
-    assert_eq!(names(&directory), ["a.csv", "run.json"]);
+    assert_eq!(files(&directory), ["a.csv", "run.json"]);
 }

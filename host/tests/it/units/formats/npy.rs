@@ -1,13 +1,5 @@
 use super::*;
-
-fn npy(header: &str, data: &[u8]) -> Vec<u8> {
-    let mut bytes = b"\x93NUMPY".to_vec();
-    bytes.extend([1, 0]);
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(data);
-    bytes
-}
+use crate::untrusted::{npy, npy_of};
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -36,7 +28,7 @@ fn the_header_is_numpys_byte_for_byte() {
 #[test]
 fn big_endian_and_column_major_arrays_are_turned_around() {
     let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
-    let bytes = npy(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0xff, 0xfd, 0, 6]);
+    let bytes = npy_of(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0xff, 0xfd, 0, 6]);
     let array = Array::parse("a", &bytes, 100).unwrap();
     assert_eq!(array, Array { shape: vec![2, 3], data: Data::I64(vec![1, 2, -3, 4, 5, 6]) });
 }
@@ -49,14 +41,14 @@ fn what_cannot_be_read_is_refused_before_memory_is_asked_for() {
     let refused = shapes.map(|shape| ("<f4", shape, "an array as numpy.save writes it"));
     let of_type = ["<c8", "=f2", "=f4", "<f16"].map(|dtype| (dtype, "(1,)", "floating-point"));
     for (dtype, shape, expected) in refused.chain(of_type) {
-        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}");
-        let found = Array::parse("P", &npy(&header, &[0; 124]), 100).unwrap_err().to_string();
+        let bytes = npy(dtype, shape, &[0; 124]);
+        let found = Array::parse("P", &bytes, 100).unwrap_err().to_string();
         assert!(found.contains("`P`") && found.contains(expected), "{dtype} {shape}: {found}");
         assert!(expected != "floating-point" || found.contains(dtype), "{found}");
     }
     let nested = format!("{{'descr': {}", "(".repeat(60_000));
-    assert!(Array::parse("a", &npy(&nested, &[]), 100).is_err());
-    let bytes = npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", &[1, 0, 2, 0]);
+    assert!(Array::parse("a", &npy_of(&nested, &[]), 100).is_err());
+    let bytes = npy("<i2", "(2,)", &[1, 0, 2, 0]);
     let message = Array::parse("a", &bytes, 1).unwrap_err().to_string();
     assert!(message.contains("2 numbers; expected at most 1"), "{message}");
 }
@@ -69,8 +61,7 @@ fn half_precision_is_read_exactly() {
         ("<f2", bits.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()),
         (">f2", bits.iter().flat_map(|x| x.to_be_bytes()).collect()),
     ] {
-        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': (8,), }}");
-        let found = Array::parse("x", &npy(&header, &data), 100).unwrap().to_f64();
+        let found = Array::parse("x", &npy(dtype, "(8,)", &data), 100).unwrap().to_f64();
         assert_eq!(found[..6], expected);
         assert!(found[6] == f64::INFINITY && found[7] == 0.0 && found[7].is_sign_negative());
     }

@@ -10,14 +10,6 @@ fn read(text: &str) -> Result<Trajectory, Error> {
     Trajectory::from_csv(Path::new(FILE), Cursor::new(text.as_bytes().to_vec()))
 }
 
-fn message(text: &str) -> String {
-    read(text).unwrap_err().to_string()
-}
-
-fn features(dimension: usize, numbers: &[f64]) -> Features {
-    Features { dimension, numbers: numbers.to_vec() }
-}
-
 #[test]
 fn columns_are_found_by_name_in_any_order_and_notation() {
     let transitions = Transitions {
@@ -75,13 +67,6 @@ fn no_transition_crosses_the_end_of_an_episode() {
 }
 
 #[test]
-fn weights_belong_to_transitions() {
-    let rho = |text: &str| read(text).unwrap().transitions.rho;
-    assert_eq!(rho("phi_0,rho,reward\n1,1.5,10\n2,0,20\n3,,\n"), Some(vec![1.5, 0.0]));
-    assert_eq!(rho("phi_0,reward,phi_next_0,rho\n1,10,2,0.25\n"), Some(vec![0.25]));
-}
-
-#[test]
 fn messages_name_row_line_and_column() {
     let abc = "example.file: row 2 (line 3), column `reward`: `abc`; expected a finite number such";
     for (bad, place) in [
@@ -105,7 +90,8 @@ fn messages_name_row_line_and_column() {
         ("phi_0,reward\n".into(), "no rows"),
         (String::new(), "column `phi_0`: missing"),
     ] {
-        assert!(message(&bad).contains(place), "{bad:?}: {}", message(&bad));
+        let message = read(&bad).unwrap_err().to_string();
+        assert!(message.contains(place), "{bad:?}: {message}");
     }
 }
 
@@ -113,7 +99,8 @@ fn messages_name_row_line_and_column() {
 fn queries_have_features_only() {
     let read =
         |text: &str| Features::from_csv(Path::new(FILE), Cursor::new(text.as_bytes().to_vec()));
-    assert_eq!(read("phi_1,phi_0\n2,1\n").unwrap(), features(2, &[1.0, 2.0]));
+    let expected = Features { dimension: 2, numbers: vec![1.0, 2.0] };
+    assert_eq!(read("phi_1,phi_0\n2,1\n").unwrap(), expected);
     let message = read("phi_0,reward\n1,2\n").unwrap_err().to_string();
     assert!(message.contains("column `reward`: not a feature"), "{message}");
 }
