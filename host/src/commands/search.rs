@@ -42,9 +42,7 @@ pub struct Search {
 pub(crate) const ENTRY: Experiment =
     Experiment::by_command("search", "none: the universal model's parameters", |_| Ok(Vec::new()));
 
-/// The file from which a search continues.
 const STATE: &str = "state.json";
-/// The largest size of that file in bytes.
 const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
@@ -90,7 +88,6 @@ impl Search {
         self.judge(&search.parameters(), session, records)
     }
 
-    /// Compares parameters with those in use, and with the reference.
     fn judge(
         &self,
         found: &UniversalParameters<f32>,

@@ -159,7 +159,6 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     Ok((options, seed, directory))
 }
 
-/// Returns a table of the seeds' final metrics, without those that no seed has.
 fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     let column = |label: &'static str, of: &dyn Fn(&SeedRun) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(of).collect();

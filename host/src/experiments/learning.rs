@@ -13,7 +13,6 @@ use compute::judge::{Measurement, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::Serialize;
 
-/// The largest number of frames of the animation of P and Q.
 const FRAMES: usize = 40;
 
 /// The scale of training; by default that of the paper's figure.

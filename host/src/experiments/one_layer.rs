@@ -60,10 +60,8 @@ pub const ONE_LAYER: Experiment = table(
     },
 );
 
-/// The name of Theorem 2's updates in the record.
 pub const DEPARTURES: &str = "theorem 2";
 
-/// Records the departures of updates from Theorem 2's set, and the shares of trained layers outside it.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let starts: Vec<u64> = (0..work.seeds as u64).map(|i| work.session.seed + i).collect();
     let found = work.session.map(DEPARTURES, &starts, |seed| {

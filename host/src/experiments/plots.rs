@@ -59,7 +59,6 @@ impl CurveSpec {
     }
 }
 
-/// Draws the figures of an experiment with these runs (name, title).
 pub fn figures(
     shown: &[FigureSpec],
     runs: &[(&str, &str)],
@@ -132,7 +131,6 @@ fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
 /// The largest number of times for P and Q of a run: drawing searches all entries for each.
 const MOST_TIMES: usize = 64;
 
-/// Returns the number of stored layers of a run that have curves.
 pub fn layers(of: RunMeasurements) -> usize {
     let has =
         |l: &usize| !of.samples(&format!("mean {}", of_layer(&P_BOTTOM_RIGHT, *l))).is_empty();

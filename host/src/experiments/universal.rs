@@ -14,7 +14,6 @@ use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::universal::PRETRAINED;
 
-/// The discounts of each family.
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 
 /// The longest context of the comparison by dimension: beyond it both errors may be rounding.
@@ -30,7 +29,6 @@ fn dimensions(family: Family) -> &'static [usize] {
     }
 }
 
-/// Returns the tested cells of some families.
 pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
     let of = |family: &Family| {
         let family = *family;
@@ -41,7 +39,6 @@ pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
     families.iter().flat_map(of).collect()
 }
 
-/// Returns a cell's name in the record.
 pub fn cell_name(BenchmarkCell { family, d, gamma }: &BenchmarkCell) -> String {
     format!("{}, d = {d}, gamma = {gamma}", family.name())
 }
@@ -62,7 +59,6 @@ const DENSE: [Family; 5] = [
     Family::Binary,
 ];
 
-/// One model for every feature dimension, context length and scale.
 pub const UNIVERSAL: Experiment = table(
     "universal",
     "none: one model for any dimension, length and scale",
@@ -155,7 +151,6 @@ pub const UNIVERSAL: Experiment = table(
     },
 );
 
-/// Returns a claim of this project.
 const fn own(words: &'static str, judge: fn(RunMeasurements) -> Judgement) -> ClaimSpec {
     claim(words, Source::OWN, judge)
 }
@@ -177,7 +172,6 @@ const fn curves(cell: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Records the model's errors in each cell.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let (Some(tasks), [run]) = (work.fresh_tasks, work.runs) else { return Ok(()) };
     let judge = Benchmark::new(&PRETRAINED, &run.seeds, run.recipe.layers);
@@ -203,7 +197,6 @@ fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error
     Ok(())
 }
 
-/// Records the errors of parameters on `tasks` fresh tasks of each cell.
 pub fn put_errors(
     judge: &Benchmark,
     tasks: usize,
@@ -225,7 +218,6 @@ pub fn put_errors(
     Ok(())
 }
 
-/// Returns a metric of cells at all lengths up to `longest`.
 fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
     let of_cell = |cell: &BenchmarkCell| {
         let name = cell_name(cell);
@@ -236,13 +228,11 @@ fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64)
     cells.iter().flat_map(of_cell).collect()
 }
 
-/// Returns the model's errors divided by those of a reference.
 fn ratios(of: RunMeasurements, cells: &[BenchmarkCell], reference: &str, longest: f64) -> Vec<f64> {
     let errors = all(of, cells, "universal", longest).into_iter();
     errors.zip(all(of, cells, reference, longest)).map(|(a, b)| a / b).collect()
 }
 
-/// Returns the geometric mean.
 pub fn geometric_mean(ratios: &[f64]) -> f64 {
     libm::exp(ratios.iter().map(|x| libm::log(*x)).sum::<f64>() / ratios.len() as f64)
 }

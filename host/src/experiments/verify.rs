@@ -61,7 +61,6 @@ pub struct Verify {
     pub successors: Successors,
 }
 
-/// The constructions: name in the record, name in the figure.
 const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
     (Construction::Td0, "td0", "TD(0)"),
     (Construction::TdLambda, "td_lambda", "TD(λ)"),
@@ -153,7 +152,6 @@ impl Verify {
     }
 }
 
-/// Tests whether both errors are within the bound; NaN is not.
 pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
     Verdict::of(literal <= BOUND && streaming <= BOUND)
 }

@@ -9,7 +9,6 @@ use toml::{Table, Value};
 
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
-/// Returns options by their long names, without those that are not given.
 pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }

@@ -158,7 +158,6 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Removes a table from a plan and returns it; empty if it is missing.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     match plan.remove(name) {
         None => Ok(Table::new()),

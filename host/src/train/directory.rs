@@ -47,7 +47,6 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 pub struct TrainDirectory {
     pub path: PathBuf,
     pub recipe: Recipe,
-    /// The recipe, as stored in checkpoints.
     pub name: String,
 }
 
@@ -185,7 +184,6 @@ impl TrainDirectory {
         expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
     }
 
-    /// Writes a finished seed's records, unless they exist.
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         if self.is_recorded(run.seed) {
             return Ok(());
