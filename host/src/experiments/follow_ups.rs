@@ -94,7 +94,6 @@ const LESS_ERROR: ClaimSpec = claim(
 );
 const OF_TRAINING: usize = 30;
 
-/// Returns a trained seed whose shared layer is applied `layers` times.
 fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,

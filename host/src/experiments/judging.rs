@@ -46,7 +46,6 @@ impl ClaimSpec {
         ClaimSpec { also_shown, ..self }
     }
 
-    /// Tests the claim about a subject, which may be empty.
     pub fn judge(&self, subject: &str, of: RunMeasurements) -> Claim {
         of.take_missing();
         let (mut measured, mut verdict) = (self.judge)(of);
@@ -244,7 +243,6 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
     })
 }
 
-/// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric);
     let verdict = Verdict::told(change.low > 0.0, false, change.high < 0.0);

@@ -42,9 +42,9 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let place = records::place(&session.out, "runs")?;
     let directory =
         TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
-    let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary()?.write(trained.info, &RunFiles::default())?;
-    Ok(trained.runs)
+    let (runs, info) = crate::train::train(options, session.seed, session, name, &directory)?;
+    directory.summary()?.write(info, &RunFiles::default())?;
+    Ok(runs)
 }
 
 /// Adds the curves of a run to the table: the mean of each metric over the seeds where it is finite, at each log point, as

@@ -17,7 +17,7 @@ use ictd_core::universal::PRETRAINED;
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 
 /// The longest context of the comparison by dimension: beyond it both errors may be rounding.
-const LONGEST: f64 = 1000.0;
+pub const LONGEST: f64 = 1000.0;
 
 /// Returns the tested dimensions of a family; those of tabular families also exceed the largest of the search.
 fn dimensions(family: Family) -> &'static [usize] {
@@ -218,7 +218,7 @@ pub fn put_errors(
     Ok(())
 }
 
-fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
+pub fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
     let of_cell = |cell: &BenchmarkCell| {
         let name = cell_name(cell);
         let of = of.other_run(&name);

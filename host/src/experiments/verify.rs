@@ -99,8 +99,7 @@ impl Verify {
     }
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
-        let seeds: Vec<u64> =
-            (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
+        let seeds = session.seeds(self.seeds);
         let Verify { layers, dim, gamma, trace_decay, c_norm, successors, .. } = *self;
         let context = self.context_length;
         let settings =
