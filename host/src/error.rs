@@ -128,7 +128,6 @@ impl From<compute::InvalidSetting> for Error {
     }
 }
 
-/// Names the file that could not be read in an error.
 pub trait InFile<T> {
     fn in_file(self, path: &Path) -> Result<T, Error>;
 }
@@ -139,7 +138,6 @@ impl<T, E: Into<Problem>> InFile<T> for Result<T, E> {
     }
 }
 
-/// Names the file that could not be written in an error.
 pub trait ToFile<T> {
     fn to_file(self, path: &Path) -> Result<T, Error>;
 }
@@ -150,7 +148,6 @@ impl<T> ToFile<T> for io::Result<T> {
     }
 }
 
-/// Adds the name of the computation to an error of the core.
 pub trait WithContext<T> {
     fn context(self, what: impl ToString) -> Result<T, Error>;
 }

@@ -38,7 +38,6 @@ pub fn answer(text: &str, code: u8) -> u8 {
     }
 }
 
-/// Prints text of this program's own, as a JSON object with `--json`, and returns the exit code.
 pub fn answer_text(text: &str) -> u8 {
     let object = serde_json::json!({ "text": text.trim_end() }).to_string();
     answer(if is_json() { &object } else { text }, 0)
@@ -72,7 +71,6 @@ fn print(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Records where a thread panics, instead of printing it.
 pub fn catch_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
@@ -151,7 +149,6 @@ fn stop() {
     std::process::exit(130);
 }
 
-/// Returns true if a signal was ignored when the process began, as far as the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = crate::files::read("/proc/self/status".as_ref(), crate::files::TEXT);

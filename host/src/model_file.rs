@@ -78,7 +78,6 @@ fn depth(typed: Option<usize>, parameters: &Parameters) -> Result<usize, Error> 
 }
 
 impl Typed {
-    /// Returns the layers and the discount of a construction, whose attention is linear.
     pub fn of_construction(&self) -> Result<(usize, f64), Error> {
         if self.attention == Some(AttentionKind::Softmax) {
             let reason = "softmax: the constructions are of linear attention";

@@ -9,7 +9,6 @@ use compute::Recipe;
 use compute::settings::{SETTINGS, WordList};
 use std::ffi::OsStr;
 
-/// Parses a command's options from a line, with defaults filled in.
 pub fn parsed<T: clap::Args>(line: &str) -> T {
     let command = T::augment_args(clap::Command::new("ictd").no_binary_name(true));
     let parsed = command.try_get_matches_from(line.split_whitespace());

@@ -16,7 +16,6 @@ pub struct Curves {
     pub title: String,
     pub x: Axis,
     pub y: Axis,
-    /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
 }
 

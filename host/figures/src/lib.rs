@@ -24,14 +24,12 @@ pub struct Figure {
     /// The measurement: the quantity that is averaged, and the meaning of the bands.
     pub subtitle: String,
     pub panels: Vec<Panel>,
-    /// The number of panels in a row.
     pub columns: usize,
 }
 
 /// Figures with their file names, without extension.
 pub type NamedFigures = Vec<(String, Figure)>;
 
-/// The width of a panel on a page, in pixels.
 const PHONE: f64 = 330.0;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -69,7 +69,6 @@ impl Scale {
     }
 }
 
-/// Returns a number with a true minus sign.
 fn minus(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().any(|c| ('1'..='9').contains(&c)) => format!("−{rest}"),

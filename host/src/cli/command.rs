@@ -38,7 +38,6 @@ use std::path::PathBuf;
                   repeats it bit for bit."
 )]
 pub struct Cli {
-    /// The options of every command.
     #[command(flatten)]
     pub session: Session,
     /// Read options from a config.toml that a run wrote; command-line options override it

@@ -31,7 +31,6 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     insert_text(arguments, &path, &text)
 }
 
-/// Inserts the arguments like [`insert`], given the content of the config file.
 pub fn insert_text(
     mut arguments: Vec<OsString>,
     path: &Path,

@@ -47,7 +47,6 @@ fn command_of(arguments: &[OsString]) -> Option<String> {
     partial(arguments)?.subcommand_name().map(str::to_owned)
 }
 
-/// Returns clap's error as one line that names the option and the expected value.
 fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => s.clone(),

@@ -204,7 +204,6 @@ fn text(differences: &[Difference]) -> String {
     report::table(&["file", "first difference"], rows) + &more + "\n"
 }
 
-/// Returns the first difference of two files: a cell of a table, a line of a text, or else a byte.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| files::read(path, COMPARED).in_file(path);
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);

@@ -92,7 +92,6 @@ pub struct Evaluate {
     /// model, the folder of a run (--seed chooses the seed), or that of a seed
     #[arg(long, value_name = "universal|FILE|DIR")]
     pub model: Option<PathBuf>,
-    /// The settings that the model's file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
     pub typed: Typed,

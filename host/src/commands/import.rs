@@ -46,7 +46,6 @@ pub struct Import {
     /// The parameters
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The settings that the file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
     pub typed: Typed,
@@ -100,8 +99,7 @@ impl Import {
         let cost = (2 * d + 1).pow(3) + 64 * context;
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
         let stored = stored::to_bytes(&estimator).context("the model")?;
-        let seeds: Vec<u64> =
-            (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
+        let seeds = session.seeds(self.tasks);
         let comparisons = session.map("import", &seeds, |&seed| {
             against_batch_td(&estimator, alpha, [context, self.states], seed)
                 .context("the comparison with batch TD")

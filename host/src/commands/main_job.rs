@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 /// One layer needs fewer seeds than three.
 const ONE_LAYERS_SEEDS: usize = 10;
 
-/// The width of the text in columns, on any terminal.
 const WIDTH: usize = 80;
 
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {

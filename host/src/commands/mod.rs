@@ -17,7 +17,6 @@ pub mod train_run;
 
 use crate::experiments::Experiment;
 
-/// The commands here whose runs have figures.
 pub(crate) const WITH_FIGURES: &[Experiment] = &[
     evaluate::ENTRY,
     predict::ENTRY,

@@ -319,7 +319,6 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     to_csv("predictions.csv", [head.chain(columns).collect::<Vec<_>>()])
 }
 
-/// Rejects a stream without a prediction that can be scored.
 fn check_judged(file: &Path, tasks: &[SignalForecast], times: &str) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, horizon) = (task.judged.longest, task.returns.horizon);

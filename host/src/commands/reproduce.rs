@@ -23,7 +23,6 @@ pub struct Reproduce {
     /// Experiments, or `all`
     #[arg(value_name = "ID", default_value = "all")]
     pub ids: Vec<String>,
-    /// How much is trained.
     #[command(flatten)]
     pub scale: TrainingBudget,
     /// Print only the claims that do not hold, and the number that do

@@ -1,9 +1,8 @@
 //! `ictd search`: the search for the universal model's parameters.
 
 use crate::error::{Error, WithContext};
-use crate::experiments::measurements::{MeasurementTable, RunMeasurements};
-use crate::experiments::universal::{cell_name, cells, geometric_mean, put_errors};
-use crate::experiments::{Experiment, Measured};
+use crate::experiments::universal::{LONGEST, all, cells, geometric_mean, put_errors};
+use crate::experiments::{Experiment, Measured, MeasurementTable};
 use crate::files;
 use crate::run::progress;
 use crate::run::records::{self, RunFiles};
@@ -43,9 +42,7 @@ pub struct Search {
 pub(crate) const ENTRY: Experiment =
     Experiment::by_command("search", "none: the universal model's parameters", |_| Ok(Vec::new()));
 
-/// The file from which a search continues.
 const STATE: &str = "state.json";
-/// The largest size of that file in bytes.
 const LARGEST_STATE: u64 = 1 << 20;
 /// Evaluations after which the state is stored.
 const STORED_EVERY: usize = 5;
@@ -91,7 +88,6 @@ impl Search {
         self.judge(&search.parameters(), session, records)
     }
 
-    /// Compares parameters with those in use, and with the reference.
     fn judge(
         &self,
         found: &UniversalParameters<f32>,
@@ -118,7 +114,8 @@ impl Search {
         let (errors, beside) = (errors(found)?, errors(&REFERENCE)?);
         let mut rows = Vec::new();
         for family in Family::ALL {
-            let [of, reference] = [&errors, &beside].map(|errors| of_family(errors.of(""), family));
+            let [of, reference] = [&errors, &beside]
+                .map(|errors| all(errors.of(""), &cells(&[family]), "universal", LONGEST));
             let ratios: Vec<f64> = of.iter().zip(reference).map(|(a, b)| a / b).collect();
             let mean = geometric_mean(&ratios);
             let largest = ratios.iter().copied().fold(0.0, f64::max);
@@ -165,15 +162,4 @@ fn losses(session: &Session, loss: &Loss, at: &[f64]) -> Result<Vec<(f64, Vec<f6
     session.on_threads(loss.groups(), || {
         (0..loss.groups()).into_par_iter().map(|group| loss.of_group(group, at)).collect()
     })
-}
-
-/// Returns the model's errors in a family's cells, up to 1,000 transitions.
-fn of_family(errors: RunMeasurements, family: Family) -> Vec<f64> {
-    let of_cell = |cell| {
-        let name = cell_name(&cell);
-        let of = errors.other_run(&name);
-        let places = of.places("universal").into_iter().filter(|n| *n <= 1000.0);
-        places.flat_map(|n| of.values_at("universal", n)).collect::<Vec<_>>()
-    };
-    cells(&[family]).into_iter().flat_map(of_cell).collect()
 }

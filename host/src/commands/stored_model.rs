@@ -34,7 +34,6 @@ pub struct Export {
     /// Feature dimension d of a construction
     #[arg(long, default_value = "4", value_parser = options::integer(1..=16))]
     pub dim: usize,
-    /// The settings that the source leaves open.
     #[command(flatten)]
     pub typed: Typed,
     /// Learning rate alpha of a construction, C = alpha I

@@ -94,7 +94,6 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
     Ok(report)
 }
 
-/// Reports unfinished seeds as a failure, and diverged ones as a failure if `check` is given, else as a result.
 fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, report: &mut Report) {
     report.failures.extend(unfinished);
     match diverged {

@@ -16,6 +16,7 @@ use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Train, 
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Instant;
 
 const RUN: &str = "train";
 
@@ -34,16 +35,18 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
             (options.clone(), session.seed, directory)
         }
     };
-    let trained = train(&options, seed, session, RUN, &directory)?;
-    let (mut report, diverged) = summarise(&directory, trained.info)?;
-    report.results.insert("seconds".into(), json!(trained.seconds));
-    report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
+    // Of this process, without those of earlier ones.
+    let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
+    let (_, info) = train(&options, seed, session, RUN, &directory)?;
+    let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+    let (mut report, diverged) = summarise(&directory, info)?;
+    report.results.insert("seconds".into(), json!(seconds));
+    report.results.insert("cpu_seconds".into(), json!(cpu));
     if options.watch.check {
         report.failures = diverged;
     } else {
         diverged.iter().for_each(|line| report.text.push_str(&format!("\n{line}\n")));
     }
-    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
     report.text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
     report.text.push_str(&report.place());
     Ok(report)
@@ -105,7 +108,9 @@ fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
         panels.extend(with_data(&plots::layer_row(of, l)?));
     }
     let comparison = with_data(&plots::comparison(of, "Layers"));
-    panels.extend(if comparison.is_empty() { with_data(&plots::errors(of)) } else { comparison });
+    let metric = |title, metric| plots::metric(of, title, metric);
+    let errors = [metric("Loss of the last batch", &LOSS), metric("Value error", &MSVE)];
+    panels.extend(if comparison.is_empty() { with_data(&errors) } else { comparison });
     let figure = Figure {
         title: title(&options),
         subtitle: if layers > 0 { CAPTION } else { SHORT_CAPTION }.into(),
@@ -159,7 +164,6 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     Ok((options, seed, directory))
 }
 
-/// Returns a table of the seeds' final metrics, without those that no seed has.
 fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     let column = |label: &'static str, of: &dyn Fn(&SeedRun) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(of).collect();

@@ -95,7 +95,6 @@ fn leads(of: RunMeasurements) -> Judgement {
     (measured, Verdict::graded(all(&best), all(&one)).unless_nan(numbers))
 }
 
-/// Records the scores of the universal model and of each other critic's best settings, and these settings.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let mut rng = Rng::stream(work.session.seed, RngStream::Evaluation);
     let seeds: Vec<_> = (0..work.seeds).map(|_| rng.next_u64()).collect();

@@ -162,7 +162,6 @@ impl Demo {
 
 const LAYERS: usize = 15;
 
-/// Names in the record: the run of `demo`, an error on a task, and a seed's mean over tasks.
 const DEMO: &str = "demo";
 const MSVE: &str = "msve";
 pub(super) const TRAINED: &str = "trained";
@@ -206,7 +205,6 @@ impl Demo {
         Ok(Demo { task, dim, gamma, ..self.clone() })
     }
 
-    /// Rejects options that do not fit together, before anything is written.
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, .. } = self;
         if min_states > max_states {

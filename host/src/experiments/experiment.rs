@@ -23,20 +23,15 @@ use std::path::Path;
 
 pub struct Experiment {
     pub id: &'static str,
-    /// The figure of the paper that it repeats.
     pub figure: &'static str,
     /// Draws the figures that are code from the records; file names have no extension.
     pub figures: fn(&RunFiles) -> Result<NamedFigures, Error>,
     pub run: Runner,
 }
 
-/// How an experiment is run without options of its own.
 pub enum Runner {
-    /// Only by its command, which needs arguments.
     ByCommand,
-    /// Without training.
     Fixed(fn(&Session) -> Result<Report, Error>),
-    /// As its specification defines, at a scale.
     Spec(ExperimentSpec),
 }
 
@@ -101,7 +96,6 @@ impl Experiment {
         Ok(())
     }
 
-    /// Runs `measure`, which fills the records, and writes the run's directory.
     pub fn record(
         &self,
         options: &impl Serialize,
@@ -152,16 +146,13 @@ pub struct ExperimentSpec {
     pub runs: &'static [TrainingRun],
     /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
-    /// Computes further measurements, and adds them to the record.
     pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
-    /// The claims about all runs together.
     pub claims: &'static [ClaimSpec],
     pub figures: &'static [FigureSpec],
     /// The run whose P and Q, which a figure has, are also shown during training.
     pub emergence: Option<&'static str>,
 }
 
-/// Returns an experiment that is data.
 pub const fn table(id: &'static str, figure: &'static str, spec: ExperimentSpec) -> Experiment {
     Experiment { id, figure, figures: |_| Ok(Vec::new()), run: Runner::Spec(spec) }
 }
@@ -172,10 +163,8 @@ pub struct TrainingRun {
     pub name: &'static str,
     /// The options as typed after `ictd train`, without the seeds.
     pub options: &'static str,
-    /// The subject of the claims, and the title in figures.
     pub title: &'static str,
     pub claims: &'static [ClaimSpec],
-    /// The largest number of seeds.
     pub seeds: usize,
 }
 

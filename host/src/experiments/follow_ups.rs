@@ -92,10 +92,8 @@ const LESS_ERROR: ClaimSpec = claim(
         all_positive(&medians, &[less], None)
     },
 );
-/// The context length of training.
 const OF_TRAINING: usize = 30;
 
-/// Returns a trained seed whose shared layer is applied `layers` times.
 fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,
@@ -106,7 +104,6 @@ fn model(
     ValuePredictor::Estimator(Estimator { method, gamma: run.recipe.gamma, layers })
 }
 
-/// Records each seed's mean errors on the same tasks by context length.
 fn put_contexts(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let typed = "--task boyan --min-states 10 --dim 4 --tasks 100 --max-context 60";
     let demo = Demo { context_step: 1, ..options::parsed(typed) };
@@ -169,7 +166,6 @@ const FIGURE_1: &str = "figure-1 tasks";
 const BOYAN: &str = "boyan tasks";
 const ERROR: &str = "error";
 const LAYERS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100];
-/// The context lengths at which convergence of the layers is tested.
 const LENGTHS: [usize; 3] = [1, 5, 39];
 
 fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
@@ -240,7 +236,6 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
     Ok(())
 }
 
-/// alpha of Theorem 1's layers, as in Figure 1.
 const ALPHA: f64 = 0.2;
 /// The errors with one layer fewer and with twice the layers of training, divided by that with the layers of training.
 const FEWER: &str = "error with one layer fewer";

@@ -34,22 +34,18 @@ impl ClaimSpec {
         ClaimSpec { expected: Verdict::DoesNotHold, ..self }
     }
 
-    /// Returns the claim as a variant: for a setting or a measure that the paper does not mention.
     pub const fn variant(self) -> Self {
         ClaimSpec { source: self.source.variant(), ..self }
     }
 
-    /// Returns the claim in other words of the paper.
     pub const fn stated(self, source: Source) -> Self {
         ClaimSpec { source, ..self }
     }
 
-    /// Returns the claim; its measurement also shows the medians of other metrics.
     pub const fn with_medians(self, also_shown: &'static [&'static str]) -> Self {
         ClaimSpec { also_shown, ..self }
     }
 
-    /// Tests the claim about a subject, which may be empty.
     pub fn judge(&self, subject: &str, of: RunMeasurements) -> Claim {
         of.take_missing();
         let (mut measured, mut verdict) = (self.judge)(of);
@@ -149,12 +145,10 @@ pub fn most<const N: usize>(of: RunMeasurements, needs: [(&str, Threshold); N]) 
     (format!("{metric} {}, {needs} in {counted}", spread(&means)), verdict)
 }
 
-/// Tests whether a number is less than a limit, or in part than a larger one, by its interval.
 pub fn below(x: Interval, limit: f64, part: f64) -> Verdict {
     Verdict::told(x.high < limit, x.high < part, x.low >= limit).unless_nan(x.numbers())
 }
 
-/// Tests whether a number is between two limits, or in part between two others, by its interval.
 pub fn between(what: &str, x: Interval, all: [f64; 2], part: [f64; 2]) -> Judgement {
     let within = |[low, high]: [f64; 2]| low < x.low && x.high < high;
     let outside = x.high < part[0] || x.low > part[1];
@@ -235,7 +229,6 @@ pub(super) fn falls(runs: &[RunMeasurements], metrics: &[&str]) -> Judgement {
     all_positive(&what, &falls, None)
 }
 
-/// Tests whether the ratio of Q's right diagonal to its left one, of the mean over seeds, is between two numbers.
 pub(super) fn diagonals(of: RunMeasurements, all: [f64; 2], part: [f64; 2]) -> Judgement {
     between("right / left, seeds averaged,", diagonals_ratio(of, 0), all, part)
 }
@@ -250,7 +243,6 @@ pub(super) fn diagonals_ratio(of: RunMeasurements, l: usize) -> Interval {
     })
 }
 
-/// Tests whether a metric increases from the first to the last tenth of the log.
 pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric);
     let verdict = Verdict::told(change.low > 0.0, false, change.high < 0.0);

@@ -13,7 +13,6 @@ use compute::judge::{Measurement, number};
 use ictd_core::metrics::{LayerBlocks, Pattern};
 use serde::Serialize;
 
-/// The largest number of frames of the animation of P and Q.
 const FRAMES: usize = 40;
 
 /// The scale of training; by default that of the paper's figure.
@@ -43,9 +42,9 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let place = records::place(&session.out, "runs")?;
     let directory =
         TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
-    let trained = crate::train::train(options, session.seed, session, name, &directory)?;
-    directory.summary()?.write(trained.info, &RunFiles::default())?;
-    Ok(trained.runs)
+    let (runs, info) = crate::train::train(options, session.seed, session, name, &directory)?;
+    directory.summary()?.write(info, &RunFiles::default())?;
+    Ok(runs)
 }
 
 /// Adds the curves of a run to the table: the mean of each metric over the seeds where it is finite, at each log point, as

@@ -23,7 +23,6 @@ const HEAD_OF_MATRICES: [&str; 7] = ["run", "matrix", "layer", "row", "column", 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixEntry {
     pub run: String,
-    /// `P` or `Q`.
     pub matrix: String,
     /// The stored layer, from 0, as are row and column.
     pub layer: usize,
@@ -43,7 +42,6 @@ pub struct SeedMeasurement {
     pub value: f64,
 }
 
-/// All measurements of an experiment, by run and metric, each in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasurementTable {
     numbers: BTreeMap<String, BTreeMap<String, Vec<SeedMeasurement>>>,
@@ -163,7 +161,6 @@ impl<'a> RunMeasurements<'a> {
         self.table.missing.take()
     }
 
-    /// Returns a metric's places, each once, in ascending order.
     pub fn places(self, metric: &str) -> Vec<f64> {
         let mut places: Vec<f64> = self.samples(metric).iter().map(|sample| sample.x).collect();
         places.sort_by(f64::total_cmp);
@@ -175,7 +172,6 @@ impl<'a> RunMeasurements<'a> {
         quartiles(self.values(metric))[1]
     }
 
-    /// Returns the numbers of tasks at which a run's matrices are known, in ascending order.
     pub fn matrix_times(self) -> BTreeSet<u64> {
         let entries = self.table.matrices.iter().filter(|entry| entry.run == self.run);
         entries.map(|entry| entry.tasks).collect()

@@ -41,7 +41,6 @@ impl Catalogue {
     }
 }
 
-/// Every experiment, in the paper's order.
 pub const ALL: &[Experiment] = &[
     demo::ENTRY,
     paper::FIGURE_2,
@@ -64,14 +63,12 @@ pub const ALL: &[Experiment] = &[
     follow_ups::DEPTH,
 ];
 
-/// One of the experiments that are data, as a hidden command.
 pub struct ExperimentCommand {
     entry: &'static Experiment,
     scale: TrainingBudget,
 }
 
 impl ExperimentCommand {
-    /// Returns the parsed command, if it is that of an experiment.
     pub fn of(matches: &ArgMatches) -> Result<Option<Self>, clap::Error> {
         let Some((id, options)) = matches.subcommand() else { return Ok(None) };
         let Some((entry, _)) = tables().find(|(entry, _)| entry.id == id) else { return Ok(None) };
@@ -97,7 +94,6 @@ fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpe
     })
 }
 
-/// Returns the hidden commands of the experiments that are data.
 pub fn commands() -> impl Iterator<Item = clap::Command> {
     tables().map(|(Experiment { id, figure, .. }, table)| {
         let one = TrainingBudget::augment_args(clap::Command::new(*id)).hide(true).about(*figure);

@@ -60,12 +60,10 @@ pub const ONE_LAYER: Experiment = table(
     },
 );
 
-/// The name of Theorem 2's updates in the record.
 pub const DEPARTURES: &str = "theorem 2";
 
-/// Records the departures of updates from Theorem 2's set, and the shares of trained layers outside it.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
-    let starts: Vec<u64> = (0..work.seeds as u64).map(|i| work.session.seed + i).collect();
+    let starts = work.session.seeds(work.seeds);
     let found = work.session.map(DEPARTURES, &starts, |seed| {
         theorem_2(*seed, 40).context(format!("{DEPARTURES}, seed {seed}"))
     })?;

@@ -293,6 +293,5 @@ const NOT_LINEAR: ClaimSpec = claim(
 /// The share of a function that an algorithm must explain to be identified with it.
 pub(super) const EXPLAINED: f64 = 0.9;
 
-/// A specification that measures which algorithm each seed has learned.
 pub(super) const TRAINED: ExperimentSpec =
     ExperimentSpec { evaluation: EvaluationPlan::FUNCTION, ..ExperimentSpec::EMPTY };

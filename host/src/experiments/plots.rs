@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::run::records::RunFiles;
 use crate::train::capacity::LAYERS;
 use crate::train::log::{
-    Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
+    Element, IWS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
 use compute::construction::Construction;
 use compute::judge::{ALGORITHMS, explained_by};
@@ -59,7 +59,6 @@ impl CurveSpec {
     }
 }
 
-/// Draws the figures of an experiment with these runs (name, title).
 pub fn figures(
     shown: &[FigureSpec],
     runs: &[(&str, &str)],
@@ -132,7 +131,6 @@ fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
 /// The largest number of times for P and Q of a run: drawing searches all entries for each.
 const MOST_TIMES: usize = 64;
 
-/// Returns the number of stored layers of a run that have curves.
 pub fn layers(of: RunMeasurements) -> usize {
     let has =
         |l: &usize| !of.samples(&format!("mean {}", of_layer(&P_BOTTOM_RIGHT, *l))).is_empty();
@@ -203,10 +201,6 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
         over_tasks(&format!("{title}: similarity to batch TD"), cosine, similarity),
         over_tasks(&format!("{title}: value difference"), vd, difference),
     ]
-}
-
-pub fn errors(of: RunMeasurements) -> [Panel; 2] {
-    [metric(of, "Loss of the last batch", &LOSS), metric(of, "Value error", &MSVE)]
 }
 
 fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {

@@ -71,7 +71,6 @@ const ENVIRONMENTS: [(&str, &str); 3] = [
 
 const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 
-/// Records each seed's mean errors over its share of the instances.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     for (typed, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));

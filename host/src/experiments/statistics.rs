@@ -109,7 +109,6 @@ pub fn resampled<const G: usize>(
     Interval { estimate, low: found[tail], high: found[RESAMPLES - 1 - tail] }
 }
 
-/// Returns a statistic of groups of numbers, with its bootstrap interval ([`resampled`]).
 pub fn bootstrap<const G: usize>(
     groups: [&[f64]; G],
     statistic: impl Fn([&[f64]; G]) -> f64,
@@ -149,7 +148,6 @@ pub fn median_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| finite_median(sample))
 }
 
-/// Returns the median, or NaN if a value is not finite.
 pub fn finite_median(values: &[f64]) -> f64 {
     if values.iter().all(|x| x.is_finite()) { median(values) } else { f64::NAN }
 }
@@ -159,7 +157,6 @@ pub fn nan_or_larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }
 
-/// Returns the median of the finite values.
 pub fn median(values: &[f64]) -> f64 {
     quartiles(values.to_vec())[1]
 }

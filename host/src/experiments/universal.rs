@@ -15,11 +15,10 @@ use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::universal::PRETRAINED;
 
-/// The discounts of each family.
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 
 /// The longest context of the comparison by dimension: beyond it both errors may be rounding.
-const LONGEST: f64 = 1000.0;
+pub const LONGEST: f64 = 1000.0;
 
 /// Returns the tested dimensions of a family; those of tabular families also exceed the largest of the search.
 fn dimensions(family: Family) -> &'static [usize] {
@@ -31,7 +30,6 @@ fn dimensions(family: Family) -> &'static [usize] {
     }
 }
 
-/// Returns the tested cells of some families.
 pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
     let of = |family: &Family| {
         let family = *family;
@@ -42,7 +40,6 @@ pub fn cells(families: &[Family]) -> Vec<BenchmarkCell> {
     families.iter().flat_map(of).collect()
 }
 
-/// Returns a cell's name in the record.
 pub fn cell_name(BenchmarkCell { family, d, gamma }: &BenchmarkCell) -> String {
     format!("{}, d = {d}, gamma = {gamma}", family.word())
 }
@@ -63,7 +60,6 @@ const DENSE: [Family; 5] = [
     Family::Binary,
 ];
 
-/// One model for every feature dimension, context length and scale.
 pub const UNIVERSAL: Experiment = table(
     "universal",
     "none: one model for any dimension, length and scale",
@@ -156,7 +152,6 @@ pub const UNIVERSAL: Experiment = table(
     },
 );
 
-/// Returns a claim of this project.
 const fn own(words: &'static str, judge: fn(RunMeasurements) -> Judgement) -> ClaimSpec {
     claim(words, Source::OWN, judge)
 }
@@ -178,7 +173,6 @@ const fn curves(cell: &'static str) -> [CurveSpec; 7] {
     ]
 }
 
-/// Records the model's errors in each cell.
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let (Some(tasks), [run]) = (work.fresh_tasks, work.runs) else { return Ok(()) };
     let judge = Benchmark::new(&PRETRAINED, &run.seeds, run.recipe.layers);
@@ -204,7 +198,6 @@ fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error
     Ok(())
 }
 
-/// Records the errors of parameters on `tasks` fresh tasks of each cell.
 pub fn put_errors(
     judge: &Benchmark,
     tasks: usize,
@@ -226,8 +219,7 @@ pub fn put_errors(
     Ok(())
 }
 
-/// Returns a metric of cells at all lengths up to `longest`.
-fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
+pub fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64) -> Vec<f64> {
     let of_cell = |cell: &BenchmarkCell| {
         let name = cell_name(cell);
         let of = of.other_run(&name);
@@ -237,13 +229,11 @@ fn all(of: RunMeasurements, cells: &[BenchmarkCell], metric: &str, longest: f64)
     cells.iter().flat_map(of_cell).collect()
 }
 
-/// Returns the model's errors divided by those of a reference.
 fn ratios(of: RunMeasurements, cells: &[BenchmarkCell], reference: &str, longest: f64) -> Vec<f64> {
     let errors = all(of, cells, "universal", longest).into_iter();
     errors.zip(all(of, cells, reference, longest)).map(|(a, b)| a / b).collect()
 }
 
-/// Returns the geometric mean.
 pub fn geometric_mean(ratios: &[f64]) -> f64 {
     libm::exp(ratios.iter().map(|x| libm::log(*x)).sum::<f64>() / ratios.len() as f64)
 }

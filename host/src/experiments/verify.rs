@@ -61,7 +61,6 @@ pub struct Verify {
     pub successors: Successors,
 }
 
-/// The constructions: name in the record, name in the figure.
 const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
     (Construction::Td0, "td0", "TD(0)"),
     (Construction::TdLambda, "td_lambda", "TD(λ)"),
@@ -100,8 +99,7 @@ impl Verify {
     }
 
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
-        let seeds: Vec<u64> =
-            (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
+        let seeds = session.seeds(self.seeds);
         let Verify { layers, dim, gamma, trace_decay, c_norm, successors, .. } = *self;
         let context = self.context_length;
         let settings =
@@ -153,7 +151,6 @@ impl Verify {
     }
 }
 
-/// Tests whether both errors are within the bound; NaN is not.
 pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
     Verdict::of(literal <= BOUND && streaming <= BOUND)
 }

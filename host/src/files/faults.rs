@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Fails where the plan has a fault before an operation.
 pub(super) fn before() -> io::Result<()> {
     strike(|| ())
 }

@@ -18,7 +18,6 @@ pub const NAMES: usize = 1000;
 /// The records that are written piece by piece, one row for each row of the user or run of a sweep.
 const STREAMED: [&str; 2] = ["predictions.csv", "sweep.csv"];
 
-/// Returns the largest size in bytes of a file in a run directory, by its name.
 pub fn of_record(name: &str) -> u64 {
     match name.rsplit('/').next().unwrap_or(name) {
         name if STREAMED.contains(&name) => STREAM,

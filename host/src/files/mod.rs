@@ -17,9 +17,7 @@ use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The prefix of the names of incomplete files.
 pub const TEMPORARY: &str = ".ictd-";
-/// The prefix of a file's temporary name.
 pub const NEW: &str = ".ictd-new-";
 
 /// The kind of a file at a path; a link is of kind `Other`, wherever it leads.
@@ -29,7 +27,6 @@ pub enum Kind {
     Nothing,
     File,
     Folder,
-    /// A link, a device, a pipe.
     Other,
 }
 
@@ -70,7 +67,6 @@ pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Returns true for a path inside a folder, if both exist.
 pub fn is_inside(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(path), Ok(folder)) => path.starts_with(folder),
@@ -134,7 +130,6 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
     content(open_below(folder, name)?, limit)
 }
 
-/// Returns what was read; nothing if there is no such file.
 pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -313,7 +308,6 @@ pub fn lock(path: &Path) -> io::Result<Locked> {
     }
 }
 
-/// Returns a file's device, its number, and the number of its names.
 #[cfg(unix)]
 fn identity(found: &fs::Metadata) -> (u64, u64, u64) {
     use std::os::unix::fs::MetadataExt;

@@ -15,7 +15,6 @@ pub(super) fn names(all: &[String]) -> String {
     shown.join(", ") + &more
 }
 
-/// Returns the accepted names, with the one most similar to the given one.
 pub(crate) fn one_of(given: &str, accepted: &[&str]) -> String {
     let alike = |name: &&&str| (1000.0 * strsim::jaro_winkler(given, name)) as u32;
     let nearest = accepted.iter().max_by_key(alike).copied().unwrap_or_default();

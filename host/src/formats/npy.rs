@@ -56,7 +56,6 @@ impl Array {
         format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
 
-    /// Writes the content of a `.npy` file, version 1.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (descr, shape) = (self.dtype().1, tuple(&self.shape));
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -120,7 +119,6 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The largest number of dimensions, as in NumPy 1.
 const MAX_DIMENSIONS: usize = 32;
 
-/// Returns a shape as Python writes a tuple.
 pub fn tuple(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("({}{})", extents.join(", "), if shape.len() == 1 { "," } else { "" })
@@ -167,7 +165,6 @@ impl Header {
     }
 }
 
-/// Returns the size in bytes of an element, from NumPy's string for its type; `None` for a type that is not supported.
 fn size_of(descr: &str) -> Option<usize> {
     match descr.as_bytes() {
         [b'<' | b'>', b'f' | b'i' | b'u', size @ (b'2' | b'4' | b'8')]
@@ -176,7 +173,6 @@ fn size_of(descr: &str) -> Option<usize> {
     }
 }
 
-/// Returns elements in row-major order, given those with the first axis fastest.
 fn row_major(shape: &[usize], size: usize, data: &[u8]) -> Vec<u8> {
     let count = data.len() / size;
     // The index in `data` of element `i` in row-major order.

@@ -24,7 +24,6 @@ const NUMBERS_PER_BYTE: u64 = 4;
 pub struct Npz<R> {
     pub file: PathBuf,
     archive: ZipArchive<R>,
-    /// The number of values that may still be read.
     numbers_left: u64,
 }
 
@@ -128,7 +127,6 @@ pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// Returns the problem of a missing array or tensor, with the names of those present.
 pub(super) fn missing(array: &str, present: &[String]) -> Problem {
     Problem::Unusable(format!("array `{array}` is missing: the file holds {}", names(present)))
 }

@@ -12,7 +12,6 @@ use std::path::Path;
 /// The largest token size that a reader accepts: d = 64.
 pub const MAX_TOKEN_SIZE: usize = 129;
 
-/// Rejects parameters that no transformer of the core can have.
 pub(crate) fn check(parameters: Parameters) -> Result<Parameters, Problem> {
     let k = parameters.token_size;
     check_token_size("P", k)?;

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 pub const STDIN: &str = "-";
 
-/// A CSV file of signals, open at its first row.
 pub struct SignalTable {
     file: PathBuf,
     pub rows: RowReader,

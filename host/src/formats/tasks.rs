@@ -20,7 +20,6 @@ pub const FILE_NAME: &str = "tasks.npz";
 /// The largest number of values in all tasks, as if none shared an array.
 const MOST: usize = 1 << 24;
 
-/// The arrays of Markov reward processes.
 const ARRAYS: [&str; 6] = ["p", "reward", "phi", "p0", "terminal", "gamma"];
 
 pub fn from_arrays(given: &BTreeMap<&str, Array>) -> Result<OwnTasks, Problem> {

@@ -19,7 +19,6 @@ use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// The number of features d.
     pub dimension: usize,
     /// The numbers, row by row.
     pub numbers: Vec<f64>,
@@ -51,7 +50,6 @@ impl Features {
         features.in_file(file)
     }
 
-    /// Reads feature rows of CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let table = Table::read(Box::new(source)).in_file(file)?;
         if let Some(column) = table.other {
@@ -72,7 +70,6 @@ impl Trajectory {
         }
     }
 
-    /// Reads CSV; `file` is for messages.
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || Table::read(Box::new(source))?.transitions();
         Ok(Trajectory { transitions: read().in_file(file)?, query: None })

@@ -36,7 +36,6 @@ pub(super) fn changes(
     changes
 }
 
-/// Returns the command line of a run, after `ictd`.
 pub fn repeats(
     root: &clap::Command,
     command: &str,

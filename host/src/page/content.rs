@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 type LeftOut = Vec<(String, String)>;
 
-/// The treatment of a run that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
     /// Stop, since the user requested the report.
@@ -137,11 +136,9 @@ pub struct RunPage {
     /// Whether claims are hidden, since run.json does not confirm the results.
     pub withheld: bool,
     pub figures: NamedFigures,
-    /// P and Q during training, frame by frame.
     pub frames: Vec<Figure>,
 }
 
-/// The content of a results.json: what every run has, and its numbers.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Results {
     pub command: String,

@@ -13,7 +13,6 @@ pub fn tag(open: &str, content: impl Display) -> String {
     format!("<{open}>{content}</{}>", open.split(' ').next().unwrap_or_default())
 }
 
-/// Returns a table of texts; the first cell of a row is its head.
 pub fn table(caption: &str, head: &[impl AsRef<str>], rows: &[Vec<String>]) -> String {
     let caption = text(caption);
     let head: String =

@@ -28,12 +28,10 @@ struct Info {
     digests: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// The versions and the platform that made a run, and the files that have changed since.
 #[derive(Clone, Debug)]
 pub struct Provenance {
     pub by: String,
     pub changed: Vec<String>,
-    /// Whether the results are unchanged.
     pub results_stand: bool,
 }
 

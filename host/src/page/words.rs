@@ -3,7 +3,6 @@
 use super::html::tag;
 use crate::run::Verdict;
 
-/// The names of measured numbers, without their final layer index, and their descriptions.
 const WORDS: [(&str, &str); 20] = [
     ("p_form", "the share of P's squared norm in P[-1,-1]:"),
     ("p_form_least", "the least such share of a layer:"),

@@ -9,7 +9,6 @@ use toml::{Table, Value};
 
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
-/// Returns options by their long names, without those that are not given.
 pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
@@ -24,7 +23,6 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     Ok(format!("{FIRST_LINE}{body}"))
 }
 
-/// Parses TOML. Returns the line and the mistake as an error.
 pub fn parse(text: &str) -> Result<Table, String> {
     text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());

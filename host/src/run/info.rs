@@ -130,7 +130,6 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     Ok(found.in_file(&directory.join(name))?.map_or(Vec::new(), |content| names(&content)))
 }
 
-/// Returns the names like [`files()`], from the content of a `run.json`.
 pub fn names(content: &[u8]) -> Vec<String> {
     let value = serde_json::from_slice::<Value>(content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();
@@ -138,7 +137,6 @@ pub fn names(content: &[u8]) -> Vec<String> {
     names.chain([FILE_NAME.to_owned()]).collect()
 }
 
-/// Returns true if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
     let content = files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default();
     let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();

@@ -61,7 +61,6 @@ fn release(file: &File) {
     let _ = file.unlock();
 }
 
-/// Releases every lock of this process, which is about to end.
 pub fn release_all() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|file| release(file));
 }

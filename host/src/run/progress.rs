@@ -21,7 +21,6 @@ pub fn check() -> Result<(), Error> {
     if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// Writes a line to stderr, whether it is a terminal or not.
 pub fn note(text: &str, silent: bool) {
     if !silent {
         let _ = writeln!(std::io::stderr(), "{}", printable(text));

@@ -56,12 +56,10 @@ impl Stream {
 }
 
 impl RunFiles {
-    /// Returns empty records of a run that may write files piece by piece in this directory.
     pub fn streaming_to(directory: &RunDirectory) -> Self {
         RunFiles { streams_to: directory.path.clone(), ..Self::default() }
     }
 
-    /// Begins a file that need not fit in memory.
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
         let file = files::begin(&path).to_file(&path)?;
@@ -152,7 +150,6 @@ impl RunFiles {
     }
 }
 
-/// Returns rows of CSV; `name` is the table's, for messages.
 pub fn to_csv<T: Serialize>(
     name: &str,
     rows: impl IntoIterator<Item = T>,
@@ -281,7 +278,6 @@ pub fn write_all<'a>(
     files::sync_folder(folder).to_file(folder)
 }
 
-/// Writes one file atomically: to a temporary name in its directory, then renamed.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
     files::replace(path, content).to_file(path)
 }

@@ -35,7 +35,6 @@ impl Source {
         Source { whose: Whose::Paper, section, quote }
     }
 
-    /// Returns the source of a claim that the paper does not make in this form.
     pub const fn variant(self) -> Self {
         Source { whose: Whose::Variant, ..self }
     }
@@ -46,7 +45,6 @@ pub struct Claim {
     pub claim: String,
     #[serde(default)]
     pub whose: Whose,
-    /// The paper's words or number.
     pub paper: String,
     pub measured: String,
     pub verdict: Verdict,
@@ -71,7 +69,6 @@ pub enum Verdict {
 }
 
 impl Claim {
-    /// Returns a claim that is expected to hold.
     pub fn new(
         claim: impl Into<String>,
         Source { whose, section, quote }: Source,
@@ -158,11 +155,8 @@ pub struct Report {
     /// All results, the content of `--json`.
     pub results: Map<String, Value>,
     pub claims: Vec<Claim>,
-    /// Failures other than claims, one line each: exit code 1.
     pub failures: Vec<String>,
-    /// Lines of text, printed before the claims.
     pub text: String,
-    /// Lines of text, printed after the claims.
     pub closing: String,
     /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,

@@ -40,6 +40,10 @@ pub struct Session {
 }
 
 impl Session {
+    pub fn seeds(&self, count: usize) -> Vec<u64> {
+        (0..count as u64).map(|i| self.seed.wrapping_add(i)).collect()
+    }
+
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores)

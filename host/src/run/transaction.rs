@@ -1,8 +1,7 @@
 //! The files of a run directory change together, or none does.
 //!
-//! All new files are written under temporary names. Then a journal, `.ictd-commit`, appears at once, with the files to rename
-//! and to remove. From then on the directory counts as changed: the next process completes the rest. Before that it counts as
-//! unchanged, and leftovers are removed.
+//! All new files are written under temporary names. Once the journal, `.ictd-commit`, stands there with the files to rename and
+//! to remove, the directory counts as changed, and the next process completes the rest. Before, leftovers are removed.
 
 use super::info;
 use super::lock::RunLock;

@@ -37,7 +37,6 @@ fn named(folder: &str, seeds: BTreeSet<u64>) -> Option<(String, String)> {
     (!seeds.is_empty()).then(|| (folder.to_owned(), Seeds::List(seeds).to_string()))
 }
 
-/// Returns the number of layers in a run's log.
 fn stored(recipe: &Recipe) -> usize {
     match (recipe.network, recipe.layer_sharing) {
         (NetworkKind::Rnn, _) => 0,
@@ -63,7 +62,6 @@ fn seed_of(run: &PlannedRun, seed: &SeedRun, metrics: &[NamedMetric]) -> Result<
     Ok((to_csv(POINTS, seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }
 
-/// Returns true if a seed of the plan has finished below `out`.
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
     for run in &plan.runs {
         let directory = TrainDirectory::at(out.join(&run.folder), &run.recipe)?;

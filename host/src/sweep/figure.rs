@@ -11,7 +11,6 @@ use compute::settings::setting;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use std::path::Path;
 
-/// The largest number of curves: the number of colours.
 const CURVES: usize = 7;
 const ROWS: usize = 40;
 /// An axis without 0 is logarithmic if its ends have at least this ratio.

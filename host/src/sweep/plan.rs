@@ -1,9 +1,5 @@
-//! The plan of a sweep: a TOML file with the recipes and the seeds; and its parts for separate processes, the shards.
-//!
-//! The seeds of a run train in parallel in the lanes of a vector register, up to 16 for little more than the time of one. So a
-//! plan is divided into groups of up to 16 seeds of one run, in the plan's order, independently of the machine. Shard I of N
-//! takes the groups I, I + N, I + 2 N, ...; if there are fewer than N groups, they are halved until there are N, or each has
-//! one seed.
+//! The plan of a sweep: a TOML file with the recipes and the seeds; and its parts for separate processes, the shards
+//! ([`guide::sweep`](crate::guide::sweep)).
 
 use crate::error::{Error, InFile as _};
 use crate::files;
@@ -158,7 +154,6 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(options.seed_set(first).into_iter().collect())
 }
 
-/// Removes a table from a plan and returns it; empty if it is missing.
 fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     match plan.remove(name) {
         None => Ok(Table::new()),

@@ -63,7 +63,6 @@ struct Worker<'a> {
     plan: &'a Plan,
     session: &'a Session,
     bar: ProgressBar,
-    /// The number of threads of each group.
     threads: usize,
     every: Duration,
     found: Mutex<Found>,

@@ -1,10 +1,8 @@
 //! A training run's directory, named after its recipe ([`folder_of`]). Its files, and those in the folder `seed_N/` of
 //! each seed, are listed in [`guide::run_directory`](crate::guide::run_directory).
 //!
-//! A recipe identifies a run; its seeds may be added in any order, by any number of processes at once: each process locks the
-//! folders of its seeds, and the whole directory only while it writes the files about all seeds. These depend only on which
-//! seeds have finished: adding seeds, continuing after an interruption and copying folders of seeds that were trained elsewhere
-//! have the same result.
+//! Each process locks the folders of its seeds, and the whole directory only while it writes the files about all seeds. These
+//! depend only on which seeds have finished.
 
 use super::options::{NetworkKind, Recipe, Seeds, Train, folder_of, recipe_text};
 use super::seed_files::{self, PARAMETERS};
@@ -47,7 +45,6 @@ pub fn read_run(path: &Path) -> Result<(u64, Train), Error> {
 pub struct TrainDirectory {
     pub path: PathBuf,
     pub recipe: Recipe,
-    /// The recipe, as stored in checkpoints.
     pub name: String,
 }
 
@@ -185,7 +182,6 @@ impl TrainDirectory {
         expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
     }
 
-    /// Writes a finished seed's records, unless they exist.
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         if self.is_recorded(run.seed) {
             return Ok(());

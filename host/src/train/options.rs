@@ -236,7 +236,6 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, &digest[..8]))
 }
 
-/// Returns a recipe's settings, as stored in checkpoints.
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
 }

@@ -7,16 +7,7 @@ use crate::files;
 use crate::run::{RunManifest, Session, info, progress};
 use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 use indicatif::ProgressBar;
-use std::time::{Duration, Instant};
-
-pub struct Trained {
-    pub runs: Vec<SeedRun>,
-    /// Wall-clock seconds of this process, without those of earlier ones.
-    pub seconds: f64,
-    pub cpu_seconds: f64,
-    /// For [`Summary::write`](super::directory::Summary::write), unless the run was finished before.
-    pub info: Option<RunManifest>,
-}
+use std::time::Duration;
 
 /// Writes the files of seeds to their run's directory, and moves a bar.
 pub struct Files<'a> {
@@ -46,7 +37,6 @@ impl Observer for Files<'_> {
 }
 
 impl Files<'_> {
-    /// Trains seeds from their checkpoints, if any, on `threads` threads.
     pub fn train(
         &self,
         seeds: Vec<u64>,
@@ -71,15 +61,15 @@ impl Files<'_> {
 const SEEDS_AT_ONCE: usize = 512;
 
 /// Trains the seeds that have not finished in the directory, from their checkpoints if any, and writes each one's files there.
+/// Returns them and, unless the run was finished before, what [`Summary::write`](super::directory::Summary::write) completes.
 pub fn train(
     options: &Train,
     seed: u64,
     session: &Session,
     label: &str,
     directory: &TrainDirectory,
-) -> Result<Trained, Error> {
+) -> Result<(Vec<SeedRun>, Option<RunManifest>), Error> {
     options.check(seed)?;
-    let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
     let tasks = (seeds.len() * options.recipe.tasks) as u64;
     let bar = progress::bar(label, tasks, session.json);
@@ -101,12 +91,7 @@ pub fn train(
     if info.is_none() && !info::is_finished(path) {
         info = Some(RunManifest::new("train", session));
     }
-    Ok(Trained {
-        runs,
-        seconds: started.elapsed().as_secs_f64(),
-        cpu_seconds: cpu.elapsed().as_secs_f64(),
-        info,
-    })
+    Ok((runs, info))
 }
 
 fn train_claimed(

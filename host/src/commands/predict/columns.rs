@@ -198,7 +198,6 @@ fn is_of_series(table: &SignalTable, at: usize) -> bool {
     names.len() > 1 && 2 * names.len() <= cells.len()
 }
 
-/// Returns why a column, and with it every column, has no number in the first row.
 fn no_numbers(table: &SignalTable, at: usize) -> String {
     let (first, number) = table.first_lines();
     let name = excerpt(&table.rows.names()[at]);

@@ -37,7 +37,6 @@ const SHOWN: [&str; 10] = [
     "surprise",
 ];
 
-/// One row of `shown.csv`: what the figure shows.
 #[derive(Deserialize)]
 struct ShownRow {
     signal: String,
@@ -73,7 +72,6 @@ pub(super) struct Found<'a> {
     tasks: &'a [SignalForecast],
     tasks_per_column: usize,
     candidates: &'a [Candidate],
-    /// The names of the estimators, each once.
     names: Vec<&'a str>,
     /// The normalised errors, NaN where there is none: a row for each task, a column for each candidate.
     errors: Vec<Vec<f64>>,
@@ -116,7 +114,6 @@ impl<'a> Found<'a> {
         of_name.map(|(c, error)| (c, *error)).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Returns the places of the candidates, that with the least geometric mean first.
     fn ranked(&self) -> Vec<usize> {
         let mut places: Vec<_> = (0..self.candidates.len()).collect();
         places.sort_by(|a, b| self.means[*a].total_cmp(&self.means[*b]));
@@ -346,7 +343,6 @@ fn ends([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low, 2), number(high, 2))
 }
 
-/// Returns true for a candidate whose settings were chosen in hindsight.
 fn chosen(candidate: &Candidate) -> bool {
     matches!(candidate.name.as_str(), "td" | "lstd")
 }
@@ -355,7 +351,6 @@ fn coverage(judged: &ForecastScore) -> f64 {
     judged.in_band as f64 / judged.banded as f64
 }
 
-/// Returns the value of a column that never changes.
 fn constant(judged: &ForecastScore) -> Option<f64> {
     judged.range.filter(|(low, high)| low == high).map(|(x, _)| x)
 }
