@@ -89,6 +89,7 @@ pub fn judge(
 ) -> Result<Verdict> {
     match recipe.dim {
         0..=8 => judge_with::<8>(recipe, contexts, len, answers, gradients),
+        9..=16 => judge_with::<16>(recipe, contexts, len, answers, gradients),
         _ => judge_with::<OWN>(recipe, contexts, len, answers, gradients),
     }
 }

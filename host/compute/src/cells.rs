@@ -189,22 +189,26 @@ impl Holds {
             };
             return Holds::Words(reason, if is_time { Some(Meant::Time) } else { meant });
         }
-        let x: Vec<f64> = cells.iter().map_while(|cell| plain(cell)).collect();
-        if x.len() == cells.len() {
-            let step = if x.len() > 2 { x[1] - x[0] } else { 0.0 };
-            let is_step = |two: &[f64]| (two[1] - two[0] - step).abs() <= COUNTING * step.abs();
-            if step != 0.0 && x.windows(2).all(is_step) {
+        // A gap does not end a count.
+        let rows =
+            cells.iter().enumerate().filter_map(|(row, cell)| Some((row as f64, plain(cell)?)));
+        let (rows, x): (Vec<f64>, Vec<f64>) = rows.unzip();
+        if let ([first, second, _, ..], [row, next, ..]) = (&x[..], &rows[..]) {
+            let step = (second - first) / (next - row);
+            let is_step = |(x, at): (&[f64], &[f64])| {
+                let steps = at[1] - at[0];
+                (x[1] - x[0] - step * steps).abs() <= COUNTING * (step * steps).abs()
+            };
+            if step != 0.0 && x.windows(2).zip(rows.windows(2)).all(is_step) {
                 return Holds::Counts(format!("it changes by {step} in every row"));
             }
-            if PARTS.contains(&name.as_str()) && x.iter().all(|x| x.fract() == 0.0) {
-                return Holds::PartOfDate;
-            }
-            let rises = is_first && x.len() >= FEW && x.windows(2).all(|two| two[0] < two[1]);
-            if rises && Clock::new(&x, false).is_regular() {
-                return Holds::Counts(
-                    "it rises in every row, by steps that are regular".to_owned(),
-                );
-            }
+        }
+        if PARTS.contains(&name.as_str()) && x.iter().all(|x| x.fract() == 0.0) {
+            return Holds::PartOfDate;
+        }
+        let rises = is_first && x.len() >= FEW && x.windows(2).all(|two| two[0] < two[1]);
+        if rises && Clock::new(&x, false).is_regular() {
+            return Holds::Counts("it rises in every row, by steps that are regular".to_owned());
         }
         Holds::Numbers
     }

@@ -56,7 +56,8 @@ def judge(
     """Evaluates a value function on contexts of fresh tasks; equal recipes and seeds give equal contexts.
 
     function: a `Model`, or a function of phi, (B, n + 1, d), reward, (B, n), and query, (B, m, d), that returns the values of
-    the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. recipe, tasks: as for
+    the queries after each context, (B, m); `ictd.tasks.prompts` makes prompts of these. A `Model` computes with the
+    recipe's discount. recipe, tasks: as for
     `ictd.train`; `layers` is the number of iterations of the compared algorithms, by default 3. lengths: the context lengths
     of the errors, from 1 to the recipe's.
     """
@@ -65,6 +66,8 @@ def judge(
     (count, m, d), n = query.shape, reward.shape[1]
     if lengths is None:
         lengths = np.unique(np.geomspace(1, n, 7).round().astype(int)).tolist()
+    if len(lengths) == 0:
+        raise ValueError("lengths: none; expected at least one context length")
     for length in lengths:
         if not 1 <= length <= n:
             raise ValueError(f"lengths: {length}; expected 1 to {n}, the context length of the recipe")
@@ -75,7 +78,10 @@ def judge(
         )
 
     def values(length: int, query: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = np.asarray(function(phi[:, : length + 1], reward[:, :length], query), dtype=np.float64)
+        found = np.asarray(function(phi[:, : length + 1], reward[:, :length], query))
+        if np.iscomplexobj(found):
+            raise ValueError("function: complex values; expected real ones")
+        found = found.astype(np.float64)
         if found.shape != query.shape[:2]:
             raise ValueError(f"function: values of shape {found.shape}; expected {query.shape[:2]}, one for each query")
         return found

@@ -268,8 +268,11 @@ impl Evaluate {
 
         let squares = data.reward.iter().enumerate().map(|(i, r)| data.weight(i) * (r * r));
         let zero = (squares.sum::<f64>() / n as f64).sqrt();
-        let td_error = transformer.td_error;
-        let diverges = td_error.is_nan() || td_error > DIVERGES * zero.max(f64::MIN_POSITIVE);
+        let diverges = |values: &EstimatedValues| {
+            values.td_error.is_nan() || values.td_error > DIVERGES * zero.max(f64::MIN_POSITIVE)
+        };
+        let iterates = iterated.as_ref().is_some_and(diverges);
+        let diverges = diverges(&transformer);
         let episodes = data.episodes();
         let difference = |values: &EstimatedValues| rms(&transformer.rows, &values.rows);
         let estimators = all.map(|(name, values)| {
@@ -312,6 +315,7 @@ impl Evaluate {
         for (is_so, line) in [
             (lstd.is_none(), "LSTD: the transitions do not determine all weights.\n"),
             (iterated.is_none(), "The algorithm's iterates overflow: lower --alpha.\n"),
+            (iterates && !diverges, "The algorithm's iterates diverge: lower --alpha.\n"),
             (diverges, DIVERGENCE),
         ] {
             text.push_str(if is_so { line } else { "" });

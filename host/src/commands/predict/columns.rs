@@ -108,6 +108,7 @@ impl Columns {
                 _ if time == Some(at) => "it is the time".to_owned(),
                 Holds::Words(reason, meant)
                     if series.is_none()
+                        && !name.is_empty()
                         && is_of_series(table, at)
                         && !matches!(meant, Some(Meant::NumberWithComma | Meant::Time)) =>
                 {
