@@ -70,7 +70,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _state: &mut Self::State<V>,
-        _newest_first: impl Iterator<Item = (&'a V, bool)>,
+        _newest_first: impl DoubleEndedIterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
         None
     }
@@ -105,9 +105,9 @@ impl<S: Scalar> Mask<S> for Td0 {
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _: &mut (),
-        newest_first: impl Iterator<Item = (&'a V, bool)>,
+        mut newest_first: impl DoubleEndedIterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
-        newest_first.last().map(|(oldest, _)| (*oldest, *oldest))
+        newest_first.next_back().map(|(oldest, _)| (*oldest, *oldest))
     }
 }
 
@@ -191,7 +191,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         [trace, _]: &mut [V; 2],
-        newest_first: impl Iterator<Item = (&'a V, bool)>,
+        newest_first: impl DoubleEndedIterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
         let (mut ahead, mut oldest) = (V::ZERO, None);
         // lambda^(n-1) while the episode of z_0 is the current one, 0 after it.
