@@ -1,7 +1,7 @@
 //! The share of a value function that an algorithm explains.
 
 use compute::construction::Construction;
-use compute::explained::{AlgorithmStep, Target, explained};
+use compute::explained::{AlgorithmStep, Target, explained, tuned};
 use ictd_core::linalg::dot;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
@@ -84,4 +84,25 @@ fn what_is_not_linear_is_not_explained() {
     }
     let share = shares(&contexts, &targets)[0];
     assert!((share - 0.5).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn what_is_tuned_does_not_diverge_in_other_contexts() {
+    let contexts = contexts();
+    let of = iterations(&contexts, ALL[0]);
+    let truth: Vec<_> = (contexts.iter())
+        .map(|(task, _)| {
+            let values = task.true_value(0.9).unwrap();
+            let states = task.feature_map().iter().zip(values.iter());
+            Target::over(states.take(10).map(|(phi, v)| (*phi, *v, 0.1)))
+        })
+        .collect();
+    for layers in [3, 20, 30, 40, 100] {
+        let step_sizes = tuned(&of, &truth, layers);
+        let tested = of.iter().zip(&truth).skip(contexts.len() / 2);
+        let [error, zero] = tested
+            .map(|(of, truth)| [truth.residual(&of.weights(&step_sizes)), truth.energy])
+            .fold([0.0; 2], |sum, [a, b]| [sum[0] + a, sum[1] + b]);
+        assert!(error < zero, "{layers}: {error} {zero}");
+    }
 }

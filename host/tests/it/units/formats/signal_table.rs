@@ -50,3 +50,16 @@ fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
         assert_eq!(shown, ["5: 1 2", "6: - -", "7: - -", "8: - 4", "9: 5 6", "11: 7 8"], "{end:?}");
     }
 }
+
+#[test]
+fn indices_and_parts_of_dates_are_no_signals_behind_an_index_and_with_gaps() {
+    let row = |i: u32| {
+        let hole = if i == 40 { String::new() } else { (2 * i).to_string() };
+        format!("{i},{:.3},{hole},{},{}\n", f64::from(i) / 30.0, i % 7, i * i % 11)
+    };
+    let text: String = (0..60).map(row).collect();
+    let table = table(format!(",time_s,no,day_of_week,x\n{text}")).unwrap();
+    let shown = [0, 1, 2, 3, 4].map(|at| format!("{:?}", table.holds(at, None)));
+    let kinds = ["Counts", "Counts", "Counts", "PartOfDate", "Numbers"];
+    assert!(shown.iter().zip(kinds).all(|(shown, kind)| shown.starts_with(kind)), "{shown:?}");
+}
