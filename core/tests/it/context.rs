@@ -1,5 +1,5 @@
 use super::*;
-use ictd_core::mask::Entrywise;
+use ictd_core::mask::{Entrywise, MeanCentred};
 use ictd_core::tasks::Task;
 
 /// Terms that a growing context adds up before a block is closed.
@@ -149,15 +149,17 @@ fn a_sliding_context_goes_on_from_its_bytes_and_forgets_a_spike() {
             let mut anew = new();
             (t.saturating_sub(7)..=t).for_each(|s| observe(&mut anew, s));
             let [found, expected] =
-                [&context, &anew].map(|context| context.statistic::<5>(0.9, 0).unwrap().g);
+                [&context, &anew].map(|context| context.statistic::<5>(0.9, 0).unwrap());
+            assert_eq!(found.inverse_len, expected.inverse_len);
             // (A trace comes into a new window with nothing of what was before it.)
-            let error = (found - expected).amax() / expected.amax();
-            assert!(error < 1e-4, "{t}: off by {error} of the largest entry");
+            let (error, largest) = ((found.g - expected.g).amax(), expected.g.amax());
+            assert!(error <= 1e-4 * largest, "{t}: off by {error} of {largest}");
         }
     }
     check(Td0);
     check(TdLambda::new(0.5).unwrap());
     check(TdLambda::new(1.0).unwrap());
+    check(MeanCentred);
 }
 
 #[test]

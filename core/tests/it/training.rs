@@ -4,8 +4,9 @@ use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind};
 use ictd_core::training::*;
 
 pub(crate) const CAPACITY: usize = 6 + 8 + 2;
-type Trainer<S, N = LinearNetwork<S, Vec<S>>> =
-    MultiTaskTd<S, N, FiniteTaskDistribution<5>, 2, CAPACITY>;
+/// A trainer with room for D features; the tasks have two.
+type Trainer<S, const D: usize = 2, N = LinearNetwork<S, Vec<S>>> =
+    MultiTaskTd<S, N, FiniteTaskDistribution<5>, D, CAPACITY>;
 
 const TASKS: FiniteTaskDistribution<5> =
     FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
@@ -40,20 +41,21 @@ fn trainer<S: Scalar>(seeds: &[u64], settings: TrainerSettings) -> Trainer<S> {
     Trainer::new(settings, TASKS, linear(1, 3), reference(), seeds).unwrap()
 }
 
-fn train<S: Scalar>(trainer: &mut Trainer<S>, tasks: usize) {
+fn train<S: Scalar, const D: usize>(trainer: &mut Trainer<S, D>, tasks: usize) {
     (0..tasks).for_each(|_| trainer.train_task().unwrap());
 }
 
-fn record<S: Scalar>(trainer: &Trainer<S>, lane: usize) -> Vec<u8> {
+fn record<S: Scalar, const D: usize>(trainer: &Trainer<S, D>, lane: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     trainer.save(lane, |piece| bytes.extend_from_slice(piece));
     assert_eq!(bytes.len(), trainer.record_len());
     bytes
 }
 
-/// Every shape, loss and optimiser: eight seeds side by side are each alone, and each stopped and resumed half way.
+/// Every shape, loss and optimiser: eight seeds side by side, with room for more features, are each alone, and each stopped
+/// and resumed half way.
 #[test]
-fn lanes_and_resumed_runs_are_seeds_alone() {
+fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     let shape = LinearShape::new(2, 2, 2);
     let (shared, traced) = (LinearShape::new(2, 1, 3), LinearShape { trace_decay: 0.9, ..shape });
     let plain = settings();
@@ -63,6 +65,7 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
         gamma_range: Some([0.5, 0.95]),
         ..plain
     };
+    let [one, two, four] = [(1, 1), (1, 2), (4, 4)].map(|(n, depth)| LinearShape::new(2, n, depth));
     let [value, returns, residual] =
         [Loss::TrueValue, Loss::MonteCarlo { horizon: 5 }, Loss::ResidualGradient];
     for (case, (shape, settings, loss)) in [
@@ -74,6 +77,9 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
         (shared, plain, value),
         (shared, plain, residual),
         (shared, td, residual),
+        (one, plain, Loss::TdError),
+        (two, plain, Loss::TdError),
+        (four, plain, Loss::TdError),
         (shape, plain, returns),
         (traced, growing, Loss::TdError),
         (traced, td, returns),
@@ -84,11 +90,12 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
         let settings = TrainerSettings { loss, ..settings };
         let seeds: [u64; 8] = core::array::from_fn(|lane| 10 + lane as u64);
         let network = network_of::<Lanes8>(shape);
-        let mut together = Trainer::new(settings, TASKS, network, reference(), &seeds).unwrap();
+        let mut together =
+            Trainer::<_, 4>::new(settings, TASKS, network, reference(), &seeds).unwrap();
         train(&mut together, 4);
         for (lane, seed) in seeds.iter().enumerate() {
             let alone = |seed| {
-                Trainer::new(settings, TASKS, network_of::<f32>(shape), reference(), &[seed])
+                Trainer::<_>::new(settings, TASKS, network_of::<f32>(shape), reference(), &[seed])
             };
             let (mut begun, mut resumed) = (alone(*seed).unwrap(), alone(99).unwrap());
             train(&mut begun, 2);
@@ -99,10 +106,10 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
             assert_eq!(together.loss.lane(lane).to_bits(), resumed.loss.to_bits());
             assert!(resumed.loss.is_finite());
         }
-        // Another grouping takes the same records.
+        // Another grouping, without such room, takes the same records.
         let records: Vec<Vec<u8>> = (0..8).map(|lane| record(&together, lane)).collect();
         let network = network_of::<Lanes8>(shape);
-        let mut again = Trainer::new(settings, TASKS, network, reference(), &[99]).unwrap();
+        let mut again = Trainer::<_>::new(settings, TASKS, network, reference(), &[99]).unwrap();
         again.restore(|lane| &records[lane]).unwrap();
         train(&mut together, 1);
         train(&mut again, 1);
@@ -267,7 +274,7 @@ fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by
 #[test]
 fn bad_settings_are_named() {
     let make = |settings: TrainerSettings, seeds: &[u64]| {
-        Trainer::new(settings, TASKS, linear::<f32>(1, 3), reference(), seeds).err()
+        Trainer::<_>::new(settings, TASKS, linear::<f32>(1, 3), reference(), seeds).err()
     };
     let one = [1];
     assert_eq!(make(settings(), &[]), Some(Error::Empty { parameter: "seeds" }));
@@ -293,7 +300,7 @@ fn a_context_longer_than_the_network_takes_is_refused() {
         let network = SoftmaxNetwork::<f32, 5, 1, 3, 6>::zeros(1, 3)?;
         let settings =
             TrainerSettings { context_len, context_len_range, batch_size: 4, ..settings() };
-        Trainer::new(settings, TASKS, network, reference(), &[1]).map(|_| ())
+        Trainer::<_, 2, _>::new(settings, TASKS, network, reference(), &[1]).map(|_| ())
     };
     let refused = |parameter| Err(Error::CapacityExceeded { parameter, capacity: 6 });
     assert_eq!([trainer(6, None), trainer(7, None)], [Ok(()), refused("context_len")]);
@@ -325,26 +332,6 @@ fn counts_of_a_damaged_record_do_not_overflow() {
     trainer.restore(|_| &bytes).unwrap();
     trainer.train_task().unwrap();
     assert_eq!(trainer.tasks_done, u64::MAX);
-}
-
-/// Trains networks of 2 features where there is room for 2 and for 4.
-#[test]
-fn the_room_for_features_changes_no_bit() {
-    type S = Lanes8;
-    type Roomy = MultiTaskTd<S, LinearNetwork<S, Vec<S>>, FiniteTaskDistribution<5>, 4, CAPACITY>;
-    let seeds = [10, 11, 12, 13, 14, 15, 16, 17];
-    for (stored, depth) in [(1, 1), (1, 2), (1, 3), (4, 4)] {
-        let network = || linear::<S>(stored, depth);
-        let mut exact = Trainer::new(settings(), TASKS, network(), reference(), &seeds).unwrap();
-        let mut roomy = Roomy::new(settings(), TASKS, network(), reference(), &seeds).unwrap();
-        train(&mut exact, 3);
-        (0..3).for_each(|_| roomy.train_task().unwrap());
-        for lane in 0..S::LANES {
-            let mut of_roomy = Vec::new();
-            roomy.save(lane, |piece| of_roomy.extend_from_slice(piece));
-            assert_eq!(record(&exact, lane), of_roomy, "{depth} layers, lane {lane}");
-        }
-    }
 }
 
 #[test]
@@ -383,13 +370,4 @@ fn a_growing_window_holds_the_first_transitions_and_bootstraps_from_one_more() {
     let windows = Windows::new(1, &features, &rewards, 5, 0.5).unwrap();
     assert!(windows.growing(&[]).is_err() && windows.growing(&[0]).is_err());
     assert!(windows.growing(&[6]).is_err());
-}
-
-/// The diagonals of a (5, 5) matrix that five of a layer's ten numbers stand on.
-pub(crate) fn diagonals() -> [[f64; 25]; 5] {
-    let mut diagonals = [[0.0; 25]; 5];
-    for (diagonal, at) in diagonals.iter_mut().zip([[0, 6], [10, 16], [2, 8], [12, 18], [24, 24]]) {
-        at.into_iter().for_each(|at| diagonal[at] = 1.0);
-    }
-    diagonals
 }
