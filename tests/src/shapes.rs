@@ -110,12 +110,6 @@ pub fn matrices<S: Scalar, const R: usize, const C: usize>(
     load::<S>(array, lane).chunks(R * C).map(matrix).collect()
 }
 
-/// Reads an array (k, R) as k vectors.
-pub fn vectors<S: Scalar, const R: usize>(array: &Array, lane: usize) -> Vec<SVector<S, R>> {
-    assert!(array.shape.len() == 2 && array.shape[1] == R, "{:?} is not (_, {R})", array.shape);
-    load::<S>(array, lane).chunks(R).map(vector).collect()
-}
-
 /// Reads the columns of a matrix Z, (K, n + 1).
 pub fn columns<S: Scalar, const K: usize>(z: &Array, lane: usize) -> Vec<SVector<S, K>> {
     assert!(z.shape.len() == 2 && z.shape[0] == K, "{:?} is not ({K}, _)", z.shape);
