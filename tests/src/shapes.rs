@@ -110,19 +110,6 @@ pub fn matrices<S: Scalar, const R: usize, const C: usize>(
     load::<S>(array, lane).chunks(R * C).map(matrix).collect()
 }
 
-/// Reads an array (k, R) as k vectors.
-pub fn vectors<S: Scalar, const R: usize>(array: &Array, lane: usize) -> Vec<SVector<S, R>> {
-    assert!(array.shape.len() == 2 && array.shape[1] == R, "{:?} is not (_, {R})", array.shape);
-    load::<S>(array, lane).chunks(R).map(vector).collect()
-}
-
-/// Reads the layers with parameters P and Q, (k, K, K) each.
-pub fn layers<S: Scalar, const K: usize>(p: &Array, q: &Array, lane: usize) -> Vec<Layer<S, K>> {
-    let (p, q) = (matrices(p, lane), matrices(q, lane));
-    assert_eq!(p.len(), q.len(), "as many P as Q");
-    p.into_iter().zip(q).map(|(p, q)| Layer { p, q }).collect()
-}
-
 /// Reads the columns of a matrix Z, (K, n + 1).
 pub fn columns<S: Scalar, const K: usize>(z: &Array, lane: usize) -> Vec<SVector<S, K>> {
     assert!(z.shape.len() == 2 && z.shape[0] == K, "{:?} is not ({K}, _)", z.shape);
@@ -173,7 +160,9 @@ pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     [p, q]: [&str; 2],
     lane: usize,
 ) -> Transformer<Layer<S, K>, C> {
-    let layers = layers::<S, K>(&case.input(p), &case.input(q), lane);
+    let [p, q] = [p, q].map(|name| matrices(&case.input(name), lane));
+    assert_eq!(p.len(), q.len(), "{}: as many P as Q", case.label());
+    let layers: Vec<_> = p.into_iter().zip(q).map(|(p, q)| Layer { p, q }).collect();
     let transformer = match case.word("mode") {
         "auto" => {
             assert_eq!(layers.len(), 1, "{}: one shared layer", case.label());

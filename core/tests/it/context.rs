@@ -1,5 +1,5 @@
 use super::*;
-use ictd_core::mask::Entrywise;
+use ictd_core::mask::{Entrywise, MeanCentred};
 use ictd_core::tasks::Task;
 
 /// Terms that a growing context adds up before a block is closed.
@@ -117,17 +117,17 @@ fn a_context_that_is_read_in_its_place_is_the_stored_one_and_an_error_leaves_it(
 
 #[test]
 fn a_sliding_context_goes_on_from_its_bytes_and_forgets_a_spike() {
-    fn check(mask: impl Mask<f32>) {
-        let new = || Context::<2, _, _>::with_memory(mask, Sliding::<8>);
+    fn check<R: Real>(mask: impl Mask<R>, most: f64) {
+        let new = || Context::<2, _, _, R>::with_memory(mask, Sliding::<8>);
         let (mut context, mut page, mut last) = (new(), [0; 2048], Vec::new());
         let mut rng = Rng::new(9);
         for t in 0..60 {
             // A spike of 65,535 among numbers of 1 leaves a window in which an episode ends; the sums are made anew.
             let size = if t == 22 { 65_535.0 } else { 1.0 };
-            let mut number = || size * rng.uniform_in::<f32>(0.5, 1.0);
+            let mut number = || R::from_f64(size * rng.uniform_in::<f64>(0.5, 1.0));
             last.push(([number(), number()], number(), [number(), number()]));
-            let observe = |context: &mut Context<2, _, _>, s: usize| {
-                let (phi, reward, next): ([f32; 2], f32, [f32; 2]) = last[s];
+            let observe = |context: &mut Context<2, _, _, R>, s: usize| {
+                let (phi, reward, next): ([R; 2], R, [R; 2]) = last[s];
                 context.observe(&phi, reward, &next).unwrap();
                 if s % 11 == 5 {
                     context.end_episode();
@@ -135,29 +135,37 @@ fn a_sliding_context_goes_on_from_its_bytes_and_forgets_a_spike() {
             };
             observe(&mut context, t);
             let bytes = context.write(&mut page).unwrap();
-            let read = Context::<2, _, Sliding<8>>::from_bytes;
+            let read = Context::<2, _, Sliding<8>, R>::from_bytes;
             assert_eq!(read(bytes).as_ref(), Ok(&context));
             if t == 40 {
                 every_damage_is_found(bytes, Some("ICTC"), 20, read);
             }
             // A window that is longer than there is room for, and one that has more to come than it says.
-            for (at, count) in [(36, 9_u64), (36, 7), (44, 8)] {
+            for (at, count) in [(20, 9_u64), (20, 7), (28, 8)] {
+                let at = at + 4 * size_of::<R>();
                 let to = |bytes: &mut [u8]| bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
                 let read = read(&resealed(bytes, to));
                 assert!(read.is_err() || last.len() == count as usize, "{t}: {at} {count}");
             }
             let mut anew = new();
             (t.saturating_sub(7)..=t).for_each(|s| observe(&mut anew, s));
-            let [found, expected] =
-                [&context, &anew].map(|context| context.statistic::<5>(0.9, 0).unwrap().g);
+            let [found, expected] = [&context, &anew]
+                .map(|context| context.statistic::<5>(R::from_f64(0.9), 0).unwrap());
+            assert_eq!(found.inverse_len, expected.inverse_len);
             // (A trace comes into a new window with nothing of what was before it.)
-            let error = (found - expected).amax() / expected.amax();
-            assert!(error < 1e-4, "{t}: off by {error} of the largest entry");
+            let [error, largest] =
+                [found.g - expected.g, expected.g].map(|g| g.map(R::to_f64).amax());
+            assert!(error <= most * largest, "{t}: off by {error} of {largest}");
         }
     }
-    check(Td0);
-    check(TdLambda::new(0.5).unwrap());
-    check(TdLambda::new(1.0).unwrap());
+    check::<f32>(Td0, 1e-4);
+    check::<f32>(MeanCentred, 1e-4);
+    check::<f64>(Td0, 1e-12);
+    check::<f64>(MeanCentred, 1e-12);
+    for lambda in [0.5, 1.0] {
+        check(TdLambda::new(lambda as f32).unwrap(), 1e-4);
+        check(TdLambda::new(lambda).unwrap(), 1e-12);
+    }
 }
 
 #[test]

@@ -176,8 +176,15 @@ fn weights_of_1_change_no_bit_and_refused_ones_leave_no_trace() {
     assert!(refused(f32::MAX).is_err() && refused(0.0).is_ok());
     let limited =
         &mut Context::<2, _, _>::with_memory(*model.mask(), Growing).with_limit(2.0).unwrap();
-    assert!(limited.observe_weighted(&[3.0, 0.0], 1.0, &[0.0; 2], 0.01).is_err());
-    limited.observe_weighted(&[1.0, 0.0], -2.0, &[0.0; 2], 9.0).unwrap();
+    for (phi, reward, next, name) in
+        [(2.1, 0.0, 0.0, "phi"), (0.0, -2.1, 0.0, "reward"), (0.0, 0.0, 65_535.0, "phi_next")]
+    {
+        let (before, phi, next) = (*limited, [phi, 0.0], [0.0, next]);
+        let refused = limited.observe_weighted(&phi, reward, &next, 0.01);
+        assert!(matches!(refused, Err(Error::OutOfRange { parameter, .. }) if parameter == name));
+        assert_eq!(*limited, before);
+    }
+    limited.observe_weighted(&[2.0, -2.0], -2.0, &[0.0; 2], 9.0).unwrap();
     // The limit and the largest reward are those of what was observed, whatever it weighs.
     assert_eq!((limited.len(), limited.max_abs_reward(0)), (1, 2.0));
 }

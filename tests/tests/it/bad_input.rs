@@ -26,20 +26,14 @@ fn finite_number() -> impl Strategy<Value = f32> {
     any_number().prop_filter("finite", |x| x.is_finite())
 }
 
-fn vector<const R: usize>(
+fn matrix<const R: usize, const C: usize>(
     number: impl Strategy<Value = f32>,
-) -> impl Strategy<Value = SVector<f32, R>> {
-    prop::collection::vec(number, R).prop_map(|v| SVector::from_fn(|i, _| v[i]))
-}
-
-fn square<const R: usize>(
-    number: impl Strategy<Value = f32>,
-) -> impl Strategy<Value = SMatrix<f32, R, R>> {
-    prop::collection::vec(number, R * R).prop_map(|v| SMatrix::from_fn(|i, j| v[i * R + j]))
+) -> impl Strategy<Value = SMatrix<f32, R, C>> {
+    prop::collection::vec(number, R * C).prop_map(|numbers| SMatrix::from_column_slice(&numbers))
 }
 
 prop_compose! {
-    fn any_transition()(phi in vector(any_number()), reward in any_number(), phi_next in vector(any_number()))
+    fn any_transition()(phi in matrix(any_number()), reward in any_number(), phi_next in matrix(any_number()))
         -> Transition<f32, D> { Transition { phi, reward, phi_next } }
 }
 
@@ -118,8 +112,8 @@ proptest! {
     #[test]
     fn contexts_refuse_what_is_not_finite_and_stay_as_they_were(
         transitions in prop::collection::vec(any_transition(), 0..12),
-        p in square::<K>(finite_number()),
-        q in square::<K>(finite_number()),
+        p in matrix::<K, K>(finite_number()),
+        q in matrix::<K, K>(finite_number()),
     ) {
         let layer = Layer { p, q };
         let lambda = TdLambda::new(1.0f32).unwrap();
@@ -153,9 +147,9 @@ proptest! {
     #[test]
     fn prompts_and_attention_survive_any_numbers(
         transitions in prop::collection::vec(any_transition(), 0..7),
-        query in vector::<D>(any_number()),
-        p in square::<K>(any_number()),
-        q in square::<K>(any_number()),
+        query in matrix::<D, 1>(any_number()),
+        p in matrix::<K, K>(any_number()),
+        q in matrix::<K, K>(any_number()),
     ) {
         let layer = Layer { p, q };
         let prompt = match Prompt::<f32, K, N>::discounted(&transitions, 0.9, &query) {
@@ -192,7 +186,7 @@ proptest! {
 
     #[test]
     fn solvers_return_a_finite_solution_or_a_typed_error(
-        a in square::<3>(any_number()), b in vector::<3>(any_number()), size in 0usize..5,
+        a in matrix::<3, 3>(any_number()), b in matrix::<3, 1>(any_number()), size in 0usize..5,
     ) {
         for solution in [
             linear_system::solve(a, b, size, "A"),
@@ -261,9 +255,9 @@ proptest! {
     #[test]
     fn processes_refuse_what_is_no_distribution(
         states in 0usize..6,
-        initial in vector::<4>(any_number()),
-        p in square::<4>(any_number()),
-        reward in vector::<4>(any_number()),
+        initial in matrix::<4, 1>(any_number()),
+        p in matrix::<4, 4>(any_number()),
+        reward in matrix::<4, 1>(any_number()),
     ) {
         let features = SMatrix::<f32, D, 4>::zeros();
         match Mrp::new(states, &initial, &p, &reward, &features) {

@@ -1,71 +1,10 @@
-//! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
+//! Contexts: several cumulants, every discount, and what is stored of them.
 
 use super::*;
 use ictd_core::StoredError;
 
 const D: usize = 3;
 const K: usize = 2 * D + 1;
-const GAMMA: f64 = 0.9;
-type Phi = SVector<f64, D>;
-
-fn phi(rng: &mut Rng) -> Phi {
-    Phi::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))
-}
-
-/// Episodes of 1 to 12 transitions, the last of each without a next state.
-fn episodes(seed: u64) -> Vec<Vec<Transition<f64, D>>> {
-    let rng = &mut Rng::new(seed);
-    (0..20)
-        .map(|i| {
-            let n = 1 + (7 * i) % 12;
-            (0..n)
-                .map(|t| Transition {
-                    phi: phi(rng),
-                    reward: rng.uniform_in(-1.0, 1.0),
-                    phi_next: if t + 1 == n { Phi::zeros() } else { phi(rng) },
-                })
-                .collect()
-        })
-        .collect()
-}
-
-#[test]
-fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
-    fn check(mask: impl Mask<f64>) {
-        let mut window = Context::<D, _, _, f64>::with_memory(mask, Sliding::<16>);
-        let mut seen = Vec::new();
-        for episode in episodes(5) {
-            for (i, t) in episode.iter().enumerate() {
-                seen.push((*t, i + 1 == episode.len()));
-                let mut alone = Context::<D, _, _, f64>::with_memory(mask, Growing);
-                let last = &seen[seen.len().saturating_sub(16)..];
-                observe(&mut alone, last);
-                observe(&mut window, &last[last.len() - 1..]);
-                let [got, want] = [window.statistic::<K>(GAMMA, 0), alone.statistic(GAMMA, 0)];
-                let (got, want) = (got.unwrap(), want.unwrap());
-                assert_eq!(got.inverse_len, want.inverse_len);
-                assert!((got.g - want.g).amax() < 1e-12, "{} transitions", seen.len());
-            }
-        }
-    }
-    check(Td0);
-    check(TdLambda::new(0.8).unwrap());
-    check(TdLambda::new(1.0).unwrap());
-    check(MeanCentred);
-}
-
-/// Observes transitions, of which some are the last of their episode.
-fn observe<M: Mask<f64>, W: Memory<f64>>(
-    context: &mut Context<D, M, W, f64>,
-    transitions: &[(Transition<f64, D>, bool)],
-) {
-    for (t, ends) in transitions {
-        context.observe_transition(t).unwrap();
-        if *ends {
-            context.end_episode();
-        }
-    }
-}
 
 #[test]
 fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
@@ -101,24 +40,6 @@ fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
     check(lambda, Forgetting::new(0.95).unwrap());
     check(Td0, Sliding::<20>);
     check(lambda, Sliding::<20>);
-}
-
-#[test]
-fn a_limit_refuses_what_is_larger_and_keeps_the_context() {
-    let mut context = Context::<2>::new().with_limit(4.0).unwrap();
-    context.observe(&[4.0, -4.0], 4.0, &[0.0, 1.0]).unwrap();
-    let before = context;
-    for (phi, reward, phi_next, name) in [
-        ([4.1, 0.0], 0.0, [0.0, 0.0], "phi"),
-        ([0.0, 0.0], -4.1, [0.0, 0.0], "reward"),
-        ([0.0, 0.0], 0.0, [0.0, 65_535.0], "phi_next"),
-    ] {
-        match context.observe(&phi, reward, &phi_next) {
-            Err(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),
-            other => panic!("{other:?}"),
-        }
-        assert_eq!(context, before);
-    }
 }
 
 /// A context after n transitions, fed on from the same stream.

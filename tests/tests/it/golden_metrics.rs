@@ -17,13 +17,12 @@ golden!(golden_metrics, "metrics", Real, metrics);
 fn metrics<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> Outputs<R> {
     let context = tests::columns::<R, K>(&case.input("context"), 0);
     assert_eq!(context.len(), case.count("n"));
-    let phi = tests::vectors::<R, D>(&case.input("Phi"), 0);
-    let d_p: Vec<R> = tests::load(&case.input("d_p"), 0);
+    let [phi, d_p] = ["Phi", "d_p"].map(|name| tests::load::<R>(&case.input(name), 0));
     let states = case.count("s");
-    assert_eq!((phi.len(), d_p.len()), (states, states));
+    assert_eq!((phi.len(), d_p.len()), (states * D, states));
     let (mut features, mut weights) = ([zeros::<R, D, 1>(); M], zeros::<R, M, 1>());
     for s in 0..states {
-        (features[s], weights[s]) = (phi[s], d_p[s]);
+        (features[s], weights[s]) = (tests::vector(&phi[s * D..][..D]), d_p[s]);
     }
     let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
     let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, ["P", "Q"], 0);

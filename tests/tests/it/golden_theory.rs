@@ -111,24 +111,24 @@ fn report_maps<S: Scalar, const D: usize, const K: usize>(
 fn discounted<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) -> Outputs<S> {
     let data = Data::<S, D, K>::read(case, lane);
     let mut out = Outputs::new();
-    let (one, lambda) = (
-        S::ONE,
-        S::from_f64(if case.word("kind") == "lambda" { case.number("lambda") } else { 0.0 }),
-    );
-    let mask = TdLambda::new(lambda).unwrap();
-    match case.word("kind") {
+    let (one, kind) = (S::ONE, case.word("kind"));
+    match kind {
         "td" => forms(&data, Td0, constructions::td0, &mut out),
         "one_layer" => forms(&data, Td0, constructions::one_layer, &mut out),
-        "lambda" => forms(&data, mask, constructions::td_lambda, &mut out),
-        "rg" => forms(&data, Td0, constructions::residual_gradient, &mut out),
+        "lambda" => {
+            let lambda = S::from_f64(case.number("lambda"));
+            let mask = TdLambda::new(lambda).unwrap();
+            forms(&data, mask, constructions::td_lambda, &mut out);
+            data.classical(|w, c, t| td::updates::td_lambda(w, c, t, one, lambda), &mut out);
+        }
+        "rg" => {
+            forms(&data, Td0, constructions::residual_gradient, &mut out);
+            data.classical(|w, c, t| td::updates::residual_gradient(w, c, t, one), &mut out);
+        }
         other => panic!("{}: kind {other}", case.label()),
     }
-    match case.word("kind") {
-        "rg" => data.classical(|w, c, t| td::updates::residual_gradient(w, c, t, one), &mut out),
-        "lambda" => {
-            data.classical(|w, c, t| td::updates::td_lambda(w, c, t, one, lambda), &mut out)
-        }
-        _ => data.classical(|w, c, t| td::updates::td0(w, c, t, one), &mut out),
+    if ["td", "one_layer"].contains(&kind) {
+        data.classical(|w, c, t| td::updates::td0(w, c, t, one), &mut out);
     }
     out
 }
