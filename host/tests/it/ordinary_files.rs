@@ -183,29 +183,23 @@ fn what_is_said_of_times_is_true() {
     };
     let hour = |t: usize| format!("2024-03-{:02} {:02}:00", 1 + t / 24, t % 24);
     let unread = table(&|t| if t == 300 { "2024-03-99 12:00".into() } else { hour(t) });
+    let business_days = table(&|t| (1_600_000_000 + 86_400 * (t / 5 * 7 + t % 5)).to_string());
+    let late = |t: usize| stamp(1, t + if t < 300 { 0 } else { 5000 });
+    let jump = table(&|t| if t == 300 { "?".into() } else { late(t) });
+    let midnight = |t: usize| format!("2024-03-{:02} 24:00", t / 24);
+    let of_24_hours = table(&|t| if t > 0 && t % 24 == 0 { midnight(t) } else { hour(t) });
     for (content, is_said, part) in [
-        // Business days.
         (
-            table(&|t| (1_600_000_000 + 86_400 * (t / 5 * 7 + t % 5)).to_string()),
+            business_days,
             true,
             "`when`: its steps are not regular, so missing rows are not detected.",
         ),
         (
-            table(&|t| match t {
-                300 => "?".into(),
-                _ => stamp(1, t + if t < 300 { 0 } else { 5000 }),
-            }),
+            jump,
             true,
             "1 after missing rows (the first is row 302), 1 without a time that can be read (the first is row 301), 5000 missing",
         ),
-        (
-            table(&|t| match t {
-                24.. if t % 24 == 0 => format!("2024-03-{:02} 24:00", t / 24),
-                _ => hour(t),
-            }),
-            false,
-            "has rows",
-        ),
+        (of_24_hours, false, "has rows"),
         (
             unread.clone(),
             true,
