@@ -105,22 +105,22 @@ impl Browser {
     /// Keeps what a good page does not do.
     fn note(&mut self, event: &Value) {
         let parameters = &event["params"];
-        match event["method"].as_str().unwrap_or_default() {
-            "Runtime.exceptionThrown" => {
-                self.problems.push(format!("exception: {}", parameters["exceptionDetails"]));
-            }
-            "Runtime.consoleAPICalled" => self.problems.push(format!("console: {parameters}")),
-            "Page.javascriptDialogOpening" => self.problems.push(format!("dialog: {parameters}")),
-            "Log.entryAdded" => self.problems.push(format!("log: {}", parameters["entry"])),
+        let problem = match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => format!("exception: {}", parameters["exceptionDetails"]),
+            "Runtime.consoleAPICalled" => format!("console: {parameters}"),
+            "Page.javascriptDialogOpening" => format!("dialog: {parameters}"),
+            "Log.entryAdded" => format!("log: {}", parameters["entry"]),
             "Network.requestWillBeSent" => {
                 let address = parameters["request"]["url"].as_str().unwrap_or_default();
                 let own = address.starts_with("file:") && parameters["type"] == "Document";
-                if !own && !address.starts_with("data:") {
-                    self.problems.push(format!("request: {address}"));
+                if own || address.starts_with("data:") {
+                    return;
                 }
+                format!("request: {address}")
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.problems.push(problem);
     }
 
     /// Returns what went wrong so far: errors, anything on the console, any request.

@@ -57,8 +57,7 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
             _ => ["x;when", "x;"],
         };
         let content = csv(head[form % 2], rows);
-        let output = predict(&directory, &content, "--json");
-        let found = json(&output);
+        let found = json(&predict(&directory, &content, "--json"));
         assert!(found["time"].is_string(), "{form}: {found}");
         let said = found["times"].to_string();
         for part in [
@@ -106,15 +105,13 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
                 at[next] += 1;
             }
         }
-        let output =
-            predict(&directory, &csv("time,id,x,step", rows.into_iter()), "--by id --json");
-        let found = json(&output);
+        let content = csv("time,id,x,step", rows.into_iter());
+        let found = json(&predict(&directory, &content, "--by id --json"));
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
         assert_eq!(found["signals"].as_array().unwrap().len(), 2);
-        for (found, x) in found["signals"].as_array().unwrap().iter().zip(&series) {
-            assert_eq!(found["gammas"][0]["judged_rows"], x.len() - 50 - 66);
-        }
         for (i, x) in series.iter().enumerate() {
+            let judged = &found["signals"][i]["gammas"][0]["judged_rows"];
+            assert_eq!(*judged, x.len() - 50 - 66);
             let expected = predictions_of_x(&csv_of_x(x), "");
             let found = predictions(&directory.join("out"), &format!("x of {SERIES} {i}"), 0.9);
             assert_eq!(found.len(), expected.len());

@@ -15,7 +15,7 @@ const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
 /// A plan of few tasks.
-fn tiny(seeds: &str, grid: &str) -> Folder {
+pub(crate) fn tiny(seeds: &str, grid: &str) -> Folder {
     Folder::with("plan.toml", format!("seeds = {seeds}\n{TINY}[grid]\n{grid}\n"))
 }
 
@@ -222,11 +222,8 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
     let collected = sweep(&place, "out", "--collect");
     assert_eq!(collected.status.code(), Some(1));
     assert!(said(&collected).contains("3 seeds are missing"), "{collected:?}");
-    let waiting = program(&place, "sweep plan.toml --out out --json")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut waiting = program(&place, "sweep plan.toml --out out --json");
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !run.join("seed_3/metrics.csv").exists() {
         sleep(Duration::from_millis(20));
     }

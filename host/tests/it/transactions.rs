@@ -6,6 +6,7 @@
 //! A state of the files from which the command has come to its end once is not tried again.
 
 use crate::common::*;
+use crate::sweep::tiny;
 use ictd::run::{info, transaction};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -220,13 +221,7 @@ fn a_fault_at_any_operation_of_training_loses_nothing() {
 
 #[test]
 fn a_fault_at_any_operation_of_a_sweep_loses_nothing() {
-    let place = || {
-        let directory = prepared(&[]);
-        let text = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\n\
-                    log-every = 2\n[grid]\nlearning-rate = [0.1, 0.2]\n";
-        directory.put("plan.toml", text);
-        directory
-    };
+    let place = || tiny("2", "learning-rate = [0.1, 0.2]");
     let sweep = "sweep plan.toml --checkpoint-every 0";
     strike(&place(), sweep, true, 5, 30);
     let directory = place();

@@ -69,11 +69,6 @@ fn row(count: usize) -> String {
     format!("{}\n", vec!["1"; count].join(","))
 }
 
-fn write(at: &Path, name: &str, bytes: &[u8]) {
-    assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
-    at.put(name, bytes);
-}
-
 /// Tables of transitions and of signals.
 fn tables() -> Vec<(&'static str, String)> {
     vec![
@@ -192,7 +187,10 @@ fn a_file_of_a_megabyte_costs_any_command_little() {
         (models, OF_MODELS),
         (configs.iter().map(bytes).collect::<Vec<_>>(), OF_CONFIGS),
     ];
-    kinds.iter().flat_map(|(files, _)| files).for_each(|(name, b)| write(&out, name, b));
+    for (name, bytes) in kinds.iter().flat_map(|(files, _)| files) {
+        assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
+        out.put(name, bytes);
+    }
     let mut tried = Tried::default();
     for (files, commands) in &kinds {
         for (name, _) in files {
