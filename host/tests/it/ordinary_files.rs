@@ -303,31 +303,6 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
 }
 
 #[test]
-fn a_file_that_no_run_wrote_is_not_replaced() {
-    let directory = Folder::new();
-    predict(&directory, &csv_of_x(&signal(300)), "");
-    let out = directory.join("out/predict");
-    // A user keeps a file of his own in the folder; a later version writes one of that name.
-    let manifest = out.text("run.json");
-    let without = manifest.replace("shown.csv", "other.csv");
-    assert_ne!(manifest, without);
-    out.put("run.json", without);
-    out.put("shown.csv", "mine");
-    let line = refused(&directory, "predict data.csv --out out");
-    assert!(line.contains("shown.csv: no run wrote it"), "{line}");
-    assert_eq!(out.text("shown.csv"), "mine");
-}
-
-#[test]
-fn a_script_completes_the_command_line() {
-    for shell in ["bash", "zsh", "fish"] {
-        let output = run(&Folder::new(), &format!("completions {shell}"));
-        assert!(output.status.success());
-        assert!(text(&output).contains("skip-gaps"), "{shell}");
-    }
-}
-
-#[test]
 fn figures_are_drawn_as_pdf_or_it_is_said_what_that_needs() {
     let directory = Folder::new();
     run(&directory, "demo --tasks 3 --max-context 20");

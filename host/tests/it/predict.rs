@@ -37,12 +37,11 @@ fn refused(content: impl AsRef<[u8]>, arguments: &str) -> String {
     line
 }
 
-/// Each line of predictions.csv that belongs to a signal and a discount: the row, its return, and the rest by column.
-pub(crate) fn predictions(
-    out: &Path,
-    signal: &str,
-    gamma: f64,
-) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+/// Lines of predictions.csv: the row, its return, and the rest by column.
+type Lines = Vec<(u64, Option<f64>, BTreeMap<String, f64>)>;
+
+/// Each line that belongs to a signal and a discount.
+pub(crate) fn predictions(out: &Path, signal: &str, gamma: f64) -> Lines {
     let mut reader = csv::Reader::from_path(out.join("predict/predictions.csv")).unwrap();
     let head = reader.headers().unwrap().clone();
     assert_eq!(head.iter().take(4).collect::<Vec<_>>(), ["row", "signal", "gamma", "return"]);
@@ -57,10 +56,7 @@ pub(crate) fn predictions(
 }
 
 /// The [`predictions`] of a table's signal `x` at the discount 0.9, in a folder of their own.
-pub(crate) fn predictions_of_x(
-    content: &str,
-    arguments: &str,
-) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+pub(crate) fn predictions_of_x(content: &str, arguments: &str) -> Lines {
     let directory = Folder::new();
     let output = predict(&directory, content, arguments);
     assert!(output.status.success(), "{output:?}");
@@ -402,7 +398,7 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
 }
 
 #[test]
-fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
+fn neither_what_is_read_nor_what_no_run_wrote_is_replaced() {
     let directory = Folder::new();
     let content = csv_of_x(&signal(300));
     predict(&directory, &content, "");
@@ -411,4 +407,14 @@ fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
     let line = common::refused(&directory, &format!("predict {} --out out", own.display()));
     assert!(line.contains("it lies in the folder that this command writes"), "{line}");
     assert_eq!(fs::read(&own).unwrap(), before);
+    // A user keeps a file of his own in the folder; a later version writes one of that name.
+    let out = directory.join("out/predict");
+    let manifest = out.text("run.json");
+    let without = manifest.replace("shown.csv", "other.csv");
+    assert_ne!(manifest, without);
+    out.put("run.json", without);
+    out.put("shown.csv", "mine");
+    let line = common::refused(&directory, "predict data.csv --out out");
+    assert!(line.contains("shown.csv: no run wrote it"), "{line}");
+    assert_eq!(out.text("shown.csv"), "mine");
 }

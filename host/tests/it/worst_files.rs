@@ -267,20 +267,19 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
     let at = |name: &str| out.join(name);
     let line = |i: u32| format!("{},{},{}\n", i % 3, i % 5, i % 2);
     out.put("data.csv", format!("phi_0,phi_1,reward\n{}", (0..100).map(line).collect::<String>()));
-    let data = at("data.csv").display().to_string();
     ictd(&out, TRAIN);
     as_train(&out);
     for command in [
-        "demo --tasks 2".to_owned(),
-        "verify --seeds 2 --layers 2".into(),
-        format!("evaluate --data {data}"),
-        format!("predict {data} --gamma 0.5"),
-        format!("import {} --tasks 2", at("train").display()),
-        "reproduce figure-2 --seeds 1 --tasks 2".into(),
-        "one-layer --seeds 1 --tasks 2".into(),
+        "demo --tasks 2",
+        "verify --seeds 2 --layers 2",
+        "evaluate --data data.csv",
+        "predict data.csv --gamma 0.5",
+        "import train --tasks 2",
+        "reproduce figure-2 --seeds 1 --tasks 2",
+        "one-layer --seeds 1 --tasks 2",
     ] {
-        let made = ictd(&out, &command);
-        assert!(made.status.code() < Some(2), "{command}: {made:?}");
+        let made = run(&out, &format!("{command} --out ."));
+        assert!(code(&made) < Some(2), "{command}: {made:?}");
     }
     let mut cases = Vec::new();
     for (name, content) in contents() {
