@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2 --checkpoint-every 0";
-const DATA: &str = "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n";
+pub(crate) const DATA: &str = "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n";
 
 type Contents = Vec<(String, Vec<u8>)>;
 

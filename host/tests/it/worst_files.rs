@@ -6,6 +6,7 @@
 
 use crate::bounds::measured;
 use crate::common::*;
+use crate::transactions::DATA;
 use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
 use ictd::experiments::ALL;
@@ -179,7 +180,7 @@ fn configs() -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_file_of_a_megabyte_costs_any_command_little() {
-    let out = Folder::with("data.csv", "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n");
+    let out = Folder::with("data.csv", DATA);
     let (tables, models, configs) = (tables(), models(), configs());
     let bytes = |(name, text): &(&'static str, String)| (*name, text.clone().into_bytes());
     let kinds = [
@@ -310,15 +311,13 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
 
 #[test]
 fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
-    let out = Folder::new();
+    let out = Folder::with("data.csv", DATA);
     let at = |name: &str| out.join(name);
-    let sparse = |name: &str| fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
     let mut tried = Tried::default();
     let mut run = |command: &str, name: &str| {
-        sparse(name);
+        fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
         tried.run(&out, command, name);
     };
-    fs::write(at("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
     let models = ["x.npz", "x.safetensors", "x.ictd"].map(|name| (name, OF_MODELS));
     for (name, commands) in [("x.csv", OF_TABLES), ("x.toml", OF_CONFIGS)].into_iter().chain(models)
     {
