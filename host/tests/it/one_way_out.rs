@@ -165,7 +165,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     out.put("broken.toml", format!("{evil} = \n"));
     out.put("cell.csv", format!("phi_0,reward\n1,{evil}\n"));
     out.put("head.csv", format!("phi_0,{evil}\n1,1\n"));
-    out.put(&format!("{evil}.csv"), "x\n1\n");
+    out.put(format!("{evil}.csv"), "x\n1\n");
     out.put("a.csv", format!("x,{evil}\n1,{evil}\n"));
     out.put("b.csv", format!("x,{evil}\n1,2\n"));
     out.put("demo/results.json", r#"{"command":"demo","\u001b[2J":"\u009b"}"#);
