@@ -16,7 +16,6 @@ use ictd::formats::trajectory::Trajectory;
 use ictd::model_file;
 use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::group::SeedGroup;
 use ictd::train::level::SimdLevel;
 use ictd::train::{SeedRun, shapes};
 use ictd_core::model::ConstructionSettings;
@@ -141,13 +140,9 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     }
 }
 
-fn group() -> Box<dyn SeedGroup> {
-    shapes::group(SimdLevel::Baseline, &targets::small_run(), &[3]).unwrap()
-}
-
 /// A real checkpoint, small enough for every bit of it.
 fn checkpoint() -> Vec<u8> {
-    let mut group = group();
+    let mut group = shapes::group(SimdLevel::Baseline, &targets::small_run(), &[3]).unwrap();
     group.train_task().unwrap();
     let run = SeedRun {
         seed: 3,

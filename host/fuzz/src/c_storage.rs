@@ -19,20 +19,18 @@ pub fn c_storage(bytes: &[u8]) {
         let len = buffer.len();
         if is_predictor {
             let mut outlook = std::mem::zeroed();
-            let all = [
+            vec![
                 ictd_predictor_observe(to, 0.25, &mut outlook),
                 ictd_predictor_observe_missing(to, &mut outlook),
                 ictd_predictor_to_bytes(to, buffer.as_mut_ptr(), len, written),
-            ];
-            all.to_vec()
+            ]
         } else {
             let mut found = std::mem::zeroed();
-            let all = [
+            vec![
                 ictd_context_observe(to, phi.as_ptr(), 1.0, phi.as_ptr()),
                 ictd_context_value_function(to, &mut found),
                 ictd_context_to_bytes(to, buffer.as_mut_ptr(), len, written),
-            ];
-            all.to_vec()
+            ]
         }
     };
     // SAFETY: as above.

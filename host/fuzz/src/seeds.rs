@@ -74,24 +74,18 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     ] {
         put(target, &file.replace(['/', '.'], "_"), &fs::read(train.join(file))?)?;
     }
-    for (run, files) in [
-        ("train", ["0config.toml", "1run.json", "2results.json", "5records.csv"].as_slice()),
-        ("demo", &["0config.toml", "1run.json", "2results.json", "5records.csv"]),
-        ("verify", &["0config.toml", "1run.json", "2results.json"]),
-    ] {
+    let record = |name: &str| fs::read(results.join(name));
+    for run in ["train", "demo", "verify"] {
         let mut parts = Vec::new();
-        for file in files {
+        for file in ["0config.toml", "1run.json", "2results.json", "5records.csv"] {
             // `0` is 48, and six files are told apart.
             let (which, name) = file.split_at(1);
-            parts.push([which.as_bytes(), &fs::read(results.join(run).join(name))?].concat());
+            parts.push([which.as_bytes(), &record(&format!("{run}/{name}"))?].concat());
         }
         put("run_directory", run, &parts.join(b"\n---\n".as_slice()))?;
-    }
-    put("run_directory", "journal", b"4remove old.csv\nput records.csv\n\n---\n0x\n---\n3ictd\n")?;
-    let record = |name: &str| fs::read(results.join(name));
-    for run in ["demo", "verify", "train"] {
         put("report", run, &record(&format!("{run}/records.csv"))?)?;
     }
+    put("run_directory", "journal", b"4remove old.csv\nput records.csv\n\n---\n0x\n---\n3ictd\n")?;
     let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
     put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
     // The whole table has thousands of rows.

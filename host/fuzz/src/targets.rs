@@ -135,17 +135,12 @@ fn restore(record: &[u8]) {
 /// As an archive, and as an array whose archive is intact.
 pub fn npz(bytes: &[u8]) {
     archive(bytes);
-    archive(&stored("P.npy", bytes).expect("memory is writable"));
-}
-
-/// An archive of one file.
-fn stored(name: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
-    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options =
         zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    archive.start_file(name, options)?;
-    archive.write_all(bytes)?;
-    Ok(archive.finish()?.into_inner())
+    let mut stored = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    stored.start_file("P.npy", options).expect("memory is writable");
+    stored.write_all(bytes).expect("memory is writable");
+    archive(&stored.finish().expect("memory is writable").into_inner());
 }
 
 /// Every array of an archive, and what is made of them.

@@ -34,6 +34,14 @@ impl Browser {
     }
 }
 
+/// So many steps of both.
+fn steps(browser: &mut Browser, live: &mut Live, count: usize) {
+    for _ in 0..count {
+        live.step().unwrap();
+        browser.done("step", ());
+    }
+}
+
 /// Every number that the page shows, in the order of the module's `read`.
 fn assert_same(browser: &mut Browser, live: &Live) {
     let bits = |x: f32| if x.is_nan() { u32::MAX } else { x.to_bits() };
@@ -82,10 +90,7 @@ fn every_number_of_the_module_is_the_cores_to_the_bit() {
             let seed = 10 * states as u32 + code as u32;
             live.sample(kind, states, seed).unwrap();
             browser.done("sample", (code as u32, states as u32, seed));
-            for _ in 0..5 {
-                live.step().unwrap();
-                browser.done("step", ());
-            }
+            steps(&mut browser, &mut live, 5);
             assert_same(&mut browser, &live);
         }
     }
@@ -97,10 +102,7 @@ fn every_number_of_the_module_is_the_cores_to_the_bit() {
     browser.done("edit", (3u32, -0.6f32));
     live.construct(0.4, 4).unwrap();
     browser.done("construct", (0.4f32, 4u32));
-    for _ in 0..9 {
-        live.step().unwrap();
-        browser.done("step", ());
-    }
+    steps(&mut browser, &mut live, 9);
     assert_same(&mut browser, &live);
 }
 
@@ -147,10 +149,9 @@ fn the_story_has_the_same_digest() {
 #[test]
 fn a_refusal_is_a_code_and_changes_nothing() {
     let (mut browser, mut live) = (Browser::new(), Live::new().unwrap());
-    browser.done("step", ());
-    live.step().unwrap();
-    for (states, code) in [(1, 3), (0, 3), (9, 3)] {
-        assert_eq!(browser.call::<_, u32>("sample", (1u32, states as u32, 0u32)), code);
+    steps(&mut browser, &mut live, 1);
+    for states in [0, 1, 9] {
+        assert_eq!(browser.call::<_, u32>("sample", (1u32, states as u32, 0u32)), 3);
         assert!(live.sample(Kind::BoyanChain, states, 0).is_err());
     }
     // All weights 0; a reward that is no number; a depth of 0; a learning rate that is none.

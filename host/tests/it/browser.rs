@@ -74,10 +74,8 @@ impl Browser {
             _directory: directory,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
-        let attached = browser.call(
-            "Target.attachToTarget",
-            json!({ "targetId": target["targetId"], "flatten": true }),
-        );
+        let target = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = browser.call("Target.attachToTarget", target);
         browser.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page", "Runtime", "Network", "Log"] {
             browser.call(&format!("{domain}.enable"), json!({}));
@@ -107,22 +105,22 @@ impl Browser {
     /// Keeps what a good page does not do.
     fn note(&mut self, event: &Value) {
         let parameters = &event["params"];
-        match event["method"].as_str().unwrap_or_default() {
-            "Runtime.exceptionThrown" => {
-                self.problems.push(format!("exception: {}", parameters["exceptionDetails"]));
-            }
-            "Runtime.consoleAPICalled" => self.problems.push(format!("console: {parameters}")),
-            "Page.javascriptDialogOpening" => self.problems.push(format!("dialog: {parameters}")),
-            "Log.entryAdded" => self.problems.push(format!("log: {}", parameters["entry"])),
+        let problem = match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => format!("exception: {}", parameters["exceptionDetails"]),
+            "Runtime.consoleAPICalled" => format!("console: {parameters}"),
+            "Page.javascriptDialogOpening" => format!("dialog: {parameters}"),
+            "Log.entryAdded" => format!("log: {}", parameters["entry"]),
             "Network.requestWillBeSent" => {
                 let address = parameters["request"]["url"].as_str().unwrap_or_default();
                 let own = address.starts_with("file:") && parameters["type"] == "Document";
-                if !own && !address.starts_with("data:") {
-                    self.problems.push(format!("request: {address}"));
+                if own || address.starts_with("data:") {
+                    return;
                 }
+                format!("request: {address}")
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.problems.push(problem);
     }
 
     /// Returns what went wrong so far: errors, anything on the console, any request.
@@ -133,10 +131,9 @@ impl Browser {
     }
 
     pub(crate) fn set_screen(&mut self, width: u32, height: u32, dark: bool) {
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
-        );
+        let screen =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", screen);
         let value = if dark { "dark" } else { "light" };
         let motion = if self.moves { "no-preference" } else { "reduce" };
         let features = json!([
@@ -157,10 +154,9 @@ impl Browser {
 
     /// The value of an expression.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
-        let result = self.call(
-            "Runtime.evaluate",
-            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }),
-        );
+        let asked =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let result = self.call("Runtime.evaluate", asked);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
         result["result"]["value"].clone()
     }
@@ -201,13 +197,9 @@ impl Browser {
                  return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
             ));
             for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-                self.call(
-                    "Input.dispatchMouseEvent",
-                    json!({
-                        "type": kind, "x": middle[0], "y": middle[1], "button": "left",
-                        "clickCount": 1,
-                    }),
-                );
+                let mut event = json!({ "type": kind, "button": "left", "clickCount": 1 });
+                (event["x"], event["y"]) = (middle[0].clone(), middle[1].clone());
+                self.call("Input.dispatchMouseEvent", event);
             }
             self.wait_for_paint();
             if self.evaluate("clicked") == true {
@@ -220,10 +212,9 @@ impl Browser {
     /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str, code: u32) {
         for kind in ["rawKeyDown", "keyUp"] {
-            self.call(
-                "Input.dispatchKeyEvent",
-                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code }),
-            );
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            self.call("Input.dispatchKeyEvent", event);
         }
     }
 
@@ -236,10 +227,8 @@ impl Browser {
     pub(crate) fn screenshot(&mut self, name: &str, whole: bool) {
         use base64::Engine;
         let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS") else { return };
-        let shot = self.call(
-            "Page.captureScreenshot",
-            json!({ "captureBeyondViewport": whole, "format": "png" }),
-        );
+        let whole = json!({ "captureBeyondViewport": whole, "format": "png" });
+        let shot = self.call("Page.captureScreenshot", whole);
         let data = shot["data"].as_str().unwrap();
         let png = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
         std::fs::write(Path::new(&directory).join(name), png).unwrap();

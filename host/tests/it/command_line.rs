@@ -118,14 +118,17 @@ fn a_bad_config_file_is_named_with_the_option() {
 }
 
 #[test]
-fn help_is_a_command_too() {
-    let shown = |arguments| {
+fn help_is_a_command_too_and_a_script_completes_the_line() {
+    let shown = |arguments: &str| {
         let output = run(&std::env::temp_dir(), arguments);
         assert_eq!(output.status.code(), Some(0));
         text(&output)
     };
     assert_eq!(shown("help"), shown("--help"));
     assert_eq!(shown("help demo"), shown("demo --help"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(shown(&format!("completions {shell}")).contains("skip-gaps"), "{shell}");
+    }
     for line in ["--version", "train --help"] {
         let answer = object(&std::env::temp_dir(), 0, line);
         assert!(answer["text"].as_str().unwrap().contains("ictd"), "{answer}");

@@ -156,10 +156,10 @@ pub(crate) fn array(shape: &[usize], numbers: impl IntoIterator<Item = f64>) -> 
     Array { shape: shape.to_vec(), data: Data::F64(numbers.into_iter().collect()) }
 }
 
-/// Writes an `.npz` file.
-pub(crate) fn write_npz(path: &Path, arrays: &[(&str, Array)]) {
+/// The bytes of an `.npz` file.
+pub(crate) fn npz_of(arrays: &[(&str, Array)]) -> Vec<u8> {
     let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
-    fs::write(path, npz::to_bytes(&arrays).unwrap()).unwrap();
+    npz::to_bytes(&arrays).unwrap()
 }
 
 /// A number of [-1, 1] without a pattern.

@@ -1,8 +1,7 @@
 //! Every command line of `ictd` that the READMEs and the guide show is one that the program takes.
 
+use crate::common::*;
 use ictd::cli;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Words that stand for something of the reader's, and an example of each.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -18,10 +17,9 @@ const EXAMPLES: &[(&str, &str)] = &[
 /// Returns the pages, from the repository's root.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let guide = fs::read_dir(root.join("host/src/guide")).unwrap();
-    let guide = guide
-        .map(|entry| entry.unwrap().path())
-        .filter(|p| p.extension().is_some_and(|e| e == "md"));
+    let guide =
+        files(&root.join("host/src/guide")).into_iter().filter(|name| name.ends_with(".md"));
+    let guide = guide.map(|name| root.join("host/src/guide").join(name));
     let readmes =
         ["README.md", "embedded-demo/README.md", "core/c/README.md", "host/python/README.md"];
     readmes.iter().map(|page| root.join(page)).chain(guide).collect()

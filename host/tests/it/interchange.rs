@@ -20,10 +20,6 @@ fn script(arguments: &[&str]) -> Output {
     output
 }
 
-fn numpy_is_there() -> bool {
-    python().args(["-c", "import numpy"]).output().is_ok_and(|output| output.status.success())
-}
-
 fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (got, want) in got.iter().zip(want) {
@@ -50,7 +46,8 @@ fn write_seeds(directory: &Path) {
 
 #[test]
 fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
-    if !numpy_is_there() {
+    let numpy = python().args(["-c", "import numpy"]).output();
+    if !numpy.is_ok_and(|output| output.status.success()) {
         let reason = "NOT RUN: interchange: no python3 with numpy (ICTD_PYTHON names one)";
         assert!(std::env::var_os("CI").is_none(), "{reason}");
         eprintln!("{reason}");

@@ -1,6 +1,7 @@
 //! What a command leaves out of runs that it reads, it names; a link in them it does not follow.
 
 use crate::common::*;
+use crate::sweep::tiny;
 use crate::untrusted::{TRAIN, pipe};
 use std::os::unix::fs::symlink;
 
@@ -39,11 +40,9 @@ const ELSE: [Else; 3] = [
     (pipe, "no regular file"),
 ];
 
-const PLAN: &str = "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
-
 #[test]
 fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
-    let out = &Folder::with("plan.toml", PLAN);
+    let out = &tiny("2", "");
     let at = |name: &str| out.join(name);
     ictd(&at("from"), &format!("{TRAIN} --seeds 2"));
     let run = trained(&at("from"));
@@ -68,11 +67,7 @@ fn a_seed_that_cannot_be_read_is_refused_or_named_by_every_command() {
         fs::remove_file(&checkpoint).unwrap();
         make(&checkpoint);
         tried("seed_1/checkpoint.bin", reason);
-        if checkpoint.is_dir() {
-            fs::remove_dir(&checkpoint).unwrap();
-        } else {
-            fs::remove_file(&checkpoint).unwrap();
-        }
+        fs::remove_file(&checkpoint).or_else(|_| fs::remove_dir(&checkpoint)).unwrap();
         fs::write(&checkpoint, &intact).unwrap();
     }
     fs::rename(run.join("seed_1"), at("seed_1")).unwrap();

@@ -14,8 +14,7 @@ fn log() -> Vec<(&'static str, Array)> {
 
 #[test]
 fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
-    let here = &Folder::new();
-    write_npz(&here.join("log.npz"), &log());
+    let here = &Folder::with("log.npz", npz_of(&log()));
     let found = object(here, 0, &format!("train --task log.npz --tasks 12 {SMALL} --out a"));
     let config = &found["config"];
     assert_eq!((&config["dim"], &config["gamma"]), (&2.into(), &0.8.into()));
@@ -35,7 +34,7 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     });
     other.push(("phi_next", array(&[59, 2], next)));
     other.push(("task", array(&[59], vec![0.0; 59])));
-    write_npz(&here.join("other.npz"), &other);
+    here.put("other.npz", npz_of(&other));
     object(here, 0, &format!("train --task other.npz --tasks 12 {SMALL} --out b"));
     assert_same(&here.join("a"), &here.join("b"));
     let folder = trained(&here.join("a"));
@@ -64,7 +63,7 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
         let mut arrays = log();
         arrays.retain(|(name, _)| with.iter().all(|(other, _)| other != name));
         arrays.extend(with.iter().cloned());
-        write_npz(&here.join("log.npz"), &arrays);
+        here.put("log.npz", npz_of(&arrays));
         refused(here, line)
     };
     let train = format!("train --task log.npz --tasks 2 {SMALL}");

@@ -159,22 +159,18 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     ictd(&out, TRAIN);
     as_train(&out);
     ictd(&out, "demo --tasks 2");
-    let write = |name: &str, text: String| out.put(name, text);
-    write("key.toml", format!("command = \"demo\"\n\"{toml_evil}\" = 1\n"));
-    write("value.toml", format!("command = \"demo\"\ntask = \"{toml_evil}\"\n"));
-    write("command.toml", format!("command = \"{toml_evil}\"\n"));
-    write("broken.toml", format!("{evil} = \n"));
-    write("cell.csv", format!("phi_0,reward\n1,{evil}\n"));
-    write("head.csv", format!("phi_0,{evil}\n1,1\n"));
-    write(&format!("{evil}.csv"), "x\n1\n".into());
-    write("a.csv", format!("x,{evil}\n1,{evil}\n"));
-    write("b.csv", format!("x,{evil}\n1,2\n"));
-    write(
-        "demo/results.json",
-        format!("{{\"command\":\"demo\",\"\\u001b[2J\":\"{}\"}}", "\\u009b"),
-    );
-    write("demo/records.csv", format!("{evil}\n1\n"));
-    write("train/.lock", format!("{evil}\nprocess {evil} on elsewhere\n"));
+    out.put("key.toml", format!("command = \"demo\"\n\"{toml_evil}\" = 1\n"));
+    out.put("value.toml", format!("command = \"demo\"\ntask = \"{toml_evil}\"\n"));
+    out.put("command.toml", format!("command = \"{toml_evil}\"\n"));
+    out.put("broken.toml", format!("{evil} = \n"));
+    out.put("cell.csv", format!("phi_0,reward\n1,{evil}\n"));
+    out.put("head.csv", format!("phi_0,{evil}\n1,1\n"));
+    out.put(format!("{evil}.csv"), "x\n1\n");
+    out.put("a.csv", format!("x,{evil}\n1,{evil}\n"));
+    out.put("b.csv", format!("x,{evil}\n1,2\n"));
+    out.put("demo/results.json", r#"{"command":"demo","\u001b[2J":"\u009b"}"#);
+    out.put("demo/records.csv", format!("{evil}\n1\n"));
+    out.put("train/.lock", format!("{evil}\nprocess {evil} on elsewhere\n"));
     let config = out.join("train/config.toml");
     let text = fs::read_to_string(&config).unwrap().replace("boyan", toml_evil);
     fs::write(config, text).unwrap();

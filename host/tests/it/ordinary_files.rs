@@ -57,8 +57,7 @@ fn rows_that_are_missing_by_their_time_are_named_or_begin_anew() {
             _ => ["x;when", "x;"],
         };
         let content = csv(head[form % 2], rows);
-        let output = predict(&directory, &content, "--json");
-        let found = json(&output);
+        let found = json(&predict(&directory, &content, "--json"));
         assert!(found["time"].is_string(), "{form}: {found}");
         let said = found["times"].to_string();
         for part in [
@@ -106,15 +105,13 @@ fn each_value_of_a_column_is_a_series_of_its_own() {
                 at[next] += 1;
             }
         }
-        let output =
-            predict(&directory, &csv("time,id,x,step", rows.into_iter()), "--by id --json");
-        let found = json(&output);
+        let content = csv("time,id,x,step", rows.into_iter());
+        let found = json(&predict(&directory, &content, "--by id --json"));
         assert_eq!(found["times"].as_array().unwrap().len(), 0, "{found}");
         assert_eq!(found["signals"].as_array().unwrap().len(), 2);
-        for (found, x) in found["signals"].as_array().unwrap().iter().zip(&series) {
-            assert_eq!(found["gammas"][0]["judged_rows"], x.len() - 50 - 66);
-        }
         for (i, x) in series.iter().enumerate() {
+            let judged = &found["signals"][i]["gammas"][0]["judged_rows"];
+            assert_eq!(*judged, x.len() - 50 - 66);
             let expected = predictions_of_x(&csv_of_x(x), "");
             let found = predictions(&directory.join("out"), &format!("x of {SERIES} {i}"), 0.9);
             assert_eq!(found.len(), expected.len());
@@ -183,29 +180,23 @@ fn what_is_said_of_times_is_true() {
     };
     let hour = |t: usize| format!("2024-03-{:02} {:02}:00", 1 + t / 24, t % 24);
     let unread = table(&|t| if t == 300 { "2024-03-99 12:00".into() } else { hour(t) });
+    let business_days = table(&|t| (1_600_000_000 + 86_400 * (t / 5 * 7 + t % 5)).to_string());
+    let late = |t: usize| stamp(1, t + if t < 300 { 0 } else { 5000 });
+    let jump = table(&|t| if t == 300 { "?".into() } else { late(t) });
+    let midnight = |t: usize| format!("2024-03-{:02} 24:00", t / 24);
+    let of_24_hours = table(&|t| if t > 0 && t % 24 == 0 { midnight(t) } else { hour(t) });
     for (content, is_said, part) in [
-        // Business days.
         (
-            table(&|t| (1_600_000_000 + 86_400 * (t / 5 * 7 + t % 5)).to_string()),
+            business_days,
             true,
             "`when`: its steps are not regular, so missing rows are not detected.",
         ),
         (
-            table(&|t| match t {
-                300 => "?".into(),
-                _ => stamp(1, t + if t < 300 { 0 } else { 5000 }),
-            }),
+            jump,
             true,
             "1 after missing rows (the first is row 302), 1 without a time that can be read (the first is row 301), 5000 missing",
         ),
-        (
-            table(&|t| match t {
-                24.. if t % 24 == 0 => format!("2024-03-{:02} 24:00", t / 24),
-                _ => hour(t),
-            }),
-            false,
-            "has rows",
-        ),
+        (of_24_hours, false, "has rows"),
         (
             unread.clone(),
             true,
@@ -308,31 +299,6 @@ fn what_stands_above_the_rows_or_first_in_a_column_hides_no_signal() {
         assert_eq!(json(&output)["signals"][0]["gaps"], 1, "{gap}");
         let line = refused(&directory, "predict data.csv");
         assert!(line.contains("row 1 (line 2), column `x`") && line.contains(gap), "{line}");
-    }
-}
-
-#[test]
-fn a_file_that_no_run_wrote_is_not_replaced() {
-    let directory = Folder::new();
-    predict(&directory, &csv_of_x(&signal(300)), "");
-    let out = directory.join("out/predict");
-    // A user keeps a file of his own in the folder; a later version writes one of that name.
-    let manifest = out.text("run.json");
-    let without = manifest.replace("shown.csv", "other.csv");
-    assert_ne!(manifest, without);
-    out.put("run.json", without);
-    out.put("shown.csv", "mine");
-    let line = refused(&directory, "predict data.csv --out out");
-    assert!(line.contains("shown.csv: no run wrote it"), "{line}");
-    assert_eq!(out.text("shown.csv"), "mine");
-}
-
-#[test]
-fn a_script_completes_the_command_line() {
-    for shell in ["bash", "zsh", "fish"] {
-        let output = run(&Folder::new(), &format!("completions {shell}"));
-        assert!(output.status.success());
-        assert!(text(&output).contains("skip-gaps"), "{shell}");
     }
 }
 

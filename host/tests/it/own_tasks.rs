@@ -20,14 +20,13 @@ fn arrays() -> Vec<(&'static str, Array)> {
 
 #[test]
 fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
-    let here = &Folder::new();
-    write_npz(&here.join("walk.npz"), &arrays());
+    let here = &Folder::with("walk.npz", npz_of(&arrays()));
     // As one stack, under another name: the same tasks.
     let stacked = arrays().into_iter().map(|(name, of)| match (name, of.to_f64()) {
         ("phi" | "gamma", _) => (name, of),
         (_, numbers) => (name, array(&[&[3], &of.shape[..]].concat(), numbers.repeat(3))),
     });
-    write_npz(&here.join("other.npz"), &stacked.collect::<Vec<_>>());
+    here.put("other.npz", npz_of(&stacked.collect::<Vec<_>>()));
     let found = object(here, 0, &format!("train --task walk.npz --tasks 12 {SMALL} --out a"));
     assert_eq!((&found["config"]["dim"], &found["config"]["gamma"]), (&2.into(), &0.8.into()));
     assert!(found["seeds"][0]["vd"].is_f64() && found["seeds"][0]["msve"].is_f64(), "{found}");
@@ -42,13 +41,12 @@ fn a_run_of_own_tasks_can_be_told_and_repeated_wherever_the_file_lies() {
 
 #[test]
 fn tasks_that_have_changed_are_refused() {
-    let here = &Folder::new();
-    write_npz(&here.join("walk.npz"), &arrays());
+    let here = &Folder::with("walk.npz", npz_of(&arrays()));
     object(here, 0, &format!("train --task walk.npz --tasks 12 {SMALL} --out a"));
     let folder = trained(&here.join("a"));
     let mut other = arrays();
     other[5].1 = array(&[], [0.7]);
-    write_npz(&folder.join("tasks.npz"), &other);
+    folder.put("tasks.npz", npz_of(&other));
     let before = contents(&folder);
     for line in [
         format!("train --resume {}", folder.display()),
@@ -69,7 +67,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         let mut arrays = arrays();
         arrays.retain(|(other, _)| *other != name);
         arrays.push((name, array));
-        write_npz(&here.join("walk.npz"), &arrays);
+        here.put("walk.npz", npz_of(&arrays));
         refused(here, "train --task walk.npz --tasks 2")
     };
     let large = Array { shape: vec![5], data: Data::I64(vec![(1 << 53) + 1; 5]) };
@@ -90,7 +88,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
         let error = with(name, array);
         assert!(error.contains(expected), "{error}");
     }
-    write_npz(&here.join("walk.npz"), &arrays());
+    here.put("walk.npz", npz_of(&arrays()));
     let error = refused(here, "train --task walk.npz --dim 3");
     assert!(error.contains("--dim: 3: expected 2"), "{error}");
     let error = refused(here, "train --task walk.npz --gamma 0.5");
@@ -100,8 +98,7 @@ fn what_is_no_task_is_refused_by_the_name_of_the_array() {
 
 #[test]
 fn the_demo_and_sweeps_take_own_tasks() {
-    let here = &Folder::new();
-    write_npz(&here.join("walk.npz"), &arrays());
+    let here = &Folder::with("walk.npz", npz_of(&arrays()));
     let options =
         "demo --task walk.npz --tasks 40 --max-context 200 --context-step 100 --alpha 0.5";
     let found = object(here, 0, &format!("{options} --out a"));
@@ -123,8 +120,7 @@ fn the_demo_and_sweeps_take_own_tasks() {
 
 #[test]
 fn models_are_judged_on_own_tasks() {
-    let here = &Folder::new();
-    write_npz(&here.join("walk.npz"), &arrays());
+    let here = &Folder::with("walk.npz", npz_of(&arrays()));
     let judged = |options: &str| {
         object(here, 0, &format!("evaluate --task walk.npz {options}"))["judge"].clone()
     };
@@ -144,7 +140,7 @@ fn models_are_judged_on_own_tasks() {
         ("p", array(&[3, 3], [0.5, 0.4, 0.1, 0.2, 0.5, 0.3, 0.0, 0.0, 1.0])),
         ("reward", array(&[3], [1.0, 2.0, 0.0])),
     ];
-    write_npz(&here.join("absorbing.npz"), &absorbing);
+    here.put("absorbing.npz", npz_of(&absorbing));
     let output = text(&run(here, "evaluate --task absorbing.npz"));
     assert!(output.contains("States without weight in these numbers: 2, to which"), "{output}");
     assert!(!text(&run(here, "evaluate --task walk.npz")).contains("without weight"));

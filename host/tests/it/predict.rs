@@ -23,8 +23,8 @@ pub(crate) fn csv(head: &str, rows: impl Iterator<Item = String>) -> String {
 
 /// Writes a file into a directory and predicts it.
 pub(crate) fn predict(directory: &Folder, content: &str, arguments: &str) -> Output {
+    directory.put("data.csv", content);
     let file = directory.join("data.csv");
-    fs::write(&file, content).unwrap();
     ictd(&directory.join("out"), &format!("predict {} {arguments}", file.display()))
 }
 
@@ -37,12 +37,11 @@ fn refused(content: impl AsRef<[u8]>, arguments: &str) -> String {
     line
 }
 
-/// Each line of predictions.csv that belongs to a signal and a discount: the row, its return, and the rest by column.
-pub(crate) fn predictions(
-    out: &Path,
-    signal: &str,
-    gamma: f64,
-) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+/// Lines of predictions.csv: the row, its return, and the rest by column.
+type Lines = Vec<(u64, Option<f64>, BTreeMap<String, f64>)>;
+
+/// Each line that belongs to a signal and a discount.
+pub(crate) fn predictions(out: &Path, signal: &str, gamma: f64) -> Lines {
     let mut reader = csv::Reader::from_path(out.join("predict/predictions.csv")).unwrap();
     let head = reader.headers().unwrap().clone();
     assert_eq!(head.iter().take(4).collect::<Vec<_>>(), ["row", "signal", "gamma", "return"]);
@@ -57,10 +56,7 @@ pub(crate) fn predictions(
 }
 
 /// The [`predictions`] of a table's signal `x` at the discount 0.9, in a folder of their own.
-pub(crate) fn predictions_of_x(
-    content: &str,
-    arguments: &str,
-) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+pub(crate) fn predictions_of_x(content: &str, arguments: &str) -> Lines {
     let directory = Folder::new();
     let output = predict(&directory, content, arguments);
     assert!(output.status.success(), "{output:?}");
@@ -91,6 +87,8 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
     assert_eq!(result["left_out"][0], "time");
     let signals = result["signals"].as_array().unwrap();
     assert_eq!(signals.iter().map(|c| &c["name"]).collect::<Vec<_>>(), ["x", "y"]);
+    // The logarithms of a setting's errors, of all signals and discounts.
+    let mut of_settings: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (found, signal) in signals.iter().zip([x, y]) {
         let gammas = found["gammas"].as_array().unwrap();
         assert_eq!(gammas.len(), 2);
@@ -134,6 +132,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
                 let column = estimator["column"].as_str().unwrap();
                 let error = estimator["normalised_error"].as_f64().unwrap();
                 assert!(close(error, errors[column] / squares), "{column}: {error}");
+                of_settings.entry(column).or_default().push(libm::log(error));
                 let least =
                     of_algorithms.entry(estimator["name"].as_str().unwrap()).or_insert(error);
                 *least = least.min(error);
@@ -148,24 +147,12 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
         }
     }
     // The single setting that is recommended has the least geometric mean, in doubt.
-    let mean = |column: &str| {
-        let of = |c: &Value| -> Vec<f64> {
-            let gammas = c["gammas"].as_array().unwrap().iter();
-            let of_gamma = |g: &Value| {
-                let estimators = g["estimators"].as_array().unwrap();
-                let found = estimators.iter().find(|e| e["column"] == column).unwrap();
-                found["normalised_error"].as_f64().unwrap()
-            };
-            gammas.map(of_gamma).collect()
-        };
-        let all: Vec<f64> = signals.iter().flat_map(of).collect();
-        libm::exp(all.iter().map(|x| libm::log(*x)).sum::<f64>() / all.len() as f64)
-    };
     let singles = result["single_settings"].as_array().unwrap();
     let means: Vec<_> = singles.iter().map(|s| s["geometric_mean"].as_f64().unwrap()).collect();
     assert!(means.is_sorted());
     for (single, expected) in singles.iter().zip(&means) {
-        assert!(close(mean(single["column"].as_str().unwrap()), *expected));
+        let of = &of_settings[single["column"].as_str().unwrap()];
+        assert!(close(libm::exp(of.iter().sum::<f64>() / of.len() as f64), *expected));
     }
     // Otherwise one without settings is nearly as good, or cannot be told from it.
     let recommended = &result["recommended"];
@@ -230,8 +217,7 @@ fn what_cannot_be_predicted_is_one_line() {
     let long = format!("x,{}\n1,2\n", "y".repeat(201));
     let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
-        (x.as_str(), "--column y", "column `y`: missing; expected one of `x`"),
-        (&x, "--horizon 0.5", "--horizon 0.5: expected a number in [1, 10000]"),
+        (x.as_str(), "--horizon 0.5", "--horizon 0.5: expected a number in [1, 10000]"),
         (&x, "--period 0", "--period 0: expected an integer from 1 to 100000"),
         (&x, "--gamma 1", "--gamma 1: expected a number in [0, 0.9999]"),
         (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
@@ -263,7 +249,6 @@ fn what_cannot_be_predicted_is_one_line() {
         ("x\n1 2 3\n", of_x, "column `x`: `1 2 3`, numbers with blanks between them"),
         ("y;x\n1;2024-01-01\n", of_x, "column `x`: `2024-01-01`, a date or a time"),
         ("y;x\n1;9007199254740993\n", of_x, "column `x`: `9007199254740993`, an integer of 2^53"),
-        ("x,y\n", of_x, "row 1 (line 2): no rows below the header"),
         ("y,z\n1,2\n", of_x, "column `x`: missing; expected one of `y`, `z`"),
         ("x,y\n1,2\n3\n", of_x, "row 2 (line 3): 1 cells; expected 2"),
         ("x,y\n1,2\n,2\n", of_x, "(line 3), column `x`: empty; expected a finite number, or"),
@@ -413,7 +398,7 @@ fn advice_needs_rows_and_an_error_below_the_mean_and_no_column_that_counts() {
 }
 
 #[test]
-fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
+fn neither_what_is_read_nor_what_no_run_wrote_is_replaced() {
     let directory = Folder::new();
     let content = csv_of_x(&signal(300));
     predict(&directory, &content, "");
@@ -422,4 +407,14 @@ fn a_file_in_the_folder_that_is_written_is_refused_and_stays() {
     let line = common::refused(&directory, &format!("predict {} --out out", own.display()));
     assert!(line.contains("it lies in the folder that this command writes"), "{line}");
     assert_eq!(fs::read(&own).unwrap(), before);
+    // A user keeps a file of his own in the folder; a later version writes one of that name.
+    let out = directory.join("out/predict");
+    let manifest = out.text("run.json");
+    let without = manifest.replace("shown.csv", "other.csv");
+    assert_ne!(manifest, without);
+    out.put("run.json", without);
+    out.put("shown.csv", "mine");
+    let line = common::refused(&directory, "predict data.csv --out out");
+    assert!(line.contains("shown.csv: no run wrote it"), "{line}");
+    assert_eq!(out.text("shown.csv"), "mine");
 }

@@ -15,8 +15,7 @@ fn run_json_has_versions_platform_times_digests_and_verdicts() {
     assert!(info["versions"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
     assert!(info["platform"]["target"].as_str().unwrap().contains('-'));
     assert!(info["platform"]["instructions"].is_string());
-    assert_eq!(info["platform"]["threads"], 2);
-    assert_eq!(info["outcome"], "finished");
+    assert_eq!((&info["platform"]["threads"], &info["outcome"]), (&2.into(), &"finished".into()));
     assert!(info["seconds"].as_f64().unwrap() >= 0.0);
     assert!(info["started"].as_str().unwrap().ends_with('Z'));
     for seed in result["seeds"].as_array().unwrap() {
@@ -40,8 +39,7 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
         expected.extend(of_seed.split(' ').map(|name| format!("seed_{seed}/{name}")));
     }
     expected.sort();
-    let run = trained(&out);
-    assert_eq!(files(&run), expected);
+    assert_eq!(files(&trained(&out)), expected);
 }
 
 #[test]

@@ -34,11 +34,9 @@ const JSON: &[&str] = &["json"];
 
 /// A place with transitions and signals in data.csv, a training run of two seeds, and a stored model.
 fn place() -> Folder {
-    let place = Folder::new();
     let row = |i: u32| format!("{},{},{},{}\n", i % 3, i % 5, i % 7, i % 2);
     let rows: String = (0..200).map(row).collect();
-    let text = format!("phi_0,phi_1,phi_2,reward\n{rows}");
-    place.put("data.csv", text);
+    let place = Folder::with("data.csv", format!("phi_0,phi_1,phi_2,reward\n{rows}"));
     for command in [
         format!("{TRAIN} --dim 3 --seeds 2 --learning-rate 0.01"),
         "export --construction td0 --out model.ictd".to_owned(),

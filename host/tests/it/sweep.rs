@@ -14,6 +14,11 @@ const PLAN: &str = "seeds = 8\n\
 const TINY: &str =
     "[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\nlog-every = 2\n";
 
+/// A plan of few tasks.
+pub(crate) fn tiny(seeds: &str, grid: &str) -> Folder {
+    Folder::with("plan.toml", format!("seeds = {seeds}\n{TINY}[grid]\n{grid}\n"))
+}
+
 fn sweep(place: &Path, out: &str, options: &str) -> Output {
     run(place, &format!("sweep plan.toml --out {out} {options}"))
 }
@@ -92,10 +97,7 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
 
 #[test]
 fn the_tables_have_the_numbers_of_the_runs() {
-    let place = Folder::with(
-        "plan.toml",
-        format!("seeds = \"3,7\"\n{TINY}[grid]\nloss = [\"td-error\", \"monte-carlo\"]\n"),
-    );
+    let place = tiny("\"3,7\"", "loss = [\"td-error\", \"monte-carlo\"]");
     swept(&place, "out", "");
     swept(&place, "out", "--collect --metric p_bottom_right_0");
     let read = |name: &str| place.join("out").text(name);
@@ -209,7 +211,7 @@ fn shards_of_any_number_do_every_seed_once() {
 
 #[test]
 fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
-    let place = Folder::with("plan.toml", format!("seeds = 4\n{TINY}"));
+    let place = tiny("4", "");
     swept(&place, "out", "--shard 1/4");
     let run = trained(&place.join("out"));
     for seed in [1, 2] {
@@ -220,11 +222,8 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
     let collected = sweep(&place, "out", "--collect");
     assert_eq!(collected.status.code(), Some(1));
     assert!(said(&collected).contains("3 seeds are missing"), "{collected:?}");
-    let waiting = program(&place, "sweep plan.toml --out out --json")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut waiting = program(&place, "sweep plan.toml --out out --json");
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !run.join("seed_3/metrics.csv").exists() {
         sleep(Duration::from_millis(20));
     }
@@ -241,10 +240,7 @@ fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
 
 #[test]
 fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
-    let place = Folder::with(
-        "plan.toml",
-        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 1000.0]\n"),
-    );
+    let place = tiny("2", "learning-rate = [0.1, 1000.0]");
     let found = swept(&place, "out", "");
     assert!(found.contains("4 of 4") && found.contains("seeds diverged: boyan-"), "{found}");
     assert_eq!(sweep(&place, "out", "--check").status.code(), Some(1));
@@ -252,10 +248,7 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     assert!(collected.contains("seeds diverged: boyan-"), "{collected}");
     assert_eq!(sweep(&place, "out", "--collect --check").status.code(), Some(1));
 
-    let other = Folder::with(
-        "plan.toml",
-        format!("seeds = 2\n{TINY}[grid]\nlearning-rate = [0.1, 0.2, 0.3]\n"),
-    );
+    let other = tiny("2", "learning-rate = [0.1, 0.2, 0.3]");
     swept(&other, "out", "--shard 1/3");
     let damaged = trained(&other.join("out")).join("seed_0/checkpoint.bin");
     let intact = fs::read(&damaged).unwrap();

@@ -13,9 +13,7 @@ fn on_a_terminal(arguments: &str, no_color: Option<&str>, columns: usize) -> Opt
     let mut script = Command::new("script");
     script.args(["-qefc", &command, "/dev/null"]).env("TERM", "xterm-256color");
     script.env_remove("NO_COLOR").env_remove("CLICOLOR").env_remove("CI");
-    if let Some(value) = no_color {
-        script.env("NO_COLOR", value);
-    }
+    script.envs(no_color.map(|value| ("NO_COLOR", value)));
     let Ok(output) = script.output() else {
         eprintln!("skipped: no `script` (Debian: apt-get install bsdutils)");
         return None;

@@ -3,6 +3,8 @@
 use crate::bounds::bounded;
 use crate::common::{self, *};
 use std::io::{Cursor, Write};
+#[cfg(unix)]
+use std::os::unix::fs::{FileTypeExt, symlink};
 
 pub(crate) const TRAIN: &str =
     "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
@@ -48,7 +50,6 @@ pub(crate) fn pipe(path: &Path) {
 #[cfg(unix)]
 #[test]
 fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
-    use std::os::unix::fs::symlink;
     let out = &Folder::new();
     let precious = out.join("precious");
     ictd(out, TRAIN);
@@ -80,7 +81,6 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
 #[cfg(unix)]
 #[test]
 fn a_run_directory_that_is_a_link_is_not_written_to() {
-    use std::os::unix::fs::symlink;
     let (out, mine) = (Folder::new(), Folder::new());
     ictd(&mine, TRAIN);
     ictd(&mine, "demo --tasks 2");
@@ -105,7 +105,6 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
 #[cfg(unix)]
 #[test]
 fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
-    use std::os::unix::fs::{FileTypeExt, symlink};
     let out = &Folder::new();
     pipe(&out.join("pipe"));
     symlink("/dev/full", out.join("device")).unwrap();

@@ -6,6 +6,7 @@
 
 use crate::bounds::measured;
 use crate::common::*;
+use crate::transactions::DATA;
 use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
 use ictd::experiments::ALL;
@@ -17,48 +18,21 @@ const MEGABYTE: usize = 1_000_000;
 const WITHOUT_FILES: [&str; 6] = ["completions", "verify", "reproduce", "list", "digest", "search"];
 
 /// The commands that take a table, and below those for a model, an archive of transitions, a config; the file's name follows.
-const OF_TABLES: &[&str] = &[
-    "predict",
-    "evaluate --data",
-    "evaluate --layers 65535 --data",
-    "evaluate --layers 1000 --trace-decay 0.9 --data",
-    "evaluate --model universal --data",
-    "evaluate --data data.csv --queries",
-    "predict --gamma 0.9999",
-    "predict --dim 16 --model deep.ictd",
-    "compare data.csv",
-];
-const OF_MODELS: &[&str] = &[
-    "import --tasks 2",
-    "evaluate --data data.csv --model",
-    "inspect",
-    "predict data.csv --model",
-    "export --out exported",
-    "demo --tasks 2 --model",
-    "import --tasks 2 --layers 1",
-    "evaluate --data rows.csv --model",
-    "evaluate --data features.csv --model",
-    "predict rows.csv --model",
-    "evaluate --data",
-    "train --tasks 1 --out . --task",
-    "compare data.csv",
-];
-const OF_CONFIGS: &[&str] =
-    &["--config", "train --config", "predict --config", "compare data.csv", "sweep --collect"];
+const OF_TABLES: &str = "predict; evaluate --data; evaluate --layers 65535 --data; \
+    evaluate --layers 1000 --trace-decay 0.9 --data; evaluate --model universal --data; \
+    evaluate --data data.csv --queries; predict --gamma 0.9999; \
+    predict --dim 16 --model deep.ictd; compare data.csv";
+const OF_MODELS: &str = "import --tasks 2; evaluate --data data.csv --model; inspect; \
+    predict data.csv --model; export --out exported; demo --tasks 2 --model; \
+    import --tasks 2 --layers 1; evaluate --data rows.csv --model; \
+    evaluate --data features.csv --model; predict rows.csv --model; evaluate --data; \
+    train --tasks 1 --out . --task; compare data.csv";
+const OF_CONFIGS: &str =
+    "--config; train --config; predict --config; compare data.csv; sweep --collect";
 /// The run's name in the place of RUN.
-const OF_RUNS: &[&str] = &[
-    "report RUN",
-    "merge RUN --out joined",
-    "plot RUN",
-    "compare RUN RUN",
-    "report .",
-    "--config RUN/config.toml --out .",
-    "train --resume RUN",
-    "import RUN --tasks 2 --out .",
-    "export RUN --out exported",
-    "demo --tasks 2 --model RUN --out .",
-    "demo --tasks 2 --out .",
-];
+const OF_RUNS: &str = "report RUN; merge RUN --out joined; plot RUN; compare RUN RUN; report .; \
+    --config RUN/config.toml --out .; train --resume RUN; import RUN --tasks 2 --out .; \
+    export RUN --out exported; demo --tasks 2 --model RUN --out .; demo --tasks 2 --out .";
 
 /// What was tried so far; `--nocapture` shows what each command took.
 #[derive(Default)]
@@ -66,10 +40,10 @@ struct Tried(usize);
 
 impl Tried {
     /// The commands that are tried on the next file: all, or the one whose turn it is.
-    fn next<'a>(&self, commands: &'a [&'a str]) -> &'a [&'a str] {
+    fn next<'a>(&self, commands: &'a str) -> Vec<&'a str> {
         let all = std::env::var("ICTD_WORST").is_ok_and(|x| x == "all");
-        let turn = self.0 % commands.len();
-        if all { commands } else { &commands[turn..=turn] }
+        let commands: Vec<_> = commands.split("; ").collect();
+        if all { commands } else { vec![commands[self.0 % commands.len()]] }
     }
 
     fn run(&mut self, at: &Path, command: &str, file: &str) {
@@ -94,11 +68,6 @@ fn columns(count: usize, name: &str) -> String {
 
 fn row(count: usize) -> String {
     format!("{}\n", vec!["1"; count].join(","))
-}
-
-fn write(at: &Path, name: &str, bytes: &[u8]) {
-    assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
-    at.put(name, bytes);
 }
 
 /// Tables of transitions and of signals.
@@ -211,7 +180,7 @@ fn configs() -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_file_of_a_megabyte_costs_any_command_little() {
-    let out = Folder::with("data.csv", "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n");
+    let out = Folder::with("data.csv", DATA);
     let (tables, models, configs) = (tables(), models(), configs());
     let bytes = |(name, text): &(&'static str, String)| (*name, text.clone().into_bytes());
     let kinds = [
@@ -219,7 +188,10 @@ fn a_file_of_a_megabyte_costs_any_command_little() {
         (models, OF_MODELS),
         (configs.iter().map(bytes).collect::<Vec<_>>(), OF_CONFIGS),
     ];
-    kinds.iter().flat_map(|(files, _)| files).for_each(|(name, b)| write(&out, name, b));
+    for (name, bytes) in kinds.iter().flat_map(|(files, _)| files) {
+        assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
+        out.put(name, bytes);
+    }
     let mut tried = Tried::default();
     for (files, commands) in &kinds {
         for (name, _) in files {
@@ -295,22 +267,20 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
     let out = Folder::new();
     let at = |name: &str| out.join(name);
     let line = |i: u32| format!("{},{},{}\n", i % 3, i % 5, i % 2);
-    let data: String = (0..100).map(line).collect();
-    fs::write(at("data.csv"), format!("phi_0,phi_1,reward\n{data}")).unwrap();
-    let data = at("data.csv").display().to_string();
+    out.put("data.csv", format!("phi_0,phi_1,reward\n{}", (0..100).map(line).collect::<String>()));
     ictd(&out, TRAIN);
     as_train(&out);
     for command in [
-        "demo --tasks 2".to_owned(),
-        "verify --seeds 2 --layers 2".into(),
-        format!("evaluate --data {data}"),
-        format!("predict {data} --gamma 0.5"),
-        format!("import {} --tasks 2", at("train").display()),
-        "reproduce figure-2 --seeds 1 --tasks 2".into(),
-        "one-layer --seeds 1 --tasks 2".into(),
+        "demo --tasks 2",
+        "verify --seeds 2 --layers 2",
+        "evaluate --data data.csv",
+        "predict data.csv --gamma 0.5",
+        "import train --tasks 2",
+        "reproduce figure-2 --seeds 1 --tasks 2",
+        "one-layer --seeds 1 --tasks 2",
     ] {
-        let made = ictd(&out, &command);
-        assert!(made.status.code() < Some(2), "{command}: {made:?}");
+        let made = run(&out, &format!("{command} --out ."));
+        assert!(code(&made) < Some(2), "{command}: {made:?}");
     }
     let mut cases = Vec::new();
     for (name, content) in contents() {
@@ -341,19 +311,17 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
 
 #[test]
 fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
-    let out = Folder::new();
+    let out = Folder::with("data.csv", DATA);
     let at = |name: &str| out.join(name);
-    let sparse = |name: &str| fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
     let mut tried = Tried::default();
     let mut run = |command: &str, name: &str| {
-        sparse(name);
+        fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
         tried.run(&out, command, name);
     };
-    fs::write(at("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
     let models = ["x.npz", "x.safetensors", "x.ictd"].map(|name| (name, OF_MODELS));
     for (name, commands) in [("x.csv", OF_TABLES), ("x.toml", OF_CONFIGS)].into_iter().chain(models)
     {
-        commands.iter().for_each(|command| run(&format!("{command} {name}"), name));
+        commands.split("; ").for_each(|command| run(&format!("{command} {name}"), name));
         fs::remove_file(at(name)).unwrap();
     }
     ictd(&out, &format!("{TRAIN} --seeds 2"));
@@ -363,7 +331,8 @@ fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
     for (turn, name) in of_runs.enumerate() {
         let intact = fs::read(at(&name)).unwrap();
         let folder = name.split('/').next().unwrap();
-        for command in ["report RUN", OF_RUNS[turn % OF_RUNS.len()]] {
+        let other = OF_RUNS.split("; ").cycle().nth(turn);
+        for command in ["report RUN"].into_iter().chain(other) {
             run(&command.replace("RUN", folder), &name);
         }
         fs::write(at(&name), intact).unwrap();
@@ -372,11 +341,11 @@ fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
 
 #[test]
 fn every_command_that_reads_files_is_tried() {
-    let tried = [OF_TABLES, OF_MODELS, OF_CONFIGS, OF_RUNS].concat();
+    let tried = [OF_TABLES, OF_MODELS, OF_CONFIGS, OF_RUNS].join("; ");
     let is_experiment = |id: &str| id != "demo" && ALL.iter().any(|entry| entry.id == id);
     let root = clap_command();
     for command in root.get_subcommands().map(clap::Command::get_name) {
-        let is_tried = tried.iter().any(|line| line.split(' ').next() == Some(command));
+        let is_tried = tried.split("; ").any(|line| line.split(' ').next() == Some(command));
         let is_without = WITHOUT_FILES.contains(&command) || is_experiment(command);
         assert!(is_tried != is_without, "{command}");
     }

@@ -6,14 +6,13 @@ use ictd::page::command_line::repeats;
 use ictd::page::numbers::tables;
 use ictd::page::section::cells;
 use ictd::page::words::in_words;
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[test]
 fn a_command_line_has_what_differs_from_the_defaults() {
-    let root = Command::new("ictd").subcommands([
-        Demo::augment_args(Command::new("demo")),
-        Evaluate::augment_args(Command::new("evaluate")),
-    ]);
+    let demo = Demo::augment_args(Command::new("demo"));
+    let evaluate = Evaluate::augment_args(Command::new("evaluate"));
+    let root = Command::new("ictd").subcommands([demo, evaluate]);
     let root = root.subcommands(experiments::commands());
     let figure_2 = json!({"seeds": 4, "tasks": 400});
     let own = json!({"data": "it's; $(x).csv", "quiet": false});
@@ -30,22 +29,19 @@ fn a_command_line_has_what_differs_from_the_defaults() {
     }
 }
 
-fn shown(value: Value) -> String {
-    tables(value.as_object().expect("an object"))
-}
-
 #[test]
 fn seeds_are_shown_with_their_spread_layer_by_layer_and_other_results_one_by_one() {
     let seed = |s: u64, iws: f64| {
         let digest = format!("d{s}");
         json!({"seed": s, "digest": digest, "iws": iws, "vd": null, "p_bottom_right": [0.5, iws]})
     };
-    let html = shown(json!({
+    let results = json!({
         "seeds": [seed(0, 1.0), seed(1, 2.0), seed(2, 6.0)],
         "a & <i>": [json!({"seed": 0, "<b>": 1.5})],
         "constructions": {"td0": {"max_abs_error": 4.4e-16, "list": [1]}, "x": {}},
         "max_abs_error": 1e-16,
-    }));
+    });
+    let html = tables(results.as_object().expect("an object"));
     let spread = "<td>2.000</td><td>1.500 to 4.000</td><td>1.000 to 6.000</td>\
                   <td>3.000 ± 1.528</td>";
     for shown in [

@@ -2,15 +2,8 @@ use ictd::program::{printable, printable_json, quoted};
 
 #[test]
 fn a_shell_reads_a_quoted_word_back() {
-    for word in [
-        "a",
-        "two  spaces",
-        "it's",
-        "$(x) `y` \"z\" \\",
-        "",
-        "esc\u{1b}[31m\nline\t'\\",
-        "ä\u{202e}",
-    ] {
+    let marks = ["$(x) `y` \"z\" \\", "esc\u{1b}[31m\nline\t'\\", "ä\u{202e}"];
+    for word in ["a", "two  spaces", "it's", ""].into_iter().chain(marks) {
         let output = std::process::Command::new("bash")
             .args(["-c", &format!("printf %s {}", quoted(word))])
             .output()

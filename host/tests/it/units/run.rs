@@ -110,16 +110,15 @@ fn a_number_is_as_short_as_its_precision_allows() {
 #[test]
 fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
     let directory = Folder::new();
-    let at = |name: &str| directory.join(name);
-    fs::create_dir(at("run.json")).unwrap();
-    fs::write(at(JOURNAL), "remove old.csv\nput a.csv\n").unwrap();
-    fs::write(at("old.csv"), "1").unwrap();
-    fs::write(at(".ictd-new-a.csv"), "new").unwrap();
+    fs::create_dir(directory.join("run.json")).unwrap();
+    directory.put(JOURNAL, "remove old.csv\nput a.csv\n");
+    directory.put("old.csv", "1");
+    directory.put(".ictd-new-a.csv", "new");
     let before = files(&directory);
     assert!(settle(&directory).unwrap_err().to_string().contains("run.json"));
     assert_eq!(files(&directory), before);
-    fs::remove_dir(at("run.json")).unwrap();
-    fs::write(at("run.json"), "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}").unwrap();
+    fs::remove_dir(directory.join("run.json")).unwrap();
+    directory.put("run.json", "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}");
     settle(&directory).unwrap();
     assert_eq!(files(&directory), ["a.csv", "run.json"]);
 }

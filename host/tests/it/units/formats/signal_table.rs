@@ -35,18 +35,15 @@ fn empty_lines_and_marks_of_missing_values_are_rows_of_gaps() {
         let text = "# above\n\nx;y\n\n1;2\n\n\n#N/A;4\n5;\"6\n\"\n7;8\n\n".replace('\n', end);
         let mut table = table(&text).unwrap();
         let columns = with_gaps(&["x", "y"], &table);
-        let mut found = Vec::new();
+        let mut shown = Vec::new();
         // In pieces, one of which ends between two empty lines.
         while let Some((_, rows)) = table.read(&columns, 2).unwrap().pop() {
-            found.extend((0..rows.len()).map(|i| (rows.lines[i], rows.row(i).to_vec())));
+            for i in 0..rows.len() {
+                let cell = |x: &f64| if x.is_nan() { "-".into() } else { x.to_string() };
+                let cells: Vec<String> = rows.row(i).iter().map(cell).collect();
+                shown.push(format!("{}: {}", rows.lines[i], cells.join(" ")));
+            }
         }
-        let shown: Vec<_> = found
-            .iter()
-            .map(|(line, row)| {
-                let cells = row.iter().map(|x| if x.is_nan() { "-".into() } else { x.to_string() });
-                format!("{line}: {}", cells.collect::<Vec<_>>().join(" "))
-            })
-            .collect();
         assert_eq!(shown, ["5: 1 2", "6: - -", "7: - -", "8: - 4", "9: 5 6", "11: 7 8"], "{end:?}");
     }
 }

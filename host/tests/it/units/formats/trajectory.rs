@@ -1,7 +1,6 @@
 use super::*;
-use crate::common::array;
+use crate::common::{array, npz_of};
 use compute::estimator::{EpisodeEnd, Transitions};
-use ictd::formats::npz;
 use ictd::formats::trajectory::{Features, Trajectory};
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
@@ -106,9 +105,7 @@ fn queries_have_features_only() {
 }
 
 fn read_npz(arrays: &[(&str, Array)]) -> Result<Trajectory, Error> {
-    let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array)).collect();
-    let bytes = npz::to_bytes(&arrays).unwrap();
-    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
+    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(npz_of(arrays)))?)
 }
 
 #[test]
