@@ -175,11 +175,16 @@ pub struct Context<
     sums: W::Sums<M, D, C>,
 }
 
-#[allow(clippy::new_without_default)]
 impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {
     /// Returns an empty context of TD(0)'s mask that remembers every transition.
     pub const fn new() -> Self {
         Self::with_memory(Td0, Growing)
+    }
+}
+
+impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Growing, S, C> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

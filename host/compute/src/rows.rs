@@ -222,7 +222,7 @@ impl RowReader {
         if let Some(first) = rows.ahead.front_mut() {
             first.empty_lines = 0;
         }
-        // (A title above the header is no table's.)
+        // A header of one cell may be a title: the line of the first number tells more.
         if let Some(first) = rows.ahead.front().filter(|_| rows.names.len() > 1) {
             rows.check_cells(&first.cells, first.line)?;
         }
