@@ -1,7 +1,7 @@
 //! Evaluates any value function on fresh contexts of a recipe's tasks.
 
 use crate::capacity::OWN;
-use crate::estimator::{Estimator, Method, padded};
+use crate::estimator::{Estimator, Method, on_large_stack, padded};
 use crate::explained::{AlgorithmStep, Target, explained, fitted, tuned};
 use crate::judge::ALGORITHMS;
 use crate::recipe::Recipe;
@@ -101,12 +101,15 @@ pub fn judge_estimator(
     estimator: &Estimator,
 ) -> Result<Verdict> {
     let (len, mut answers, mut gradients) = (recipe.context_length, Vec::new(), Vec::new());
-    for context in contexts {
-        let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
-        answers.push(stream.values(&context.states)?);
-        gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
-    }
-    judge(recipe, contexts, len, &answers, Some(&gradients))
+    // One stack for all contexts.
+    on_large_stack(|| {
+        for context in contexts {
+            let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
+            answers.push(stream.values(&context.states)?);
+            gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
+        }
+        judge(recipe, contexts, len, &answers, Some(&gradients))
+    })?
 }
 
 fn judge_with<const D: usize>(

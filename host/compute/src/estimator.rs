@@ -19,6 +19,7 @@ use ictd_core::context::Forgetting;
 use ictd_core::mask::Mask as _;
 use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::panic::resume_unwind;
 
 pub const MAX_FEATURES: usize = 64;
@@ -26,11 +27,23 @@ pub const MAX_FEATURES: usize = 64;
 /// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 
-/// Computes on a thread of its own, with the stack that layers and tasks of [`MAX_FEATURES`] need; the caller's may be small.
-/// Returns [`Error::OutOfRange`] if there is no memory for the thread.
+thread_local! {
+    /// True on a thread that [`on_large_stack`] made.
+    static IS_LARGE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Computes with the stack that layers and tasks of [`MAX_FEATURES`] need, on a thread of its own unless this one was made for
+/// such a call; the caller's stack may be small. Returns [`Error::OutOfRange`] if there is no memory for the thread.
 pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
     let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
+    if IS_LARGE.get() {
+        return Ok(f());
+    }
     std::thread::scope(|scope| {
+        let f = || {
+            IS_LARGE.set(true);
+            f()
+        };
         let made = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
         made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
     })
