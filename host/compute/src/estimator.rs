@@ -35,10 +35,10 @@ thread_local! {
 /// Computes with the stack that layers and tasks of [`MAX_FEATURES`] need, on a thread of its own unless this one was made for
 /// such a call; the caller's stack may be small. Returns [`Error::OutOfRange`] if there is no memory for the thread.
 pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
-    let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
     if IS_LARGE.get() {
         return Ok(f());
     }
+    let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
     std::thread::scope(|scope| {
         let f = || {
             IS_LARGE.set(true);

@@ -109,7 +109,7 @@ pub fn fitted<const D: usize>(
     targets: &[Target<D>],
     layers: usize,
 ) -> Vec<f64> {
-    let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
+    let contexts = first_half(iterations, targets);
     per_layer(&fit(&contexts, layers, None), layers)
 }
 
@@ -123,8 +123,15 @@ pub fn tuned<const D: usize>(
     if layers <= LAYERS {
         return fitted(iterations, targets, layers);
     }
-    let contexts: Vec<_> = iterations.iter().zip(targets).take(targets.len() / 2).collect();
-    best_constant(&contexts, layers, layers)
+    let contexts = first_half(iterations, targets);
+    vec![best_constant(&contexts, layers); layers]
+}
+
+fn first_half<'a, const D: usize>(
+    iterations: &'a [AlgorithmStep<D>],
+    targets: &'a [Target<D>],
+) -> Vec<(&'a AlgorithmStep<D>, &'a Target<D>)> {
+    iterations.iter().zip(targets).take(targets.len() / 2).collect()
 }
 
 /// Returns which of `of` step sizes an iteration has.
@@ -146,8 +153,8 @@ const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
 const STEPS: usize = 60;
 const LEAST_FALL: f64 = 1e-7;
 
-/// Returns the best of one step size for all layers, `count` times.
-fn best_constant<const D: usize>(contexts: &Contexts<D>, layers: usize, count: usize) -> Vec<f64> {
+/// Returns the best step size of a list for all layers.
+fn best_constant<const D: usize>(contexts: &Contexts<D>, layers: usize) -> f64 {
     let (mut best, mut least) = (0.0, f64::INFINITY);
     for alpha in [0.0].iter().chain(&STARTS).flat_map(|alpha| [*alpha, -alpha]) {
         let residual = residual(contexts, &vec![alpha; layers]);
@@ -155,7 +162,7 @@ fn best_constant<const D: usize>(contexts: &Contexts<D>, layers: usize, count: u
             (best, least) = (alpha, residual);
         }
     }
-    vec![best; count]
+    best
 }
 
 /// Returns the step sizes, one per layer or, above [`LAYERS`] layers, one for all, with the smallest sum of residuals that the
@@ -164,7 +171,7 @@ fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize, start: Option<Vec<
     // Several step sizes that many iterations share may be unstable in other contexts.
     let count = if layers > LAYERS { 1 } else { layers };
     let residual = |step_sizes: &[f64]| residual(contexts, &per_layer(step_sizes, layers));
-    let mut best = start.unwrap_or_else(|| best_constant(contexts, layers, count));
+    let mut best = start.unwrap_or_else(|| vec![best_constant(contexts, layers); count]);
     let mut least = residual(&best);
     let mut damping = 1e-3;
     for _ in 0..STEPS {

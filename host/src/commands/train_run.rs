@@ -35,7 +35,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
             (options.clone(), session.seed, directory)
         }
     };
-    // Of this process, without those of earlier ones.
+    // A resumed run took more, in earlier processes.
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let (_, info) = train(&options, seed, session, RUN, &directory)?;
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
