@@ -1,6 +1,8 @@
 //! The theorem of preconditioned TD, held to the literal layers.
 
 use super::*;
+use ictd_core::Model;
+use ictd_core::model::ConstructionSettings;
 use ictd_core::td::PreconditionedTd;
 use ictd_core::transition::{query_token, token};
 
@@ -60,4 +62,44 @@ fn the_layers_are_preconditioned_td() {
             assert!(differences.iter().all(|x| *x <= 1e-13), "{lambda}: {differences:?}");
         }
     }
+}
+
+#[test]
+fn a_model_of_it_is_iterated_and_stored_and_runs_for_every_discount() {
+    let settings = ConstructionSettings { alpha: 0.5, depth: 9, gamma: 0.8 };
+    let model = Model::<3>::preconditioned_td(settings, 0.3).unwrap();
+    let mut buffer = [0; 512];
+    let bytes = model.write(&mut buffer).unwrap();
+    assert_eq!(Model::<3>::from_bytes(bytes).unwrap(), model);
+
+    let layer = constructions::preconditioned_td::<f32, 3, 7>(0.5, 0.3);
+    assert_eq!(model.transformer().layers(), [layer]);
+    // Sequential layers are multiplied.
+    let dense = Transformer::<Layer<f32, 7>, 9>::sequential(&[layer; 9]).unwrap();
+    let (mut rng, mut context) = (Rng::new(3), Context::<3>::new());
+    for _ in 0..20 {
+        let [phi, phi_next] = [(); 2].map(|()| [(); 3].map(|()| rng.uniform_in(-1.0, 1.0)));
+        context.observe(&phi, rng.uniform_in(-1.0, 1.0), &phi_next).unwrap();
+    }
+    for gamma in [0.8, 0.3] {
+        let multiplied = dense.value_function::<3>(&context.statistic(gamma, 0).unwrap()).unwrap();
+        let read = model.value_function_for(&context, Gvf { cumulant: 0, gamma }).unwrap();
+        assert!((read.weights - multiplied.weights).amax() < 1e-5, "{gamma}");
+    }
+    // Without beta, or with so many layers that whole layers are multiplied, it is the same algorithm.
+    let td0 = Model::<3>::td0(settings).unwrap();
+    assert_eq!(Model::<3>::preconditioned_td(settings, 0.0).unwrap(), td0);
+    let deep = [144, 145].map(|depth| {
+        let settings = ConstructionSettings { depth, ..settings };
+        let model = Model::<3>::preconditioned_td(settings, 0.3).unwrap();
+        model.value_function(&context).unwrap().weights
+    });
+    assert!((deep[0] - deep[1]).amax() < 1e-5);
+    let refused = |alpha, beta| {
+        let settings = ConstructionSettings { alpha, ..settings };
+        Model::<3>::preconditioned_td(settings, beta).unwrap_err()
+    };
+    assert_eq!(refused(0.5, f32::NAN), Error::NonFinite { parameter: "beta" });
+    assert_eq!(refused(1e-30, 1e30), Error::NonFinite { parameter: "beta" });
+    assert!(matches!(refused(-1.0, 0.1), Error::OutOfRange { parameter: "alpha", .. }));
 }
