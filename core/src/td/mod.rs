@@ -41,6 +41,7 @@
 //! for which no alpha converges.
 
 mod batch;
+pub mod encodings;
 mod online;
 pub mod preconditioned;
 mod recursive_lstd;
