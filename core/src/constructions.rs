@@ -83,6 +83,26 @@ pub fn residual_gradient<S: Scalar, const D: usize, const K: usize>(
     Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 1], [1, -1]]) }
 }
 
+/// Returns the layer of preconditioned TD, which every layer of a transformer shares: each performs one iteration of batch TD
+/// whose step l has the preconditioner C_l = alpha (I - beta Sigma)^l, with the context's own second moment Sigma. The theorem
+/// and its proof: [`crate::td::preconditioned`].
+///
+/// ```text
+/// P = [        0          0  0 ]      Q = [ -alpha I  alpha I  0 ]
+///     [ -beta / alpha I   0  0 ]          [     0        0     0 ]
+///     [        0          0  1 ]          [     0        0     0 ]
+/// ```
+pub fn preconditioned_td<S: Scalar, const D: usize, const K: usize>(
+    alpha: S,
+    beta: S,
+) -> Layer<S, K> {
+    let mut layer = td0(&scaled_identity::<S, D>(alpha));
+    for i in 0..D {
+        layer.p[(D + i, i)] = -beta / alpha;
+    }
+    layer
+}
+
 /// Returns the two-head layer of the average-reward theorem (eqs. "two-head P matrices", "two-head Q and W"),
 /// which performs one iteration of average-reward TD, for any C_l, (D, D), with K = 2 D + 2.
 ///

@@ -51,8 +51,8 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     }
 }
 
-/// The form of a layer's parameters. Layers that share parameters of Theorem 1's form are iterated in O(D^2) each, others
-/// are multiplied.
+/// The form of a layer's parameters. Layers that share parameters of these forms are iterated in products of a matrix with a
+/// vector, others are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LayerForm {
@@ -62,6 +62,8 @@ pub enum LayerForm {
     /// alpha I in its first row of blocks. For two heads, average-reward TD with such a C.
     Td,
     /// Theorem 1's with any C, or the residual gradient's: Q = \[X -X 0; Y -Y 0; 0 0 0\].
+    AnyC,
+    /// [Preconditioned TD](crate::td::preconditioned)'s: Q as in `Td`, and P's block \[phi', phi\] is a multiple of I.
     PreconditionedTd,
 }
 
@@ -108,8 +110,9 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     const ZERO: Self = Layer { p: zeros(), q: zeros() };
 
     fn form(&self) -> LayerForm {
-        let (p, (phi, rest)) = (self.p.data.0.as_flattened(), self.q.data.0.split_at(K / 2));
-        let last = p.split_last().map_or(p, |(_, others)| others);
+        let (p, (phi, rest)) = (self.p.data.0.split_at(K / 2), self.q.data.0.split_at(K / 2));
+        let (p_phi, p_rest) = (p.0.as_flattened(), p.1.as_flattened());
+        let last = p_rest.split_last().map_or(p_rest, |(_, others)| others);
         let opposite = are_opposite(phi.as_flattened(), rest.as_flattened());
         let zeros = rest.last().is_some_and(|column| are_zero(column)) && are_zero(last);
         // The reward's row, of phi's columns, and so of those opposite.
@@ -117,13 +120,16 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
         if K.is_multiple_of(2) || !(opposite && zeros && row) {
             return LayerForm::Dense;
         }
-        let alpha = phi.first().and_then(|column| column.first());
-        // Down the diagonal the next alpha comes K + 1 numbers later.
-        let plain = phi.as_flattened().chunks(K + 1).all(|diagonal| {
-            let (first, others) = (diagonal.first(), diagonal.get(1..).unwrap_or(&[]));
-            first == alpha && are_zero(others)
-        });
-        if plain { LayerForm::Td } else { LayerForm::PreconditionedTd }
+        let plain = is_diagonal::<S, K>(phi.as_flattened());
+        let (above, block) = p_phi.split_at(K / 2);
+        match (plain, are_zero(p_phi)) {
+            (true, true) => LayerForm::Td,
+            (false, true) => LayerForm::AnyC,
+            (true, false) if are_zero(above) && is_diagonal::<S, K>(block) => {
+                LayerForm::PreconditionedTd
+            }
+            _ => LayerForm::Dense,
+        }
     }
 
     #[inline(always)]
@@ -135,6 +141,16 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
         [&mut self.p, &mut self.q].into_iter().map(|m| m.data.0.as_flattened_mut())
     }
+}
+
+/// Returns true if the entries, of columns of K, have one number down the diagonal from the first on and zeros elsewhere.
+#[cfg_attr(target_os = "none", inline(never))]
+fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
+    // Down the diagonal the next number comes K + 1 entries later.
+    entries.chunks(K + 1).all(|diagonal| {
+        let others = diagonal.get(1..).unwrap_or(&[]);
+        diagonal.first() == entries.first() && are_zero(others)
+    })
 }
 
 // On a chip these are two small functions: a black box in their loops keeps LLVM from unrolling them.

@@ -19,9 +19,10 @@ use crate::linalg::{
 };
 use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
+use crate::td::PreconditionedTd;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
-use readout::{iterate, iterate_preconditioned};
+use readout::{iterate, iterate_any_c};
 
 /// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
 /// (sequential).
@@ -140,7 +141,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     }
 
     /// Returns the value function that linear attention reads out of a statistic, v(s) = <w, phi(s)>, or
-    /// [`Error::NonFinite`] if the layers blow up. Layers that share parameters of Theorem 1's form ([`LayerForm`]) iterate w,
+    /// [`Error::NonFinite`] if the layers blow up. Layers that share parameters of one of TD's forms ([`LayerForm`]) iterate w,
     /// others are read out.
     pub fn value_function<const D: usize>(
         &self,
@@ -160,8 +161,18 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         let step = *inverse_len * p.data.0[K - 1][K - 1];
         match self.form {
             LayerForm::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
-            LayerForm::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
-            LayerForm::Dense => ValueFunction::from_readout(&self.readout(statistic).data.0[0]),
+            LayerForm::AnyC => iterate_any_c(g, q, step, self.depth),
+            // With more layers the powers in C_l take longer than products of whole layers.
+            LayerForm::PreconditionedTd if self.depth <= 48 * D => {
+                let (alpha, beta) =
+                    (-q.data.0[0][0] * p.data.0[K - 1][K - 1], q.data.0[0][0] * p.data.0[0][D]);
+                let means = PreconditionedTd::<S, D>::from_statistic(statistic);
+                let u = means.weights(alpha, beta, self.depth).map(|w| -w);
+                ValueFunction::from_readout(&u.data.0[0])
+            }
+            LayerForm::Dense | LayerForm::PreconditionedTd => {
+                ValueFunction::from_readout(&self.readout(statistic).data.0[0])
+            }
         }
     }
 }

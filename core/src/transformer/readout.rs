@@ -147,7 +147,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
 
 /// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: b^T and
 /// its negative are parts of Q^T (g; g'; 0), so a layer takes two products, O(K^2).
-pub(super) fn iterate_preconditioned<S: Scalar, const D: usize, const K: usize>(
+pub(super) fn iterate_any_c<S: Scalar, const D: usize, const K: usize>(
     g: &SMatrix<S, K, K>,
     q: &SMatrix<S, K, K>,
     step: S,

@@ -7,6 +7,7 @@ mod linalg;
 mod metrics;
 mod model;
 mod networks;
+mod preconditioned;
 mod predictor;
 mod rng;
 mod scalar;

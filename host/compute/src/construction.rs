@@ -1,4 +1,4 @@
-//! The paper's constructions, by name.
+//! The constructions, by name: the paper's, and preconditioned TD's.
 
 use crate::words;
 use ictd_core::Result;
@@ -17,6 +17,8 @@ pub enum Construction {
     TdLambda,
     /// Average-reward TD: two heads, differential values, no discount.
     AverageReward,
+    /// Preconditioned TD ([`ictd_core::td::preconditioned`]).
+    PreconditionedTd,
 }
 
 words!(Construction {
@@ -24,10 +26,12 @@ words!(Construction {
     ResidualGradient = "residual-gradient",
     TdLambda = "td-lambda",
     AverageReward = "average-reward",
+    PreconditionedTd = "preconditioned-td",
 });
 
 impl Construction {
-    /// Returns the weights after one step of its algorithm, preconditioned with C.
+    /// Returns the weights after one step of its algorithm, preconditioned with C; that of preconditioned TD is
+    /// alpha (I - beta Sigma)^l.
     pub(crate) fn update<const D: usize>(
         self,
         w: &SVector<f64, D>,
@@ -37,7 +41,9 @@ impl Construction {
         lambda: f64,
     ) -> Result<SVector<f64, D>> {
         match self {
-            Construction::Td0 => updates::td0(w, c, transitions, gamma),
+            Construction::Td0 | Construction::PreconditionedTd => {
+                updates::td0(w, c, transitions, gamma)
+            }
             Construction::ResidualGradient => updates::residual_gradient(w, c, transitions, gamma),
             Construction::TdLambda => updates::td_lambda(w, c, transitions, gamma, lambda),
             Construction::AverageReward => updates::average_reward(w, c, transitions),

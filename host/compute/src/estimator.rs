@@ -98,6 +98,11 @@ pub enum Method {
         lambda: f64,
         ridge: f64,
     },
+    /// Layers that run [preconditioned TD](ictd_core::td::preconditioned).
+    PreconditionedTd {
+        alpha: f64,
+        beta: f64,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -180,7 +185,8 @@ impl Estimator {
         use Method::*;
         match &self.method {
             Trained { attention, .. } => *attention == AttentionKind::Linear,
-            of => matches!(of, Universal(_) | Constructed { .. } | BatchTd { .. } | Lstd { .. }),
+            Universal(_) | Constructed { .. } | PreconditionedTd { .. } => true,
+            of => matches!(of, BatchTd { .. } | Lstd { .. }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Models as the bytes that firmware links: trained parameters, and constructions of the paper.
+//! Models as the bytes that firmware links: trained parameters, and constructions.
 
 use crate::construction::Construction;
 use crate::estimator::{Estimator, Method};
@@ -58,18 +58,22 @@ fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the stored model of a construction with C = alpha I for d features: the model for one feature, each entry expanded
+/// Returns the stored model of a construction with C = alpha I, or of preconditioned TD, for d features: the model for one feature, each entry expanded
 /// to the diagonal of a (d, d) block. Returns the core's error, naming the parameter, if it cannot be stored.
 pub fn constructed(
     construction: Construction,
     d: usize,
     settings: ConstructionSettings,
     trace_decay: f32,
+    beta: f32,
 ) -> Result<Vec<u8>> {
     let ConstructionSettings { alpha, depth, gamma } = settings;
     let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::scaled_identity::<f32, 1>(alpha));
     let of_one = match construction {
         Construction::Td0 => stored(&of_td(settings)?),
+        Construction::PreconditionedTd => {
+            stored(&Model::<f32, 1, 3, 1>::preconditioned_td(settings, beta)?)
+        }
         Construction::TdLambda => {
             stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(settings, trace_decay)?)
         }

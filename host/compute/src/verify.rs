@@ -1,4 +1,5 @@
-//! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs".
+//! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs",
+//! and what goes beyond it.
 
 use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
@@ -65,7 +66,7 @@ pub struct LayerValues {
 }
 
 /// Returns, for each pair of a construction and an algorithm, the values after each layer for one random prompt, with random
-/// preconditioners for each pair. (They agree only if the construction implements that algorithm.)
+/// preconditioners for each pair; preconditioned TD has a prompt of its own, with d up to [`FEW`] and n up to the settings'. (They agree only if the construction implements that algorithm.)
 /// Returns [`Error::CapacityExceeded`] for too many features, layers or transitions;
 /// [`Error::NonFinite`] if the iterates leave the range of `f64`.
 pub fn values(
@@ -79,11 +80,18 @@ pub fn values(
     let mut rng = Rng::new(seed);
     let problem = RandomPrompt::random(settings, &mut rng);
     let of_pair = |&(construction, algorithm): &(Construction, Construction)| {
-        let c: Vec<Matrix> =
-            (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
-        let [literal, streaming] = problem.outputs(construction, &c)?;
+        let own;
+        let (problem, c, steps) = if construction == Construction::PreconditionedTd {
+            own = RandomPrompt::of_any_size(settings, &mut rng);
+            let steps = own.step_sizes(&mut rng);
+            (&own, own.powers(steps), steps)
+        } else {
+            let c = (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
+            (&problem, c, [0.0; 2])
+        };
+        let [literal, streaming] = problem.outputs(construction, &c, steps)?;
         let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *settings);
-        let at = |(l, c): (usize, &Matrix)| {
+        let at = |(l, c): (usize, &Matrix)| -> Result<_> {
             w = algorithm.update(&w, c, &problem.transitions, gamma, trace_decay)?;
             Ok(LayerValues {
                 algorithm: linalg::dot(&problem.query, &w),
@@ -110,14 +118,14 @@ fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
     c.map(|x| scale * x)
 }
 
-struct RandomPrompt<'a> {
-    settings: &'a VerifySettings,
+struct RandomPrompt {
+    settings: VerifySettings,
     transitions: Vec<Transition<f64, FEW>>,
     query: Vector,
 }
 
-impl<'a> RandomPrompt<'a> {
-    fn random(settings: &'a VerifySettings, rng: &mut Rng) -> Self {
+impl RandomPrompt {
+    fn random(settings: &VerifySettings, rng: &mut Rng) -> Self {
         let mut phi = normal(settings.dim, rng);
         let mut transitions = Vec::new();
         for _ in 0..settings.context {
@@ -130,12 +138,43 @@ impl<'a> RandomPrompt<'a> {
             transitions.push(Transition { phi, reward, phi_next });
             phi = next_column;
         }
-        RandomPrompt { settings, transitions, query: phi }
+        RandomPrompt { settings: *settings, transitions, query: phi }
     }
 
-    /// Returns the literal and the streaming values of the transformer with a construction's parameters.
-    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<[Vec<f64>; 2]> {
-        let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
+    /// Returns a prompt with up to [`FEW`] features and as many transitions as the settings say.
+    fn of_any_size(settings: &VerifySettings, rng: &mut Rng) -> Self {
+        let dim = 1 + rng.below(FEW as u32) as usize;
+        let context = 1 + rng.below(settings.context as u32) as usize;
+        Self::random(&VerifySettings { dim, context, ..*settings }, rng)
+    }
+
+    /// Returns alpha and beta of preconditioned TD, of sizes that keep its iterates bounded.
+    fn step_sizes(&self, rng: &mut Rng) -> [f64; 2] {
+        let squares =
+            self.transitions.iter().map(|t| t.phi.norm_squared() + t.phi_next.norm_squared());
+        let size = (squares.sum::<f64>() / self.transitions.len() as f64).max(1.0);
+        [self.settings.c_norm * rng.uniform_in(1.0, 2.0) / size, rng.uniform_in(0.0, 3.0) / size]
+    }
+
+    /// Returns C_l = alpha (I - beta Sigma)^l for each layer.
+    fn powers(&self, [alpha, beta]: [f64; 2]) -> Vec<Matrix> {
+        let squares = self.transitions.iter().map(|t| t.phi * t.phi.transpose());
+        let sigma = squares.sum::<Matrix>() / self.transitions.len() as f64;
+        let power = |c: &Matrix| Some(c - sigma * c * beta);
+        std::iter::successors(Some(Matrix::identity() * alpha), power)
+            .take(self.settings.layers)
+            .collect()
+    }
+
+    /// Returns the literal and the streaming values of the transformer with a construction's parameters: of one with each C_l,
+    /// or of preconditioned TD's with alpha and beta.
+    fn outputs(
+        &self,
+        construction: Construction,
+        c: &[Matrix],
+        [alpha, beta]: [f64; 2],
+    ) -> Result<[Vec<f64>; 2]> {
+        let of_one_head = |trace_decay, layer: &dyn Fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
             self.outputs_of(mask, &layers, gamma, |transformer, query| {
@@ -145,10 +184,13 @@ impl<'a> RandomPrompt<'a> {
             })
         };
         match construction {
-            Construction::Td0 => of_one_head(0.0, constructions::td0),
-            Construction::ResidualGradient => of_one_head(0.0, constructions::residual_gradient),
+            Construction::Td0 => of_one_head(0.0, &constructions::td0),
+            Construction::ResidualGradient => of_one_head(0.0, &constructions::residual_gradient),
             Construction::TdLambda => {
-                of_one_head(self.settings.trace_decay, constructions::td_lambda)
+                of_one_head(self.settings.trace_decay, &constructions::td_lambda)
+            }
+            Construction::PreconditionedTd => {
+                of_one_head(0.0, &|_| constructions::preconditioned_td::<_, FEW, K>(alpha, beta))
             }
             Construction::AverageReward => {
                 let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();

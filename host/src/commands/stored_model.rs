@@ -18,14 +18,14 @@ const LAMBDA: f64 = 0.5;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
-/// This is the universal model, a trained one, or a construction of the paper. `ictd_core::model` documents the bytes.
+/// This is the universal model, a trained one, or a construction. `ictd_core::model` documents the bytes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Export {
     /// `universal`, a training run (--seed chooses the seed), one seed's folder, or a file of parameters
     #[arg(
         value_name = "universal|RUN_DIR",
         required_unless_present = "construction",
-        conflicts_with_all = ["construction", "dim", "alpha", "trace_decay"]
+        conflicts_with_all = ["construction", "dim", "alpha", "trace_decay", "beta"]
     )]
     pub source: Option<PathBuf>,
     /// A construction instead of a trained model
@@ -42,6 +42,9 @@ pub struct Export {
     /// Trace decay of `td-lambda` (the paper's lambda)
     #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub trace_decay: f64,
+    /// Beta of `preconditioned-td`, whose step l has C = alpha (I - beta Sigma)^l
+    #[arg(long, value_parser = options::real(-1e6..=1e6))]
+    pub beta: Option<f64>,
     /// The file to write (other commands: a directory)
     // Named like the option of every command, which it replaces.
     #[arg(long, value_name = "FILE", default_value = "model.ictd")]
@@ -82,6 +85,12 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
     if construction == Construction::AverageReward && options.typed.gamma.is_some() {
         return Err(Error::option("--gamma", "average-reward has no discount"));
     }
+    if options.beta.is_some() != (construction == Construction::PreconditionedTd) {
+        return Err(Error::option(
+            "--beta",
+            "it belongs to `--construction preconditioned-td`, which needs it",
+        ));
+    }
     let (layers, gamma) = options.typed.of_construction()?;
     let settings = ConstructionSettings {
         alpha: options.alpha as f32,
@@ -89,8 +98,8 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
         depth: u16::try_from(layers).unwrap_or(u16::MAX),
         gamma: gamma as f32,
     };
-    let trace_decay = options.trace_decay as f32;
-    stored::constructed(construction, options.dim, settings, trace_decay).context("the model")
+    let (trace_decay, beta) = (options.trace_decay as f32, options.beta.unwrap_or(0.0) as f32);
+    stored::constructed(construction, options.dim, settings, trace_decay, beta).context("the model")
 }
 
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {

@@ -66,6 +66,7 @@ const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
     (Construction::TdLambda, "td_lambda", "TD(λ)"),
     (Construction::ResidualGradient, "residual_gradient", "residual gradient"),
     (Construction::AverageReward, "average_reward", "average-reward TD"),
+    (Construction::PreconditionedTd, "preconditioned_td", "preconditioned TD"),
 ];
 
 const FIGURE: FigureSpec = FigureSpec::Plots(

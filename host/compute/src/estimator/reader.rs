@@ -209,8 +209,15 @@ pub(super) fn trained<const K: usize>(
 }
 
 #[inline(never)]
-fn constructed<const D: usize, const K: usize>(alpha: f64, layers: usize) -> Result<Box<Dense<K>>> {
-    let layer = constructions::td0::<_, D, K>(&constructions::scaled_identity(alpha));
+fn constructed<const D: usize, const K: usize>(
+    alpha: f64,
+    beta: Option<f64>,
+    layers: usize,
+) -> Result<Box<Dense<K>>> {
+    let layer = match beta {
+        None => constructions::td0::<_, D, K>(&constructions::scaled_identity(alpha)),
+        Some(beta) => constructions::preconditioned_td::<_, D, K>(alpha, beta),
+    };
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
@@ -246,7 +253,10 @@ where
             (parameters.trace_decay, trained::<K>(parameters, layers)?)
         }
         &Method::Constructed { alpha, trace_decay } => {
-            (trace_decay, constructed::<D, K>(alpha, layers)?)
+            (trace_decay, constructed::<D, K>(alpha, None, layers)?)
+        }
+        &Method::PreconditionedTd { alpha, beta } => {
+            (0.0, constructed::<D, K>(alpha, Some(beta), layers)?)
         }
         // All others read transitions.
         _ => return Err(Error::Mismatch { parameter: "method and stream" }),
