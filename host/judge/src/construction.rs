@@ -1,6 +1,6 @@
 //! The paper's constructions, by name.
 
-use crate::words;
+use compute::words;
 use ictd_core::Result;
 use ictd_core::td::updates;
 use ictd_core::transition::Transition;
