@@ -6,15 +6,15 @@ use crate::formats::seed_run::{PartialParams, SeedLog};
 use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
 use crate::options::{self, Word as _};
 use compute::LogPoint;
-use compute::estimator::{Estimator, Method};
 use compute::recipe::LayerSharing;
 use ictd_core::StoredError;
 use ictd_core::model::{self, AttentionKind, Header};
+use judge::estimator::{Estimator, Method};
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use compute::parameters::{MAX_STORED_LAYERS, Universal};
+use judge::parameters::{MAX_STORED_LAYERS, Universal};
 
 /// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
@@ -138,7 +138,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     }
     let bytes = files::read(&file, MODEL).in_file(&file)?;
     if magic == model::MAGIC && bytes.get(4).is_some_and(|version| *version != 1) {
-        let model = compute::parameters::universal_from_bytes(&bytes, gamma)
+        let model = judge::parameters::universal_from_bytes(&bytes, gamma)
             .map_err(|e| Problem::malformed("stored model", e));
         return Ok(AnyModel::Universal(Box::new(model.in_file(&file)?)));
     }

@@ -1,9 +1,5 @@
 //! The readers of files, each on any bytes: none may panic, and what is accepted must hold what its type promises.
 
-use compute::cells::{self, Holds};
-use compute::predict::Clock;
-use compute::rows::{Gaps, Layout, RowReader};
-use compute::times::TimeForm;
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, measurements, plots};
 use ictd::figures::Figure;
@@ -20,6 +16,10 @@ use ictd::train::checkpoint::Checkpoint;
 use ictd::train::level::SimdLevel;
 use ictd::train::{Recipe, Train, directory, shapes};
 use ictd_core::Predictor;
+use judge::cells::{self, Holds};
+use judge::predict::Clock;
+use judge::rows::{Gaps, Layout, RowReader};
+use judge::times::TimeForm;
 use std::io::{Cursor, Write};
 use std::path::Path;
 

@@ -8,11 +8,11 @@ use crate::run::progress;
 use crate::run::records::{self, RunFiles};
 use crate::run::report::{Claim, Report, Source, Verdict, number, table};
 use crate::run::session::Session;
-use compute::settings::Word as _;
-use compute::universal::{
+use compute::words::Word as _;
+use ictd_core::universal::{PRETRAINED, UniversalParameters};
+use judge::universal::{
     Benchmark, Family, Loss, ParameterSearch, REFERENCE, STAGES, Target, start,
 };
-use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;

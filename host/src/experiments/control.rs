@@ -8,9 +8,9 @@ use super::plots::{CurveSpec, PanelSpec, means};
 use super::statistics::{Interval, mean_interval, median_interval};
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
-use compute::control::{CartPole, ControlTask, Critic, Environment, MountainCar, RandomMdp};
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
+use judge::control::{CartPole, ControlTask, Critic, Environment, MountainCar, RandomMdp};
 
 const RIVALS: [&str; 3] = ["td", "lstd", "q"];
 

@@ -9,10 +9,10 @@ use crate::options;
 use crate::run::report::bound;
 use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{CONTEXT, FEW};
-use compute::construction::Construction;
-use compute::settings::Word as _;
-use compute::verify::{LAYERS, LayerValues, Successors, VerifySettings, values};
+use compute::words::Word as _;
 use figures::Axis;
+use judge::construction::Construction;
+use judge::verify::{LAYERS, LayerValues, Successors, VerifySettings, values};
 use serde::Serialize;
 use serde_json::{Map, json};
 

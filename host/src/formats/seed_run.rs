@@ -20,7 +20,7 @@ use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_s
 use super::{Array, Data};
 use crate::error::{Error, InFile as _, Problem};
 use compute::log::{LogPoint, Matrices, SeedRun};
-use compute::measure::matrices;
+use judge::measure::matrices;
 use std::io::{self, Read, Seek};
 
 pub const DATA_FILE: &str = "data.npz";

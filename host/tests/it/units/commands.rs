@@ -1,6 +1,6 @@
 use crate::common::*;
-use compute::predict::{KNOWN, Returns, Settled};
 use ictd::commands::compare::first_difference;
+use judge::predict::{KNOWN, Returns, Settled};
 
 #[test]
 fn the_first_difference_of_tables_and_results_is_named() {

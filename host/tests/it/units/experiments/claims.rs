@@ -1,6 +1,5 @@
 //! Every claim of every experiment that is data, on records that make it come out either way.
 
-use compute::universal::Family;
 use ictd::experiments::ALL;
 use ictd::experiments::experiment::{ExperimentSpec, Runner};
 use ictd::experiments::judging::of_seeds;
@@ -8,6 +7,7 @@ use ictd::experiments::measurements::MeasurementTable;
 use ictd::experiments::universal;
 use ictd::run::report::{Claim, Verdict};
 use ictd_core::rng::Rng;
+use judge::universal::Family;
 
 const SEEDS: u64 = 30;
 

@@ -1,8 +1,8 @@
 //! Control: its tasks, and what learns in them.
 
-use compute::control::{CartPole, Critic, Environment, MountainCar, RandomMdp, shares};
-use compute::estimator::{Estimator, Method};
 use ictd_core::rng::Rng;
+use judge::control::{CartPole, Critic, Environment, MountainCar, RandomMdp, shares};
+use judge::estimator::{Estimator, Method};
 
 #[test]
 fn shares_are_0_of_random_actions_and_1_of_known_good_ones() {

@@ -2,7 +2,7 @@
 //! updates of samples, or averaged over fewer permutations, leave it.
 
 use crate::judge::{Measurement, number};
-use crate::log::{Matrices, SeedRun};
+use compute::log::{Matrices, SeedRun};
 use ictd_core::Result;
 use ictd_core::invariant_set::{
     Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,

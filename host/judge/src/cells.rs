@@ -2,9 +2,9 @@
 
 use crate::predict::Clock;
 use crate::times::TimeForm;
+use compute::options::{SHOWN, excerpt};
 
 /// The largest number of characters of a cell in a message.
-const SHOWN: usize = 40;
 /// Below this number, double precision represents every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 /// Words for a missing number; texts without letters or digits such as `-`, `?`, `.`, and `\N`, `<NA>`, `#DIV/0!` are others.
@@ -253,12 +253,4 @@ pub fn is_missing(cell: &[u8]) -> bool {
 
 pub(crate) fn shown(cell: &[u8]) -> String {
     excerpt(String::from_utf8_lossy(cell).trim())
-}
-
-pub fn excerpt(text: &str) -> String {
-    let mut out: String = text.chars().take(SHOWN).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        out.push('…');
-    }
-    out
 }

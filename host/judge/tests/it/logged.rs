@@ -1,15 +1,16 @@
 //! Training on logged transitions.
 
-use compute::bridge::{contexts, judge_estimator};
-use compute::estimator::{EpisodeEnd, Estimator, Method, Transitions};
 use compute::logged::Log;
 use compute::own_tasks::{OwnTasks, TaskArrays};
-use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing, Recipe};
+use compute::transitions::{EpisodeEnd, Transitions};
 use compute::{SeedRun, Trainer};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
+use judge::bridge::{contexts, judge_estimator};
+use judge::estimator::{Estimator, Method};
+use judge::parameters::{LayerParameters, Parameters};
 use std::ops::Range;
 use std::sync::Arc;
 

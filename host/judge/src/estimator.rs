@@ -10,13 +10,13 @@ mod without_context;
 
 use reader::on_context;
 pub(crate) use reader::{TransitionSink, padded};
-pub use transitions::{EpisodeEnd, EstimatedValues, Transitions, values_of};
+pub use transitions::{EstimatedValues, values_of};
 use without_context::stream;
 
 use crate::parameters::{Parameters, Universal, as_bytes};
-use crate::recipe::AttentionKind;
 use ictd_core::context::Forgetting;
 use ictd_core::mask::Mask as _;
+use ictd_core::model::AttentionKind;
 use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;

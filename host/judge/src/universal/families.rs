@@ -1,7 +1,7 @@
 //! The families of tasks that the universal model is trained and tested on.
 
-use crate::capacity::STATES;
-use crate::words;
+use compute::capacity::STATES;
+use compute::words;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Real;

@@ -4,9 +4,9 @@
 
 use crate::construction::Construction;
 use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
-use crate::log::{LogPoint, Matrices, SeedRun};
-use crate::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
-use crate::tasks::RecipeTasks;
+use compute::log::{LogPoint, Matrices, SeedRun};
+use compute::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
+use compute::tasks::RecipeTasks;
 use ictd_core::Result;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::invariant_set::commuting_part;

@@ -1,12 +1,12 @@
 //! Measures parameters from files: their element-wise metrics, and their values on fresh tasks.
 
-use crate::capacity::{DIM, FEW};
 use crate::estimator::{Estimator, Method};
-use crate::log::Matrices;
 use crate::parameters::{LayerParameters, MAX_STORED_LAYERS};
-use crate::recipe::AttentionKind;
+use compute::capacity::{DIM, FEW};
+use compute::log::Matrices;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
+use ictd_core::model::AttentionKind;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;

@@ -1,9 +1,9 @@
 //! Errors of the universal model on fresh tasks, compared with those of classical algorithms.
 
 use super::Family;
-use crate::capacity::STATES;
 use crate::estimator::TransitionSink;
-use crate::log::SeedRun;
+use compute::capacity::STATES;
+use compute::log::SeedRun;
 use ictd_core::context::{Context, Growing, TdSums};
 use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;

@@ -4,9 +4,10 @@
 //! a spreadsheet's `sep=;` are skipped above it; below it an empty line is a row of gaps, for the rows around it do not follow each
 //! other. A row may be marked as the last of its episode.
 
-use crate::cells::{excerpt, mark, number, shown};
-use crate::estimator::EpisodeEnd;
+use crate::cells::{mark, number, shown};
 use crate::times::TimeForm;
+use compute::options::excerpt;
+use compute::transitions::EpisodeEnd;
 use csv::ByteRecord;
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;

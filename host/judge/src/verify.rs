@@ -1,9 +1,9 @@
 //! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs",
 //! and what goes beyond it.
 
-use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
-use crate::words;
+use compute::capacity::{CONTEXT, FEW};
+use compute::words;
 use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;

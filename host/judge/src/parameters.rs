@@ -1,10 +1,10 @@
 //! P and Q as stored in files, and the core's models built from them, padded with zeros to the models' capacity.
 
-use crate::recipe::{AttentionKind, LayerSharing};
 use ictd_core::Result;
 use ictd_core::UniversalModel;
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask as _, TwoTraces};
+use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;

@@ -1,11 +1,11 @@
 //! Evaluates any value function on fresh contexts of a recipe's tasks.
 
-use crate::capacity::OWN;
 use crate::estimator::{Estimator, Method, on_large_stack, padded};
 use crate::explained::{AlgorithmStep, Target, explained, fitted, tuned};
 use crate::judge::ALGORITHMS;
-use crate::recipe::Recipe;
-use crate::tasks::{AnyTask, KnownValues, RecipeTasks};
+use compute::capacity::OWN;
+use compute::recipe::Recipe;
+use compute::tasks::{AnyTask, KnownValues, RecipeTasks};
 use ictd_core::metrics::{EvaluationStates, ValueSample};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{Task as _, TaskDistribution as _};

@@ -1,11 +1,11 @@
 //! The share of a value function that an algorithm explains.
 
-use compute::construction::Construction;
-use compute::explained::{AlgorithmStep, Target, explained, tuned};
 use ictd_core::linalg::dot;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
+use judge::construction::Construction;
+use judge::explained::{AlgorithmStep, Target, explained, tuned};
 use nalgebra::SVector;
 
 const ALL: [(Construction, f64); 5] = [

@@ -1,11 +1,11 @@
 //! Figure 1: the value error of an estimator, or of an RNN, on a fresh task, as its context grows.
 
-use crate::capacity::{FEW, OWN, STATES};
 use crate::construction::Construction;
 use crate::estimator::Estimator;
 use crate::explained::AlgorithmStep;
-use crate::recipe::{RnnInput, TaskMixture};
-use crate::shapes::rnn_values;
+use compute::capacity::{FEW, OWN, STATES};
+use compute::recipe::{RnnInput, TaskMixture};
+use compute::shapes::rnn_values;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{
     FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _,
@@ -45,7 +45,7 @@ pub struct ValueErrors {
 pub enum ValuePredictor<'a> {
     /// An estimator for the tasks' number of features.
     Estimator(Estimator),
-    /// An RNN's parameters, for [`RNN_DIM`](crate::capacity::RNN_DIM) features.
+    /// An RNN's parameters, for [`RNN_DIM`](compute::capacity::RNN_DIM) features.
     Rnn(RnnInput, &'a [f32]),
 }
 

@@ -1,6 +1,6 @@
 //! The constructions, by name: the paper's, and preconditioned TD's.
 
-use crate::words;
+use compute::words;
 use ictd_core::Result;
 use ictd_core::td::updates;
 use ictd_core::transition::Transition;

@@ -1,6 +1,6 @@
 //! The search for the universal model's parameters: its gradient, and its way when it is stored and read.
 
-use compute::universal::{Loss, ParameterSearch, Target, start};
+use judge::universal::{Loss, ParameterSearch, Target, start};
 
 /// Runs `f` where numbers with derivatives of 32 features have room.
 fn on_a_large_stack(f: impl FnOnce() + Send + 'static) {

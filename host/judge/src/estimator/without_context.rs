@@ -4,10 +4,10 @@ use super::reader::{
     AnyValueFunction, Dense, Linear, Other, TransitionSink, on_context, reading, trained,
 };
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
-use crate::recipe::AttentionKind;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::linalg::{check_finite, linear_system};
+use ictd_core::model::AttentionKind;
 use ictd_core::prompt::Prompt;
 use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
 use ictd_core::transition::{Transition, query_token};

@@ -1,11 +1,11 @@
 //! The judge of trained layers, on layers that are known.
 
 use compute::Recipe;
-use compute::judge::{ALGORITHMS, EvaluationPlan, judge, left_by_linear};
 use compute::log::{LogPoint, Matrices, SeedRun};
 use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
+use judge::judge::{ALGORITHMS, EvaluationPlan, judge, left_by_linear};
 use nalgebra::{SMatrix, SVector};
 
 type OneHead = Layer<f64, 9>;
