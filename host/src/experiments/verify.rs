@@ -1,5 +1,6 @@
 //! App. "Numerical Verification of Proofs": compares the four constructions with their algorithms.
 
+use super::added::added;
 use super::experiment::{Experiment, Measured, Runner};
 use super::measurements::MeasurementTable;
 use super::plots::{self, FigureSpec, PanelSpec, means};
@@ -61,7 +62,8 @@ pub struct Verify {
     pub successors: Successors,
 }
 
-const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
+/// The comparisons: the construction, its name in the records, and in the report.
+pub const CONSTRUCTIONS: [(Construction, &str, &str); Construction::WORDS.len()] = [
     (Construction::Td0, "td0", "TD(0)"),
     (Construction::TdLambda, "td_lambda", "TD(λ)"),
     (Construction::ResidualGradient, "residual_gradient", "residual gradient"),
@@ -107,11 +109,23 @@ impl Verify {
             VerifySettings { layers, dim, context, gamma, trace_decay, c_norm, successors };
         let pairs = CONSTRUCTIONS.map(|(construction, ..)| (construction, construction));
         let found = session.map("verify", &seeds, |&seed| {
-            values(&settings, &pairs, seed).context(format!("verify, seed {seed}"))
+            let place = || format!("verify, seed {seed}");
+            let mut all = values(&settings, &pairs, seed).context(place())?;
+            for row in added().verify {
+                let values = (row.values)(&settings, seed);
+                all.push(values.context(format!("{}, {}", row.name, place()))?);
+            }
+            Ok(all)
         })?;
+        let paper = Source::paper("App. H", "the difference is still in the order of 10^-10");
+        let rows = CONSTRUCTIONS.iter().map(|(construction, name, label)| match construction {
+            Construction::PreconditionedTd => (*name, *label, Source::OWN),
+            _ => (*name, *label, paper),
+        });
+        let rows = rows.chain(added().verify.iter().map(|row| (row.name, row.label, Source::OWN)));
         let (mut long, mut claims) = (MeasurementTable::default(), Vec::new());
         let mut constructions = Map::new();
-        for (which, (_, name, label)) in CONSTRUCTIONS.into_iter().enumerate() {
+        for (which, (name, label, source)) in rows.enumerate() {
             let of_seed = || found.iter().map(|of_seed| &of_seed[which]);
             for (seed, values) in seeds.iter().zip(of_seed()) {
                 for (layer, value) in values.iter().enumerate() {
@@ -132,7 +146,7 @@ impl Verify {
             constructions.insert(name.into(), found);
             claims.push(Claim::new(
                 format!("{label} in {} layers", self.layers),
-                Source::paper("App. H", "the difference is still in the order of 10^-10"),
+                source,
                 format!(
                     "relative error at most {} (streaming {}); needs <= {BOUND:.0e}",
                     bound(literal),

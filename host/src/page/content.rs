@@ -156,7 +156,7 @@ pub struct Results {
 }
 
 fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
-    catalogue.experiments.iter().position(|e| e.id == command)
+    experiments::all().position(|e| e.id == command)
 }
 
 fn results(directory: &Path) -> Result<Results, Error> {
