@@ -1,6 +1,9 @@
 //! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs",
 //! and what goes beyond it.
 
+pub mod encodings;
+pub mod softmax_td;
+
 use crate::construction::Construction;
 use compute::capacity::{CONTEXT, FEW};
 use compute::words;
@@ -59,8 +62,8 @@ pub struct LayerValues {
     pub algorithm: f64,
     /// -y_l of the literal transformer.
     pub literal: f64,
-    /// -y_l of its streaming form.
-    pub streaming: f64,
+    /// -y_l of its streaming form; softmax has none.
+    pub streaming: Option<f64>,
     /// The scale of relative errors: max(|phi_n| |w_l|, 1).
     pub scale: f64,
 }
@@ -96,7 +99,7 @@ pub fn values(
             Ok(LayerValues {
                 algorithm: linalg::dot(&problem.query, &w),
                 literal: literal[l],
-                streaming: streaming[l],
+                streaming: Some(streaming[l]),
                 scale: (problem.query.norm() * w.norm()).max(1.0),
             })
         };
@@ -153,7 +156,7 @@ impl RandomPrompt {
         let squares =
             self.transitions.iter().map(|t| t.phi.norm_squared() + t.phi_next.norm_squared());
         let size = (squares.sum::<f64>() / self.transitions.len() as f64).max(1.0);
-        [self.settings.c_norm * rng.uniform_in(1.0, 2.0) / size, rng.uniform_in(0.0, 3.0) / size]
+        [self.settings.c_norm * rng.uniform_in(2.0, 4.0) / size, rng.uniform_in(0.0, 2.0) / size]
     }
 
     /// Returns C_l = alpha (I - beta Sigma)^l for each layer.
