@@ -3,7 +3,7 @@
 use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
 use crate::words;
-use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::attention::{Attention, AverageReward, Linear, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
@@ -138,7 +138,7 @@ impl<'a> RandomPrompt<'a> {
         let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
-            self.outputs_of(mask, &layers, gamma, |transformer, query| {
+            self.outputs_of(Linear(mask), &layers, gamma, |transformer, query| {
                 let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
                 transformer.values_by_layer(&statistic, &query, |v| values.push(v));
                 Ok(values)
