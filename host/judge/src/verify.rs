@@ -7,7 +7,7 @@ pub mod softmax_td;
 use crate::construction::Construction;
 use compute::capacity::{CONTEXT, FEW};
 use compute::words;
-use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::attention::{Attention, AverageReward, Linear, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
@@ -180,7 +180,7 @@ impl RandomPrompt {
         let of_one_head = |trace_decay, layer: &dyn Fn(&Matrix) -> Layer<f64, K>| {
             let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
-            self.outputs_of(mask, &layers, gamma, |transformer, query| {
+            self.outputs_of(Linear(mask), &layers, gamma, |transformer, query| {
                 let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
                 transformer.values_by_layer(&statistic, &query, |v| values.push(v));
                 Ok(values)
