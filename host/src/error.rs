@@ -84,11 +84,11 @@ impl From<String> for Problem {
     }
 }
 
-impl From<compute::rows::Problem> for Problem {
-    fn from(problem: compute::rows::Problem) -> Self {
+impl From<tables::Problem> for Problem {
+    fn from(problem: tables::Problem) -> Self {
         match problem {
-            compute::rows::Problem::Io(error) => Problem::Io(error),
-            compute::rows::Problem::Unusable(text) => Problem::Unusable(text),
+            tables::Problem::Io(error) => Problem::Io(error),
+            tables::Problem::Unusable(text) => Problem::Unusable(text),
         }
     }
 }

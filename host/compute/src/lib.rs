@@ -17,7 +17,6 @@
 
 pub mod bridge;
 pub mod capacity;
-pub mod cells;
 pub mod checkpoint;
 pub mod construction;
 pub mod control;
@@ -35,12 +34,10 @@ pub mod own_tasks;
 pub mod parameters;
 pub mod predict;
 pub mod recipe;
-pub mod rows;
 pub mod settings;
 pub mod shapes;
 pub mod stored;
 pub mod tasks;
-pub mod times;
 pub mod trainer;
 pub mod universal;
 pub mod value_error;

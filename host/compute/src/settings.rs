@@ -2,7 +2,6 @@
 //! write settings through it.
 
 use crate::capacity;
-use crate::cells::excerpt;
 use crate::options::{NumberRange, integer, real, span};
 use crate::own_tasks::OwnTasks;
 use crate::recipe::{Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, RnnInput, TaskMixture};
@@ -266,6 +265,7 @@ recipe! {
 pub fn setting(name: &str) -> Result<&'static SettingSpec, String> {
     SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-        format!("{} is not a setting: expected {}", excerpt(name), all.join(", "))
+        let begin: String = name.chars().take(40).collect();
+        format!("{begin} is not a setting: expected {}", all.join(", "))
     })
 }

@@ -4,7 +4,6 @@ mod npy;
 mod npz;
 mod safetensors;
 pub(crate) mod seed_run;
-mod signal_table;
 mod trajectory;
 
 use crate::common::{Array, Data, Folder, Path};
