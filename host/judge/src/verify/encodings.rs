@@ -2,7 +2,7 @@
 
 use super::{CONTEXT, LayerValues, VerifySettings};
 use ictd_core::Result;
-use ictd_core::attention::Td0;
+use ictd_core::attention::{Linear, Td0};
 use ictd_core::context::{Context, Growing};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
@@ -129,7 +129,7 @@ impl Problem {
         let query_column = query_token(&query);
         let mut literal = Vec::new();
         let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query_column)?;
-        transformer.forward(&mut prompt, &Td0, |z| literal.push(z.output()))?;
+        transformer.forward(&mut prompt, &Linear(Td0), |z| literal.push(z.output()))?;
         let mut context = Context::<N, Td0, Growing, f64>::new();
         for (t, rho) in &tokens {
             context.observe_weighted(&t.phi, t.reward, &t.phi_next, *rho)?;
