@@ -60,17 +60,19 @@ fn main() {
     println!("cargo:rustc-env=ICTD_OPT_LEVEL={opt_level}");
 }
 
-/// The recording, with the lines that say whose it is.
+/// The recording, and whose it is.
 const RECORDING: &str = "../host/assets/signals/gait.csv";
+const LICENCE: &str = "../host/assets/signals/gait.txt";
 /// Which of its samples the flash holds: standing, then walking.
 const SAMPLES: std::ops::Range<usize> = 1_200..3_200;
 
 /// Writes the recording that `predictor` carries, as Rust.
 fn recording() {
     println!("cargo:rerun-if-changed={RECORDING}");
+    println!("cargo:rerun-if-changed={LICENCE}");
     let text = fs::read_to_string(RECORDING).expect("the recording is there");
-    let (comments, lines): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
-    let licence: Vec<_> = comments.iter().map(|line| line.trim_start_matches("# ")).collect();
+    let lines: Vec<_> = text.lines().collect();
+    let licence = fs::read_to_string(LICENCE).expect("the licence is beside it");
     let names: Vec<_> = lines[0].split(',').collect();
     let sample = |line: &&str| -> Vec<i16> {
         line.split(',').map(|x| x.parse().expect("thousandths of g")).collect()
@@ -80,7 +82,7 @@ fn recording() {
         "/// Whose recording it is.\npub(crate) const LICENCE: &str = {:?};\n\
          /// Its signals.\npub(crate) const NAMES: [&str; {}] = {names:?};\n\
          /// Its samples, in thousandths of g.\npub(crate) static RECORDING: [[i16; {}]; {}] = {samples:?};\n",
-        licence.join(" "),
+        licence.lines().collect::<Vec<_>>().join(" "),
         names.len(),
         names.len(),
         samples.len(),

@@ -84,11 +84,11 @@ impl From<String> for Problem {
     }
 }
 
-impl From<judge::rows::Problem> for Problem {
-    fn from(problem: judge::rows::Problem) -> Self {
+impl From<tables::Problem> for Problem {
+    fn from(problem: tables::Problem) -> Self {
         match problem {
-            judge::rows::Problem::Io(error) => Problem::Io(error),
-            judge::rows::Problem::Unusable(text) => Problem::Unusable(text),
+            tables::Problem::Io(error) => Problem::Io(error),
+            tables::Problem::Unusable(text) => Problem::Unusable(text),
         }
     }
 }

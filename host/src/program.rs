@@ -1,5 +1,7 @@
 //! Command lines for messages, and text of unknown origin made safe for a terminal.
 
+pub use tables::is_hidden;
+
 /// Returns a command line: the program's name and the arguments, which are quoted for a shell already.
 pub fn call(arguments: &str) -> String {
     // `cargo run` says so in the environment.
@@ -24,14 +26,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns true for characters that control a terminal, or that hide or reorder the text around them.
-pub fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-/// Returns text of unknown origin with such characters escaped, `\u{1b}` for ESC, except line breaks.
+/// Returns text of unknown origin with its hidden characters escaped, `\u{1b}` for ESC, except line breaks.
 pub fn printable(text: &str) -> String {
     escaped(text, |c| c.escape_unicode().collect())
 }

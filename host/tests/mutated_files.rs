@@ -128,7 +128,7 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
         (targets::safetensors, SAFETENSORS),
         (targets::safetensors, SEQUENTIAL),
         (targets::csv, PANDAS),
-        (targets::csv, b"phi_1,phi_0\n1,0\n-2e-1,1\n"),
+        (targets::csv, b"phi_1,phi_0\n1,0\n\"-2e-1\",1\n"),
         (targets::csv, MATRICES),
         (targets::json, PARAMS),
         (targets::json, RUN_JSON),

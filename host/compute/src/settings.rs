@@ -3,7 +3,7 @@
 
 use crate::capacity;
 use crate::mixture::{TaskMixture, mixture};
-use crate::options::{NumberRange, excerpt, integer, real, span};
+use crate::options::{NumberRange, integer, real, span};
 use crate::words::{Fixed, NetworkKind, OptimizerKind, Word, WordList};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
@@ -207,6 +207,7 @@ recipe! {
 pub fn setting(name: &str) -> Result<&'static SettingSpec, String> {
     SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-        format!("{} is not a setting: expected {}", excerpt(name), all.join(", "))
+        let begin: String = name.chars().take(40).collect();
+        format!("{begin} is not a setting: expected {}", all.join(", "))
     })
 }

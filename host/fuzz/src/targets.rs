@@ -10,7 +10,7 @@ use ictd::formats::{safetensors, tasks};
 use ictd::model_file;
 use ictd::page::RunPage;
 use ictd::run::records::{RunDirectory, RunFiles};
-use ictd::run::{config, info, lock, transaction};
+use ictd::run::{config, exchange, info, lock};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::level::SimdLevel;
@@ -22,6 +22,7 @@ use judge::rows::{Gaps, Layout, RowReader};
 use judge::times::TimeForm;
 use std::io::{Cursor, Write};
 use std::path::Path;
+use tables::{Cells, Clock, Format, Table};
 
 const FILE: &str = "a.file";
 
@@ -193,44 +194,29 @@ pub fn csv(bytes: &[u8]) {
     }
 }
 
-/// The first columns as signals, times and series: every row that is read is whole, and its number is above the last one's.
+/// The first column as a signal and the second one as its times: every row that is read is whole, and rows follow each other.
 fn signals(bytes: &[u8]) {
-    let Ok(mut reader) = RowReader::open(Box::new(Cursor::new(bytes.to_vec()))) else { return };
-    let count = reader.names().len();
-    let mut time = Vec::new();
-    for (at, name) in reader.names().iter().enumerate() {
-        let cells: Vec<_> = reader.first_rows().filter_map(|(_, cells)| cells.get(at)).collect();
-        if let Holds::Times(form) = Holds::of(name, at == 0, &cells) {
-            time.push((at, form));
-        }
-        let numbers: Vec<f64> = cells.into_iter().filter_map(cells::plain).collect();
-        assert!(cells::sentinel(&numbers).is_none_or(|(value, _)| numbers.contains(&value)));
-    }
-    let is_of_day = matches!(time[..], [(_, TimeForm::OfDay)]);
-    let layout = Layout {
-        numbers: (0..count.min(2)).map(|at| (at, Gaps::Any)).collect(),
-        time,
-        missing: Some(0.0),
-        series: (count > 3).then_some(3),
-        ..Layout::default()
-    };
-    let mut last = 0;
-    while let Ok(rows) = reader.read(&layout, 7) {
-        if rows.is_empty() {
-            break;
-        }
-        for (name, rows) in rows {
-            assert!(name.is_empty() || count > 3);
-            assert_eq!(rows.numbers.len(), rows.len() * rows.width);
-            assert!(rows.times.is_empty() || rows.times.len() == rows.len());
-            let mut clock = Clock::new(&rows.times, is_of_day);
-            for (row, time) in rows.row_numbers.iter().zip(&rows.times) {
-                clock.gap_before(*row, *time);
+    for (separator, has_header) in [(',', true), (';', false)] {
+        let source = Box::new(Cursor::new(bytes.to_vec()));
+        let format = Format { separator, has_header };
+        let Ok(mut table) = Table::open(source, format) else { continue };
+        let kinds = [Cells::Numbers, Cells::Times].into_iter().enumerate();
+        let columns: Vec<_> = kinds.take(table.names().len()).collect();
+        let (mut last, mut clock) = (0, None);
+        while let Ok(rows) = table.read(&columns, 7) {
+            if rows.is_empty() {
+                break;
             }
-            last = last.max(rows.row_numbers.last().copied().unwrap_or(0));
+            assert_eq!(rows.first, last + 1);
+            assert!(rows.columns.iter().all(|column| column.len() == rows.len()));
+            last += rows.len() as u64;
+            let Some(times) = rows.columns.get(1) else { continue };
+            clock = clock.or_else(|| Clock::new(times));
+            let Some(clock) = &mut clock else { continue };
+            times.iter().for_each(|time| _ = clock.missing_before(*time));
         }
+        assert!(last <= bytes.len() as u64 + 1);
     }
-    assert!(last <= bytes.len() as u64);
 }
 
 /// Objects; and one printable line of whatever it is.
@@ -242,8 +228,7 @@ pub fn json(bytes: &[u8]) {
 }
 
 /// The files of a run, and what of them comes first in the bytes.
-const OF_A_RUN: [&str; 6] =
-    ["config.toml", "run.json", "results.json", ".lock", transaction::JOURNAL, "records.csv"];
+const OF_A_RUN: [&str; 5] = ["config.toml", "run.json", "results.json", ".lock", "records.csv"];
 
 /// A directory whose files are the parts of the bytes between `\n---\n`; the first byte of each says which.
 pub fn run_directory(bytes: &[u8]) {
@@ -260,10 +245,10 @@ pub fn run_directory(bytes: &[u8]) {
             let name = OF_A_RUN[usize::from(*which) % OF_A_RUN.len()];
             std::fs::write(place.join(name), content).expect("a temporary file");
         }
-        let _ = transaction::settle_unclaimed(place);
+        let _ = exchange::settle(place);
         let _ = directory::read_run(place).map(|(seed, o)| o.check(seed));
         info::is_finished(place);
-        let _ = info::files(place, "");
+        let _ = info::files(place);
         CATALOGUE.with(|catalogue| drop(RunPage::read(place, catalogue)));
         let _ = RunDirectory::claim(place.clone());
     });

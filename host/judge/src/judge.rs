@@ -16,6 +16,7 @@ use ictd_core::linalg::linear_system;
 use ictd_core::mask::TdLambda;
 use ictd_core::metrics::comparison::cosine;
 use ictd_core::metrics::{LayerBlocks, Pattern};
+use ictd_core::model::Linear;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::statistic::Statistic;
@@ -266,7 +267,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             prompt.query = query_token(phi);
             match self.recipe.attention {
                 AttentionKind::Softmax => transformer.value(&prompt, &SoftmaxAttention),
-                _ => transformer.value(&prompt, &mask),
+                _ => transformer.value(&prompt, &Linear(mask)),
             }
         };
         queries.iter().map(value).collect()

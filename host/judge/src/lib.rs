@@ -3,7 +3,6 @@
 #![deny(unsafe_code)]
 
 pub mod bridge;
-pub mod cells;
 pub mod construction;
 pub mod control;
 pub mod estimator;
@@ -13,9 +12,7 @@ pub mod judge;
 pub mod measure;
 pub mod parameters;
 pub mod predict;
-pub mod rows;
 pub mod stored;
-pub mod times;
 pub mod universal;
 pub mod value_error;
 pub mod verify;

@@ -1,18 +1,14 @@
 //! Predictions of signals row by row, scored once the returns are known.
 
 mod candidates;
-mod clock;
 mod returns;
 mod score;
 mod series;
 
 pub use candidates::{Candidate, OF_PREDICTOR, Settings};
-pub(crate) use clock::usual_steps;
-pub use clock::{Clock, Count};
 pub use returns::{KNOWN, Returns, Settled};
 pub use score::{ForecastScore, log_ratio_interval};
 
-use crate::rows::Rows;
 use candidates::CandidateSet;
 use ictd_core::Error;
 use std::collections::VecDeque;
@@ -28,7 +24,6 @@ pub const ALARM: f32 = 0.999;
 pub struct SignalForecast {
     pub name: String,
     pub gamma: f64,
-    place: usize,
     learners: CandidateSet,
     pub returns: Returns,
     /// The median of the first rows, which is subtracted from all values, so that no result depends on the level.
@@ -55,25 +50,21 @@ pub struct FigureRow {
 }
 
 impl SignalForecast {
-    /// Returns the forecasts of the signal in column `place` of the rows.
-    /// Returns the core's error for settings that a candidate does not accept.
-    pub fn new(name: &str, place: usize, gamma: f64, settings: &Settings) -> Result<Self, Error> {
+    /// Returns the forecasts of a signal. Returns the core's error for settings that a candidate does not accept.
+    pub fn new(name: &str, gamma: f64, settings: &Settings) -> Result<Self, Error> {
         let learners = CandidateSet::new(settings, gamma)?;
-        let mut cells = csv::WriterBuilder::new().from_writer(Vec::new());
-        // Writing to memory cannot fail.
-        let _ = cells.write_record([name, &gamma.to_string()]);
-        let cells = String::from_utf8_lossy(&cells.into_inner().unwrap_or_default()).into_owned();
+        let is_plain = !name.contains(['"', ',', '\n', '\r']);
+        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
         let count = learners.candidates.len();
         Ok(SignalForecast {
             name: name.to_owned(),
             gamma,
-            place,
             learners,
             returns: Returns::new(gamma, count + OF_PREDICTOR.len()),
             level: None,
             follows: false,
             predictions: Vec::new(),
-            cells: cells.trim_end().to_owned(),
+            cells: format!("{},{gamma}", if is_plain { name } else { &quoted }),
             lines: Vec::new(),
             judged: ForecastScore::new(count, gamma),
             shown: VecDeque::new(),
@@ -85,24 +76,29 @@ impl SignalForecast {
         &self.learners.candidates
     }
 
-    /// Observes rows and appends the lines that have become final; an empty `rows` ends the stream and makes all lines final.
-    /// Each break is a row that does not follow the one before, and the number of rows missing between them.
-    /// Returns the row's number and the core's error for a number that is too large.
-    pub fn take(&mut self, rows: &Rows, breaks: &[(usize, u64)]) -> Result<(), (u64, Error)> {
+    /// Observes the values of consecutive rows, of which `first` is the number of the first one, and appends the lines that have
+    /// become final; no values end the stream and make all lines final. NaN is a gap. Each break is the index of a value before
+    /// which rows are missing, and their number. Returns the row's number and the core's error for a number that is too large.
+    pub fn take(
+        &mut self,
+        first: u64,
+        values: &[f64],
+        breaks: &[(usize, u64)],
+    ) -> Result<(), (u64, Error)> {
         let mut breaks = breaks.iter().peekable();
         if self.level.is_none() {
-            let values = (0..rows.len()).map(|i| rows.row(i)[self.place]);
-            let mut first: Vec<f64> = values.filter(|x| x.is_finite()).collect();
-            first.sort_by(f64::total_cmp);
-            self.level = first.get(first.len() / 2).copied();
+            let mut sorted: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
+            sorted.sort_by(f64::total_cmp);
+            self.level = sorted.get(sorted.len() / 2).copied();
         }
-        for (i, &row) in rows.row_numbers.iter().enumerate() {
+        for (i, value) in values.iter().enumerate() {
             if let Some((_, missing)) = breaks.next_if(|(at, _)| *at == i) {
                 self.interrupt(*missing);
             }
-            self.take_row(row, rows.row(i)[self.place]).map_err(|error| (row, error))?;
+            let row = first + i as u64;
+            self.take_row(row, *value).map_err(|error| (row, error))?;
         }
-        self.settle(rows.is_empty());
+        self.settle(values.is_empty());
         Ok(())
     }
 
@@ -144,7 +140,7 @@ impl SignalForecast {
         let sum = level / (1.0 - *gamma);
         // Add the level back; the last number is the surprise.
         let at_level = |x: &f32| (f64::from(*x) + sum) as f32;
-        let mut buffer = ryu::Buffer::new();
+        let mut buffer = zmij::Buffer::new();
         returns.settle(is_end, |settled| {
             judged.take(&settled);
             let realised = settled.realised_return.as_ref().map(at_level);

@@ -3,7 +3,7 @@
 use crate::construction::Construction;
 use crate::estimator::{Estimator, Method};
 use crate::parameters::universal_to_bytes;
-use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
+use ictd_core::attention::{AverageReward, Linear, SoftmaxAttention, Td0, TdLambda};
 use ictd_core::constructions;
 use ictd_core::model::{
     AttentionKind, AttentionMechanism, ConstructionSettings, Header, Model, crc32,
@@ -35,7 +35,7 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>> {
             Model::<f32, 1, 3, 1>::td0(settings)?;
         }
         _ => {
-            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(settings, trace_decay)?;
+            Model::<f32, 1, 3, 1, Linear<TdLambda>>::td_lambda(settings, trace_decay)?;
         }
     }
     let header = Header {
@@ -75,13 +75,13 @@ pub fn constructed(
             stored(&Model::<f32, 1, 3, 1>::preconditioned_td(settings, beta)?)
         }
         Construction::TdLambda => {
-            stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(settings, trace_decay)?)
+            stored(&Model::<f32, 1, 3, 1, Linear<TdLambda>>::td_lambda(settings, trace_decay)?)
         }
         Construction::ResidualGradient => {
             of_td(settings)?;
             let layer = constructions::residual_gradient(&c);
             let layers = Transformer::autoregressive(layer, depth.into())?;
-            stored(&Model::<f32, 1, 3, 1>::new(layers, Td0, gamma)?)
+            stored(&Model::<f32, 1, 3, 1>::new(layers, Linear(Td0), gamma)?)
         }
         Construction::AverageReward => {
             of_td(ConstructionSettings { gamma: 0.0, ..settings })?;

@@ -1,10 +1,13 @@
 //! Compares transformers whose layers perform TD's iterations with those iterations: App. "Numerical Verification of Proofs",
 //! and what goes beyond it.
 
+pub mod encodings;
+pub mod softmax_td;
+
 use crate::construction::Construction;
 use compute::capacity::{CONTEXT, FEW};
 use compute::words;
-use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::attention::{Attention, AverageReward, Linear, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
@@ -62,8 +65,8 @@ pub struct LayerValues {
     pub algorithm: f64,
     /// -y_l of the literal transformer.
     pub literal: f64,
-    /// -y_l of its streaming form.
-    pub streaming: f64,
+    /// -y_l of its streaming form; softmax has none.
+    pub streaming: Option<f64>,
     /// The scale of relative errors: max(|phi_n| |w_l|, 1).
     pub scale: f64,
 }
@@ -104,7 +107,7 @@ pub fn values(
 /// Returns the values after each layer for one random prompt: of linear attention under a mask, with the layers that `layer`
 /// makes of random preconditioners C_l, and of the algorithm whose step from w with C_l is `update`.
 /// Returns the errors of [`values`].
-pub fn values_under<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
+pub fn values_under<M: Mask<f64>>(
     settings: &VerifySettings,
     mask: M,
     layer: fn(&Matrix) -> Layer<f64, K>,
@@ -169,7 +172,7 @@ impl RandomPrompt {
         let squares =
             self.transitions.iter().map(|t| t.phi.norm_squared() + t.phi_next.norm_squared());
         let size = (squares.sum::<f64>() / self.transitions.len() as f64).max(1.0);
-        [self.settings.c_norm * rng.uniform_in(1.0, 2.0) / size, rng.uniform_in(0.0, 3.0) / size]
+        [self.settings.c_norm * rng.uniform_in(2.0, 4.0) / size, rng.uniform_in(0.0, 2.0) / size]
     }
 
     /// Returns C_l = alpha (I - beta Sigma)^l for each layer.
@@ -219,13 +222,13 @@ impl RandomPrompt {
     }
 
     /// Returns the literal and the streaming values of linear attention under a mask.
-    fn of_one_head<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
+    fn of_one_head<M: Mask<f64>>(
         &self,
         mask: M,
         layers: &[Layer<f64, K>],
     ) -> Result<[Vec<f64>; 2]> {
         let gamma = self.settings.gamma;
-        self.outputs_of(mask, layers, gamma, |transformer, query| {
+        self.outputs_of(Linear(mask), layers, gamma, |transformer, query| {
             let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
             transformer.values_by_layer(&statistic, &query, |v| values.push(v));
             Ok(values)
@@ -245,7 +248,7 @@ impl RandomPrompt {
             Ok(LayerValues {
                 algorithm: linalg::dot(&self.query, &w),
                 literal: literal[l],
-                streaming: streaming[l],
+                streaming: Some(streaming[l]),
                 scale: (self.query.norm() * w.norm()).max(1.0),
             })
         };

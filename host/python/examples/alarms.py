@@ -101,7 +101,7 @@ def clean_recordings(n=4000):
         slow[i] = 0.95 * slow[i - 1] + 0.3 * noise[1, i]
         level = 3 * rng.normal() if rng.random() < 0.005 else level
         steps[i] = level + 0.3 * noise[2, i]
-    gait = np.genfromtxt(GAIT, delimiter=",", skip_header=4)[:n].T
+    gait = np.genfromtxt(GAIT, delimiter=",", skip_header=1)[:n].T
     return dict(zip(["ankle", "leg", "trunk"], gait)) | {
         "AR(2)": 20 + ar,
         "triangle": 5 * abs(t % 50 / 25 - 1) + 0.3 * noise[3],

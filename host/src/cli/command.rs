@@ -4,11 +4,11 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, main_job, merge, plot, predict, report,
-    reproduce, search, stored_model, sweep, train_run,
+    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, search,
+    stored_model, sweep, train_run,
 };
 use crate::error::Error;
-use crate::experiments::verify::{CONSTRUCTIONS, Verify};
+use crate::experiments::verify::{self, Verify};
 use crate::experiments::{self, Catalogue, ExperimentCommand, Extensions, added, demo::Demo};
 use crate::run::{Report, Session};
 use crate::train::Train;
@@ -60,7 +60,6 @@ pub enum Command {
     Verify(Verify),
     Train(Train),
     Sweep(sweep::Sweep),
-    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Search(search::Search),
     #[command(skip)]
@@ -79,8 +78,6 @@ pub enum Command {
     Inspect(stored_model::Inspect),
     Evaluate(evaluate::Evaluate),
     Predict(predict::Predict),
-    Import(import::Import),
-    Compare(compare::Compare),
     /// Print the script with which a shell completes the command line: `ictd completions bash > FILE`
     Completions {
         /// The shell
@@ -97,7 +94,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Verify(options)) => options.run(session),
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Sweep(options)) => sweep::run(options, session),
-        Some(Command::Merge(options)) => merge::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
         Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
@@ -109,8 +105,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
         Some(Command::Predict(options)) => predict::run(options, session),
-        Some(Command::Import(options)) => import::run(options, session),
-        Some(Command::Compare(options)) => compare::run(options, &catalogue),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut clap_command(), "ictd", &mut script);
@@ -123,7 +117,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
 /// Adds what a program of its own has to this one, before it parses its command line.
 /// Returns an error for a name that is taken.
 pub fn extend(extensions: Extensions) -> Result<(), Error> {
-    let rows = CONSTRUCTIONS.iter().map(|row| row.1);
+    let rows = verify::rows().map(|(name, _)| name);
     let commands = clap_command();
     let commands = commands.get_subcommands().map(clap::Command::get_name);
     let others = WITH_FIGURES.iter().chain(experiments::ALL).map(|entry| entry.id);
@@ -160,7 +154,6 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
         ("train" | "reproduce", _) => &[],
         // These commands compute on one thread.
         ("evaluate" | "export", _) => &["threads"],
-        ("merge", _) => &["seed", "threads", "config"],
         (_, Some(_)) => &[],
         _ => &["seed", "out", "threads", "config"],
     }

@@ -54,8 +54,8 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// and its value error compared with theirs. These algorithms have as many iterations as the model
 /// has layers (3 for the universal model), with fitted step sizes; LSTD is LSTD(0) with ridge 0.3.
 ///
-/// A CSV file has a header line; lines above it that begin with # are skipped. The separator is
-/// `,`, `;`, `|` or a tab. The columns may have any order:
+/// A CSV file has a header line, `,` between cells, and numbers with a decimal point; the guide's
+/// page `signals` says how to read other tables. The columns may have any order:
 ///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 64
 ///   reward                         the reward on leaving the state
 ///   phi_next_0 ... phi_next_{d-1}  features of the next state

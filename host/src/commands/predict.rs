@@ -1,31 +1,30 @@
 //! `ictd predict`: predictions of a user's signals, compared with those of classical algorithms.
 
-mod columns;
 mod found;
 
-use columns::Columns;
 use found::Found;
 
 use crate::error::{Error, InFile as _, WithContext as _};
 use crate::experiments::{Experiment, Measured};
 use crate::files;
-use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::records::{Stream, to_csv};
 use crate::run::{Report, RunFiles, Session, progress};
 use judge::estimator::Estimator;
-use judge::predict::{Clock, OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
-use judge::rows::Rows;
+use judge::predict::{OF_PREDICTOR, Settings, SignalForecast, UNJUDGED};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use tables::{Cells, Clock, Format, Rows, Table};
 
 /// The largest discount: some hundred thousand rows wait for their returns.
 const LARGEST_GAMMA: f64 = 0.9999;
 const LONGEST: f64 = 10_000.0;
 const LONGEST_PERIOD: usize = 100_000;
+const STDIN: &str = "-";
 /// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 20_000;
@@ -51,7 +50,7 @@ const BLOCK: usize = 8192;
 ///   universal    the universal model, on a context that forgets (--retention); and each --model
 ///   td, lstd     online TD(lambda) and LSTD(0.9), with 12 and 9 settings; the best is known only in
 ///                hindsight
-///   ar           an autoregression of 8 lags, by recursive least squares
+///   ar, ar32     an autoregression of 8 or 32 lags, by recursive least squares
 ///   holt         extrapolates Holt's linear trend
 ///   average      predicts the exponential average
 ///   seasonal     repeats the last --period rows
@@ -61,11 +60,10 @@ const BLOCK: usize = 8192;
 /// The report has the fraction of returns that fell inside the predictor's band, and the number of
 /// rows whose surprise was above 0.999: about one in 1,000 rows of a clean signal.
 ///
-/// A CSV file has a header line; empty lines, and lines that begin with #, may come before it. The
-/// separator is `,`, `;`, `|` or a tab. Columns that are not signals are left out and named: words,
-/// dates and times, parts of dates, and numbers that change by the same step in every row. If there
-/// is a column of times, rows that are out of order or missing are reported. A value far from all
-/// others, such as -999, is reported, too: with --missing it counts as a missing value.
+/// A CSV file has a header line, the same separator on every line, and numbers with a decimal point;
+/// every column is a signal except that of --time. An empty cell or NaN is a gap, and so is a row that
+/// is missing by --time: the command refuses it, or skips it with --skip-gaps. It refuses everything
+/// else; the guide's page on signals shows how to read other tables in Python.
 ///
 /// The command writes predictions.csv (row, signal, gamma, return, one column for each estimator,
 /// predictor_low, predictor_high, surprise; in f32, with an empty cell where nothing is known) and
@@ -78,20 +76,19 @@ pub struct Predict {
     /// The signals; `-` is standard input
     #[arg(value_name = "FILE.csv")]
     pub file: PathBuf,
-    /// A column to predict; may be given several times [default: each numeric column]
+    /// A column to predict; may be given several times [default: each, except that of --time]
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<String>,
-    /// A column that is not a signal; may be given several times
-    #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leave_out: Vec<String>,
-    /// The column of the rows' times [default: the first one with dates, or called time, date, ...]
+    /// The column of the rows' times, ascending by regular steps: numbers, or dates in ISO 8601
     #[arg(long, value_name = "NAME")]
     pub time: Option<String>,
-    /// A column with the name of each row's series (a file in the long format)
-    #[arg(long, value_name = "NAME")]
-    pub by: Option<String>,
+    /// The character between the cells of a line; `tab` is a tab
+    #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = separator)]
+    pub separator: char,
+    /// The first line is a row; the columns are called 1, 2, ...
+    #[arg(long)]
+    pub no_header: bool,
     /// Discount factor gamma; may be given several times [default: 0.9, without --horizon]
     #[arg(long, value_parser = options::real(0.0..=LARGEST_GAMMA))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -114,11 +111,7 @@ pub struct Predict {
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
-    /// A number that stands for a missing value, such as -999
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = options::real(..))]
-    pub missing: Option<f64>,
-    /// Skip cells that are not finite numbers, in each column by itself; begin anew after them, and where rows are
-    /// missing by their time
+    /// Skip gaps, in each column by itself, and begin anew after them
     #[arg(long)]
     pub skip_gaps: bool,
 }
@@ -126,6 +119,14 @@ pub struct Predict {
 fn retention(text: &str) -> Result<f64, String> {
     let expected = "expected a number in (0, 1)";
     options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(expected.into())
+}
+
+fn separator(text: &str) -> Result<char, String> {
+    let mut characters = if text == "tab" { "\t" } else { text }.chars();
+    let first = characters.next().filter(|_| characters.next().is_none());
+    let is_one =
+        |c: &char| c.is_ascii() && !c.is_ascii_alphanumeric() && !"\"+-.\r\n\0".contains(*c);
+    first.filter(is_one).ok_or("expected one character that no number has, or `tab`".into())
 }
 
 pub(crate) const ENTRY: Experiment =
@@ -139,9 +140,14 @@ pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
 impl Predict {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let file = self.file.as_path();
-        let mut table = SignalTable::open(file)?;
-        let columns = Columns::new(self, &table, file)?;
-        let gammas = self.gammas();
+        let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
+            true => Box::new(std::io::stdin()),
+            false => Box::new(files::open(file, files::STREAM).in_file(file)?),
+        };
+        let format = Format { separator: self.separator, has_header: !self.no_header };
+        let mut table = Table::open(source, format).in_file(file)?;
+        let columns = self.columns(&table).in_file(file)?;
+        let (gammas, signals) = (self.gammas(), columns.signals.len());
         // Check before they are built, which takes longer than counting them.
         let too_many = |streams: usize, waiting: usize| match streams * NUMBERS_OF_TASK + waiting {
             numbers if numbers > MOST_NUMBERS => {
@@ -152,21 +158,27 @@ impl Predict {
             }
             _ => Ok(()),
         };
-        too_many(gammas.len() * columns.names.len(), 0)?;
-        let block = (CELLS / columns.names.len()).clamp(LEAST_BLOCK, BLOCK);
-        let mut rows = table.read(&columns.layout, block)?;
+        too_many(gammas.len() * signals, 0)?;
+        let block = (CELLS / signals).clamp(LEAST_BLOCK, BLOCK);
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
             d: self.dim,
             period: self.period,
         };
-        let places = 0..columns.names.len();
-        let streams: Vec<_> =
-            places.flat_map(|place| gammas.iter().map(move |gamma| (place, *gamma))).collect();
-        let (mut all, mut waiting) = (Vec::<Series>::new(), 0);
-        let mut numbers = HashMap::<String, usize>::new();
+        let (mut tasks, mut waiting) = (Vec::<SignalForecast>::new(), 0);
+        let streams = columns.signals.iter().flat_map(|at| gammas.iter().map(move |g| (*at, *g)));
+        for (at, gamma) in streams {
+            let name = cell(&table.names()[at]);
+            let make = || SignalForecast::new(&name, gamma, &settings);
+            let task = session.on_threads(1, make)?.context("the estimators")?;
+            let width = task.candidates().len() + OF_PREDICTOR.len();
+            waiting += task.returns.horizon * width + self.period.unwrap_or(0);
+            tasks.push(task);
+            too_many(gammas.len() * signals, waiting)?;
+        }
         let mut stream = records.stream("predictions.csv")?;
+        stream.write(&head(&tasks[0])?)?;
         let bytes = match file == Path::new(STDIN) {
             true => 0,
             false => files::open(file, files::STREAM)
@@ -174,88 +186,68 @@ impl Predict {
                 .map_or(0, |found| found.len()),
         };
         let bar = progress::bar("bytes", bytes, session.json);
+        let mut gaps = Gaps::default();
         let mut rows_read = 0;
         loop {
             progress::check()?;
-            rows_read += rows.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>();
+            let rows = table.read(&columns.wanted, block).in_file(file)?;
+            let breaks = gaps.find(&table, &columns, &rows, self.skip_gaps).in_file(file)?;
+            self.take(&rows, &breaks, &mut tasks, session, &mut stream)?;
             if rows.is_empty() {
-                for series in &mut all {
-                    series.take(&Rows::default(), self, session, &mut stream)?;
-                }
                 break;
             }
-            for (name, of_series) in rows {
-                let at = *numbers.entry(name.clone()).or_insert(all.len());
-                if at == all.len() {
-                    let clock = Clock::new(&of_series.times, columns.is_of_day());
-                    let mut series = Series { name: name.clone(), clock, tasks: Vec::new() };
-                    for (place, gamma) in streams.iter().copied() {
-                        let signal = cell(&named(&columns.names[place], &name));
-                        let make = || SignalForecast::new(&signal, place, gamma, &settings);
-                        let task = session.on_threads(1, make)?.context("the estimators")?;
-                        let width = task.candidates().len() + OF_PREDICTOR.len();
-                        waiting += task.returns.horizon * width + self.period.unwrap_or(0);
-                        series.tasks.push(task);
-                        too_many((all.len() + 1) * streams.len(), waiting)?;
-                    }
-                    if all.is_empty() {
-                        stream.write(&head(&series.tasks[0])?)?;
-                    }
-                    all.push(series);
-                }
-                all[at].take(&of_series, self, session, &mut stream)?;
-            }
-            bar.set_position(table.rows.bytes_read());
-            rows = table.read(&columns.layout, block)?;
+            rows_read += rows.len() as u64;
+            bar.set_position(table.bytes_read());
         }
         bar.finish_and_clear();
-        for series in &all {
-            let times = series.times(&columns, self.skip_gaps);
-            check_judged(file, &series.tasks, times.lines().next().unwrap_or_default())?;
-        }
+        check_judged(file, &tasks)?;
         records.put_stream(stream)?;
-
-        let times: String =
-            all.iter().map(|series| series.times(&columns, self.skip_gaps)).collect();
-        let tasks: Vec<_> = all.into_iter().flat_map(|series| series.tasks).collect();
         found::put_shown(&tasks, records)?;
         let found = Found::new(&tasks, gammas.len());
-        let results = found.results(rows_read, self.dim, &columns, &times);
-        let text = found.text(&(columns.said() + &times));
-        Ok(Measured { results, text, claims: Vec::new() })
+        let results = found.results(rows_read, self.dim, gaps.missing);
+        Ok(Measured { results, text: found.text(gaps.missing), claims: Vec::new() })
     }
-}
 
-struct Series {
-    name: String,
-    clock: Clock,
-    /// A stream for each signal and discount, grouped by signal.
-    tasks: Vec<SignalForecast>,
-}
+    /// Finds the columns of the signals and of the times.
+    fn columns(&self, table: &Table) -> Result<Columns, tables::Problem> {
+        let time = self.time.as_deref().map(|name| table.column(name)).transpose()?;
+        let mut signals: Vec<usize> = match self.column.is_empty() {
+            true => (0..table.names().len()).filter(|at| time != Some(*at)).collect(),
+            false => self.column.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?,
+        };
+        let mut seen = HashSet::new();
+        signals.retain(|at| seen.insert(*at));
+        if signals.is_empty() {
+            return Err(table.problem(1, 0, "no column beside it; expected a signal"));
+        }
+        let mut wanted: Vec<_> = signals.iter().map(|at| (*at, Cells::Numbers)).collect();
+        wanted.extend(time.map(|at| (at, Cells::Times)));
+        Ok(Columns { signals, time, wanted })
+    }
 
-impl Series {
+    /// Observes rows of all signals, none at the end, and writes the lines that have become final.
     fn take(
-        &mut self,
+        &self,
         rows: &Rows,
-        options: &Predict,
+        breaks: &[(usize, u64)],
+        tasks: &mut [SignalForecast],
         session: &Session,
         stream: &mut Stream,
     ) -> Result<(), Error> {
-        let file = options.file.as_path();
-        let most_bytes = self.tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
+        let file = self.file.as_path();
+        let most_bytes = tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
         files::room(most_bytes).in_file(file)?;
-        let times = rows.row_numbers.iter().zip(&rows.times).enumerate();
-        // The clock sees every row, also where nothing begins anew.
-        let breaks =
-            times.filter_map(|(i, (&row, &time))| Some((i, self.clock.gap_before(row, time)?)));
-        let breaks: Vec<_> = breaks.filter(|_| options.skip_gaps).collect();
-        let take = |task: &mut SignalForecast| {
-            task.take(rows, &breaks).map_err(|(row, e)| {
-                Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
-            })
-        };
-        for tasks in self.tasks.chunks_mut(STREAMS) {
-            session.on_threads(tasks.len(), || tasks.par_iter_mut().try_for_each(take))??;
+        let per_column = self.gammas().len();
+        for (part, tasks) in tasks.chunks_mut(STREAMS).enumerate() {
+            let take = |(i, task): (usize, &mut SignalForecast)| {
+                let values = &rows.columns[(part * STREAMS + i) / per_column];
+                task.take(rows.first, values, breaks).map_err(|(row, e)| {
+                    Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
+                })
+            };
+            session.on_threads(tasks.len(), || {
+                tasks.par_iter_mut().enumerate().try_for_each(take)
+            })??;
             for task in tasks {
                 stream.write(&task.lines)?;
                 task.lines.clear();
@@ -266,45 +258,78 @@ impl Series {
         }
         Ok(())
     }
-
-    fn times(&self, columns: &Columns, skip_gaps: bool) -> String {
-        let Some(name) = &columns.time else { return String::new() };
-        let clock = &self.clock;
-        let place = named(name, &self.name);
-        let counts = [
-            (clock.earlier, "earlier than the row before"),
-            (clock.equal, "of the same time as the row before"),
-            (clock.after_gap, "after missing rows"),
-            (clock.unreadable, "without a time that can be read"),
-        ];
-        let said = counts.into_iter().filter_map(|(count, what)| {
-            let (rows, first) = count?;
-            Some(format!("{rows} {what} (the first is row {first})"))
-        });
-        let mut said: Vec<_> = said.collect();
-        if clock.missing > 0.0 {
-            said.push(format!("{} missing in all", clock.missing));
-        }
-        let irregular = match clock.is_regular() {
-            true => String::new(),
-            false => {
-                format!("`{place}`: its steps are not regular, so missing rows are not detected.\n")
-            }
-        };
-        let begins = if skip_gaps {
-            "the predictions began anew there"
-        } else {
-            "every row was taken to follow the one before; with --skip-gaps the predictions begin anew there"
-        };
-        match said.is_empty() {
-            true => irregular,
-            false => format!("`{place}` has rows: {}; {begins}.\n{irregular}", said.join(", ")),
-        }
-    }
 }
 
-fn named(signal: &str, series: &str) -> String {
-    if series.is_empty() { signal.to_owned() } else { format!("{signal} of {series}") }
+/// The columns of a table that are read.
+struct Columns {
+    signals: Vec<usize>,
+    time: Option<usize>,
+    /// The signals' columns, then that of the times.
+    wanted: Vec<(usize, Cells)>,
+}
+
+/// The gaps that were found so far.
+#[derive(Default)]
+struct Gaps {
+    clock: Option<Clock>,
+    /// The number of rows that are missing by their times.
+    missing: u64,
+}
+
+impl Gaps {
+    /// Returns the places before which rows are missing, and their numbers.
+    /// Returns the problem of a gap unless gaps are skipped, and of a time that is not later than the one before.
+    fn find(
+        &mut self,
+        table: &Table,
+        columns: &Columns,
+        rows: &Rows,
+        skips_gaps: bool,
+    ) -> Result<Vec<(usize, u64)>, tables::Problem> {
+        let refuse =
+            |i: usize, at, reason: &str| Err(table.problem(rows.first + i as u64, at, reason));
+        for (at, x) in columns.signals.iter().zip(&rows.columns).filter(|_| !skips_gaps) {
+            if let Some(i) = x.iter().position(|x| x.is_nan()) {
+                return refuse(i, *at, "a gap; expected a finite number, or --skip-gaps");
+            }
+        }
+        let Some((at, times)) = columns.time.zip(rows.columns.last()).filter(|_| !rows.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        if self.clock.is_none() {
+            self.clock = Clock::new(times);
+        }
+        let Some(clock) = &mut self.clock else {
+            return refuse(
+                0,
+                at,
+                "the times' steps are not regular; expected regular steps, or no --time",
+            );
+        };
+        let mut breaks = Vec::new();
+        for (i, time) in times.iter().enumerate() {
+            match clock.missing_before(*time) {
+                None => {
+                    return refuse(
+                        i,
+                        at,
+                        "not later than the row before; expected ascending times",
+                    );
+                }
+                Some(0) => {}
+                Some(missing) if skips_gaps => breaks.push((i, missing)),
+                Some(missing) => {
+                    let reason = format!(
+                        "{missing} missing before it by the usual step; expected none, or --skip-gaps"
+                    );
+                    return refuse(i, at, &reason);
+                }
+            }
+        }
+        self.missing += breaks.iter().map(|(_, missing)| missing).sum::<u64>();
+        Ok(breaks)
+    }
 }
 
 fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
@@ -319,22 +344,15 @@ fn head(task: &SignalForecast) -> Result<Vec<u8>, Error> {
     to_csv("predictions.csv", [head.chain(columns).collect::<Vec<_>>()])
 }
 
-fn check_judged(file: &Path, tasks: &[SignalForecast], times: &str) -> Result<(), Error> {
+fn check_judged(file: &Path, tasks: &[SignalForecast]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
     let (longest, horizon) = (task.judged.longest, task.returns.horizon);
-    let plural = if longest == 1 { "" } else { "s" };
-    let rows = match longest == task.judged.rows {
-        true => format!("{longest} row{plural}"),
-        false => format!("at most {longest} row{plural} without a gap"),
-    };
-    let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {rows}, and no prediction can be judged; expected at least {least} for gamma = {} (the first {UNJUDGED} are left out, and {horizon} without a gap follow \
-         the last one that is judged){}{}",
-        task.name,
+        "column `{}`: at most {longest} rows without a gap; expected {} for gamma = {}: {UNJUDGED} that are not \
+         judged, one that is, and {horizon} after it",
+        tables::excerpt(&task.name),
+        UNJUDGED as usize + 1 + horizon,
         task.gamma,
-        if times.is_empty() { "" } else { "; " },
-        times.trim_end_matches('.')
     );
     Err(Error::file(file, reason))
 }

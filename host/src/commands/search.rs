@@ -60,7 +60,7 @@ impl Search {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let target = if self.td_errors { Target::TdError } else { Target::Value };
         let folder = session.out.join(ENTRY.id);
-        let stored = files::read_below(&folder, STATE, LARGEST_STATE).ok();
+        let stored = files::read(&folder.join(STATE), LARGEST_STATE).ok();
         let stored = stored.and_then(|text| serde_json::from_slice::<ParameterSearch>(&text).ok());
         let mut search = stored
             .filter(|stored| stored.is_of(target, session.seed))

@@ -10,7 +10,6 @@ pub mod npz;
 pub mod parameters;
 pub mod safetensors;
 pub mod seed_run;
-pub mod signal_table;
 pub mod tasks;
 pub mod trajectory;
 mod transition_table;

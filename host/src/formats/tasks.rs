@@ -178,9 +178,10 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
     let (named, expected) = own.source();
     let (file, reader) = match (named, run) {
         (Some(file), _) => (file.into(), files::read(Path::new(file), files::limits::TABLE)),
-        // In a run's folder no link is followed.
         (None, Some(run)) => {
-            (run.join(FILE_NAME), files::read_below(run, FILE_NAME, files::limits::TABLE))
+            let file = run.join(FILE_NAME);
+            let content = files::read(&file, files::limits::TABLE);
+            (file, content)
         }
         (None, None) => return Ok(recipe),
     };

@@ -1,7 +1,6 @@
 //! A user's own transitions, from a CSV or an `.npz` file.
 //!
-//! The help of `ictd evaluate` has their columns and arrays; a first column without a name (an index) is skipped, and queries for
-//! a CSV are in a second file with only the `phi` columns. Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
+//! The help of `ictd evaluate` has their columns and arrays; queries for a CSV are in a second file with only the `phi` columns. Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only ends an episode: no
 //! transition leaves it, and its reward may be empty. A row marked `terminal` needs no next state. With `phi_next` every row is
 //! a transition, and the features of a terminal next state count as 0. Either mark ends the episode: the next row belongs to
 //! another one.

@@ -4,16 +4,16 @@ use super::error::excerpt;
 use crate::error::Problem;
 use crate::files;
 use compute::transitions::{EpisodeEnd, Transitions};
-use judge::rows::{Gaps, Layout, RowReader};
 use std::collections::BTreeMap;
 use std::io::Read;
+use tables::{Cells, Format};
 
 pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 
 const BLOCK: usize = 4096;
 
 const ACCEPTED_COLUMNS: &str = "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`, `rho`";
-const ACCEPTED_NUMBERS: &str = "a finite number such as -0.25 or 1e-3";
+const GAP: &str = "a gap; expected a finite number such as -0.25 or 1e-3";
 pub(super) const ACCEPTED_WEIGHTS: &str = "finite numbers of at least 0";
 
 /// The rows of a file: a CSV's, or those of the arrays of an `.npz`.
@@ -38,27 +38,25 @@ pub(super) fn column_problem(column: &str, reason: &str, expected: &str) -> Prob
     Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, expected)
 }
 
-/// Finds the columns by their names; the first numbers are those of phi, then those of phi', then the reward and the weight.
-fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
-    let mut layout = Layout { expected: ACCEPTED_NUMBERS, ..Layout::default() };
-    let mut places = BTreeMap::new();
-    for (at, name) in names.iter().enumerate() {
-        match name.as_str() {
-            // The first column without a name is an index.
-            "" if at == 0 => {}
-            "" => layout.empty.push(at),
-            name if places.insert(name.to_owned(), at).is_some() => {
-                return Err(column_problem(name, "there twice", "each column once"));
-            }
-            _ => {}
-        }
-    }
+/// The places of a table's columns.
+struct Places {
+    phi: Vec<usize>,
+    next: Vec<usize>,
+    reward: Option<usize>,
+    rho: Option<usize>,
+    /// `terminal` and `end`.
+    marks: [Option<usize>; 2],
+}
+
+/// Finds the columns by their names, which are all different.
+fn places(names: &[String]) -> Result<Places, Problem> {
+    let mut places: BTreeMap<_, _> = names.iter().zip(0..).collect();
     let mut features = |prefix: &str| -> Vec<usize> {
         (0..MAX_DIMENSION).map_while(|i| places.remove(&format!("{prefix}_{i}"))).collect()
     };
     let (phi, next) = (features("phi"), features("phi_next"));
-    let [reward, terminal, end, rho] =
-        ["reward", "terminal", "end", "rho"].map(|name| places.remove(name));
+    let [reward, rho, terminal, end] =
+        ["reward", "rho", "terminal", "end"].map(|name| places.remove(&name.to_owned()));
     let d = phi.len();
     if d == 0 {
         return Err(column_problem("phi_0", "missing", ACCEPTED_COLUMNS));
@@ -71,64 +69,70 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
         let expected = format!("as many `phi_next` columns as `phi` columns, {d}");
         return Err(column_problem(&format!("phi_next_{}", d.min(next.len())), reason, &expected));
     }
-    let mut others = next.iter().chain(&reward).chain(&terminal).chain(&end).chain(&rho);
-    let table = Table {
-        dimension: d,
-        other: others.next().map(|at| names[*at].clone()),
-        reward: reward.map(|_| Vec::new()),
-        rho: rho.map(|_| Vec::new()),
-        phi_next: (!next.is_empty()).then(Vec::new),
-        ..Table::default()
-    };
-    (layout.terminal, layout.end) = (terminal, end);
-    layout.numbers = phi.into_iter().chain(next).map(|at| (at, Gaps::Refused)).collect();
-    layout.numbers.extend(reward.into_iter().chain(rho).map(|at| (at, Gaps::Empty)));
-    Ok((layout, table))
+    Ok(Places { phi, next, reward, rho, marks: [terminal, end] })
 }
 
 impl Table {
     pub(super) fn read(source: Box<dyn Read + Send>) -> Result<Self, Problem> {
-        let mut reader = RowReader::open(source)?;
-        let (layout, mut table) = layout(reader.names())?;
-        let d = table.dimension;
-        // The row and line whose reward or weight is empty: an error if another row follows.
-        let mut incomplete = None;
-        let refuse = |(row, line, column), reason: &str, expected| {
-            let place = format!("row {row} (line {line}), column `{column}`");
-            Problem::unusable(place, reason, expected)
+        let mut reader = tables::Table::open(source, Format::default())?;
+        let Places { phi, next, reward, rho, marks } = places(reader.names())?;
+        let (d, is_next_row) = (phi.len(), next.is_empty());
+        let mut others = next.iter().chain(&reward).chain(marks.iter().flatten()).chain(&rho);
+        let mut table = Table {
+            dimension: d,
+            other: others.next().map(|at| reader.names()[*at].clone()),
+            reward: reward.map(|_| Vec::new()),
+            rho: rho.map(|_| Vec::new()),
+            phi_next: (!is_next_row).then(Vec::new),
+            ..Table::default()
         };
-        while let Some((_, rows)) = reader.read(&layout, BLOCK)?.pop() {
+        let numbers = phi.iter().chain(&next).chain(&reward).chain(&rho);
+        let mut columns: Vec<_> = numbers.map(|at| (*at, Cells::Numbers)).collect();
+        columns.extend(marks.iter().flatten().map(|at| (*at, Cells::Marks)));
+        // The row and column whose reward or weight is a gap: an error if another row follows.
+        let mut incomplete = None;
+        loop {
+            let rows = reader.read(&columns, BLOCK)?;
             // Memory to hold, assemble, evaluate and write the rows.
-            files::room(64 * (table.phi.len() + rows.numbers.len() + table.marks.len()) as u64)?;
-            for (i, (mark, line)) in rows.marks.iter().zip(&rows.lines).enumerate() {
-                if let Some(place) = incomplete.take() {
-                    return Err(refuse(place, "empty", ACCEPTED_NUMBERS));
+            let kept = table.phi.len() + rows.len() * columns.len() + table.marks.len();
+            files::room(64 * kept as u64)?;
+            for i in 0..rows.len() {
+                let row = rows.first + i as u64;
+                if let Some((row, at)) = incomplete.take() {
+                    return Err(reader.problem(row, at, GAP).into());
                 }
-                let (phi, mut rest) = rows.row(i).split_at(d);
-                table.phi.extend_from_slice(phi);
-                if let Some(next) = &mut table.phi_next {
-                    next.extend_from_slice(&rest[..d]);
-                    rest = &rest[d..];
-                }
-                let is_next_row = table.phi_next.is_none();
-                let columns = [("reward", &mut table.reward), ("rho", &mut table.rho)];
-                let columns =
-                    columns.into_iter().filter_map(|(name, of)| Some((name, of.as_mut()?)));
-                for ((name, numbers), x) in columns.zip(rest) {
-                    numbers.push(*x);
-                    let place = (rows.row_numbers[i], *line, name);
-                    match mark {
-                        _ if name == "rho" && *x < 0.0 => {
-                            return Err(refuse(place, &format!("`{x}`"), ACCEPTED_WEIGHTS));
+                let mut cells = columns.iter().zip(&rows.columns).map(|((at, _), x)| (*at, x[i]));
+                for part in [Some(&mut table.phi), table.phi_next.as_mut()].into_iter().flatten() {
+                    for (at, x) in cells.by_ref().take(d) {
+                        if x.is_nan() {
+                            return Err(reader.problem(row, at, GAP).into());
                         }
-                        _ if !x.is_nan() => {}
-                        EpisodeEnd::End if is_next_row => {}
-                        EpisodeEnd::Continues if is_next_row => incomplete = Some(place),
-                        _ => return Err(refuse(place, "empty", ACCEPTED_NUMBERS)),
+                        part.push(x);
                     }
                 }
+                let [reward, rho] = [&reward, &rho].map(|of| of.and_then(|_| cells.next()));
+                let [terminal, end] =
+                    marks.map(|of| of.and_then(|_| cells.next()).is_some_and(|(_, x)| x == 1.0));
+                let mark = EpisodeEnd::from_marks(terminal, end);
+                if let Some((at, x)) = rho.filter(|(_, x)| *x < 0.0) {
+                    let reason = format!("`{x}`; expected {ACCEPTED_WEIGHTS}");
+                    return Err(reader.problem(row, at, &reason).into());
+                }
+                for (numbers, cell) in [(&mut table.reward, reward), (&mut table.rho, rho)] {
+                    let (Some(numbers), Some((at, x))) = (numbers, cell) else { continue };
+                    numbers.push(x);
+                    match mark {
+                        _ if !x.is_nan() => {}
+                        EpisodeEnd::End if is_next_row => {}
+                        EpisodeEnd::Continues if is_next_row => incomplete = Some((row, at)),
+                        _ => return Err(reader.problem(row, at, GAP).into()),
+                    }
+                }
+                table.marks.push(mark);
             }
-            table.marks.extend(rows.marks);
+            if rows.is_empty() {
+                break;
+            }
         }
         if table.marks.is_empty() {
             let reason = "no rows below the header";

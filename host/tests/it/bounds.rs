@@ -28,11 +28,6 @@ fn used(_process: u32) -> Option<(u64, f64)> {
 
 /// A command that takes no more than [`MEMORY`] and [`SECONDS`], whatever else the machine does.
 pub(crate) fn bounded(out: &Path, arguments: &str) -> Output {
-    measured(out, arguments).0
-}
-
-/// As [`bounded`], with what it took: KiB, and seconds of a processor.
-pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
     let mut child =
         program(out, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -63,7 +58,7 @@ pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
     let errors = String::from_utf8_lossy(&output.stderr).matches("error: ").count();
     let is_ended = code(&output).is_some_and(|code| code < 2 || code == 2 && errors == 1);
     assert!(is_ended, "{arguments}: {output:?}");
-    (output, most)
+    output
 }
 
 /// A command as a shell runs it; `ictd` is the program.
@@ -94,7 +89,6 @@ fn the_guide_has_every_limit_as_it_is() {
         ("STREAM", of(limits::STREAM)),
         ("TABLE", of(limits::TABLE)),
         ("MODEL", of(limits::MODEL)),
-        ("COMPARED", of(limits::COMPARED)),
         ("ROW", of(limits::ROW as u64)),
         ("COLUMN_NAME", format!("{} bytes", limits::COLUMN_NAME)),
         ("FEATURES", limits::FEATURES.to_string()),
@@ -179,29 +173,5 @@ fn a_columns_name_is_neither_markup_nor_a_formula() {
     for name in ["predictions.csv", "shown.csv"] {
         let table = out.join("predict").text(name);
         assert!(table.contains("'=cmd|A1") && !table.contains(",=") && !table.contains("\n="));
-    }
-}
-
-#[test]
-fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
-    let out = &Folder::new();
-    let rows = signal("phi_0,reward", 300);
-    for (rest, reason) in [
-        ("1,\"2\n3,4\n", "line 302: a quote that is not closed; expected one that is"),
-        ("1,\"2\n3,4", "line 302: a quote that is not closed; expected one that is"),
-        ("1,\"2\n3,4\"\n5,6\n", "a line break (an open quote?)"),
-    ] {
-        out.put("a.csv", format!("{rows}{rest}"));
-        for command in ["predict a.csv --skip-gaps", "evaluate --data a.csv"] {
-            let line = refused(out, command);
-            assert!(line.contains(reason), "{command}: {line}");
-        }
-    }
-    // One that is closed, and other cells than numbers, may have line breaks.
-    let words = rows.replace("reward", "reward,note").replace('\n', ",\"a\nb\"\n");
-    let words = words.replacen(",\"a\nb\"", "", 1);
-    for end in ["", "1,2,\"\n# the end\n\""] {
-        out.put("a.csv", format!("{words}{end}"));
-        object(out, 0, "predict a.csv --skip-gaps");
     }
 }

@@ -12,20 +12,24 @@ fn discounted(gamma: f64, forecast: impl Fn(usize) -> f64) -> f64 {
     (1..4000).rev().fold(0.0, |sum, k| forecast(k) + gamma * sum)
 }
 
-/// Returns the discounted sum of the iterated forecasts of an AR(8), by least squares at once over all rows.
-fn autoregression(x: &[f64], gamma: f64) -> f64 {
-    let centre = x[..8].iter().sum::<f64>() / 8.0;
-    let square = x[..8].iter().map(|x| (x - centre) * (x - centre)).sum::<f64>() / 8.0;
+/// Returns the discounted sum of the iterated forecasts of an AR(N - 1), by least squares at once over all rows.
+fn autoregression<const N: usize>(x: &[f64], gamma: f64) -> f64 {
+    let p = N - 1;
+    if x.len() <= p {
+        return x[x.len() - 1] / (1.0 - gamma);
+    }
+    let centre = x[..p].iter().sum::<f64>() / p as f64;
+    let square = x[..p].iter().map(|x| (x - centre) * (x - centre)).sum::<f64>() / p as f64;
     let mut z: Vec<f64> = x.iter().map(|x| (x - centre) / square.sqrt()).collect();
     let phi = |z: &[f64], t: usize| {
-        SVector::<f64, 9>::from_fn(|i, _| if i == 8 { 1.0 } else { z[t - 1 - i] })
+        SVector::<f64, N>::from_fn(|i, _| if i == p { 1.0 } else { z[t - 1 - i] })
     };
     let weight = |t: usize| libm::pow(0.998, (z.len() - t) as f64);
-    let ridge = 0.01 * weight(8);
-    let (mut a, mut b) = (SMatrix::<f64, 9, 9>::identity() * ridge, SVector::zeros());
+    let ridge = 0.01 * weight(p);
+    let (mut a, mut b) = (SMatrix::<f64, N, N>::identity() * ridge, SVector::zeros());
     // The first forecast is the latest value.
     b[0] = ridge;
-    for t in 8..z.len() {
+    for t in p..z.len() {
         // The last row has weight 1.
         let (phi, weight) = (phi(&z, t), weight(t + 1));
         b += phi * (weight * z[t]);
@@ -62,13 +66,12 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
                 true => x[t],
                 false => x[t + k - PERIOD * k.div_ceil(PERIOD)],
             };
-            let autoregression =
-                if t < 8 { x[t] / (1.0 - gamma) } else { autoregression(&x[..=t], gamma) };
             for (name, want) in [
                 ("average", discounted(gamma, |_| average)),
                 ("holt", discounted(gamma, |k| level + k as f64 * trend)),
                 ("seasonal", discounted(gamma, season)),
-                ("ar", autoregression),
+                ("ar", autoregression::<9>(&x[..=t], gamma)),
+                ("ar32", autoregression::<33>(&x[..=t], gamma)),
             ] {
                 let error = (found[name] - want).abs() / want.abs();
                 assert!(error < 1e-6, "gamma {gamma}, row {}, {name}: {error:e}", t + 1);

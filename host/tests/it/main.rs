@@ -15,15 +15,9 @@ mod floors;
 mod forecasts;
 mod gait;
 mod interchange;
-#[cfg(unix)]
-mod left_out;
 mod logged;
-#[cfg(unix)]
-mod one_way_out;
-mod ordinary_files;
 mod own_data;
 mod own_tasks;
-mod page_of_others;
 mod predict;
 mod report;
 mod report_page;
@@ -32,6 +26,7 @@ mod runs;
 mod shared_options;
 #[cfg(unix)]
 mod sweep;
+mod tables;
 #[cfg(unix)]
 mod terminal;
 mod train;
@@ -39,5 +34,3 @@ mod train;
 mod transactions;
 mod units;
 mod untrusted;
-#[cfg(target_os = "linux")]
-mod worst_files;

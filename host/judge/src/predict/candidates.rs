@@ -85,6 +85,8 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
     }
     let mut add_series = |name, series| add(name, String::new(), Forecaster::Series(series));
     add_series("ar", SeriesForecaster::Autoregression(Box::new(Autoregression::new())));
+    let long = SeriesForecaster::LongAutoregression(Box::new(Autoregression::new()));
+    add_series("ar32", long);
     add_series("holt", SeriesForecaster::Holt(None));
     add_series("average", SeriesForecaster::Average(None));
     if let Some(period) = *period {

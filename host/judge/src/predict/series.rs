@@ -8,9 +8,6 @@ const HOLT: [f64; 2] = [0.3, 0.1];
 const RETENTION: f64 = 0.998;
 /// The ridge of least squares, in squares of the unit.
 const RIDGE: f64 = 0.01;
-const LAGS: usize = 8;
-/// The lags and a constant 1.
-const REGRESSORS: usize = LAGS + 1;
 /// Forgetting pauses while the trace of the inverse is at least 1 over this ridge.
 const LEAST_RIDGE: f64 = 1e-5;
 
@@ -21,7 +18,10 @@ pub(super) enum SeriesForecaster {
     Average(Option<f64>),
     /// Extrapolates Holt's linear trend: level and trend.
     Holt(Option<[f64; 2]>),
-    Autoregression(Box<Autoregression>),
+    /// 8 lags and a constant.
+    Autoregression(Box<Autoregression<9>>),
+    /// 32 lags and a constant.
+    LongAutoregression(Box<Autoregression<33>>),
     Seasonal {
         period: usize,
         values: VecDeque<f64>,
@@ -50,6 +50,7 @@ impl SeriesForecaster {
                 *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
             }
             (SeriesForecaster::Autoregression(model), Some(x)) => model.observe(x),
+            (SeriesForecaster::LongAutoregression(model), Some(x)) => model.observe(x),
         }
     }
 
@@ -64,6 +65,7 @@ impl SeriesForecaster {
                 level / horizon + trend / (horizon * horizon)
             }
             SeriesForecaster::Autoregression(model) => model.mean(gamma) / horizon,
+            SeriesForecaster::LongAutoregression(model) => model.mean(gamma) / horizon,
             SeriesForecaster::Seasonal { period, values } if values.len() == *period => {
                 let (mut sum, mut weight) = (0.0, 1.0);
                 for x in values {
@@ -77,69 +79,80 @@ impl SeriesForecaster {
     }
 }
 
-/// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares with forgetting; it starts as persistence.
-pub(super) struct Autoregression {
-    /// The latest values, the newest first.
-    lags: [f64; LAGS],
+/// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares with forgetting; it starts as persistence. It has N - 1 lags,
+/// and the constant as the last regressor.
+pub(super) struct Autoregression<const N: usize> {
+    /// The latest values, the newest first; the last place is not used.
+    lags: [f64; N],
     seen: usize,
     /// The mean and standard deviation of the first values, which normalise all values; 0 before they are known.
     centre: f64,
     unit: f64,
     range: [f64; 2],
     /// phi and c.
-    weights: [f64; REGRESSORS],
-    /// The inverse of the regressors' second-moment matrix.
-    inverse: [[f64; REGRESSORS]; REGRESSORS],
+    weights: [f64; N],
+    /// The inverse of the regressors' second-moment matrix; it is symmetric.
+    inverse: [[f64; N]; N],
 }
 
-impl Autoregression {
+impl<const N: usize> Autoregression<N> {
+    const LAGS: usize = N - 1;
+
     pub(super) fn new() -> Self {
-        let (mut weights, mut inverse) = ([0.0; REGRESSORS], [[0.0; REGRESSORS]; REGRESSORS]);
+        let (mut weights, mut inverse) = ([0.0; N], [[0.0; N]; N]);
         weights[0] = 1.0;
-        (0..REGRESSORS).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
-        let (lags, range) = ([0.0; LAGS], [f64::INFINITY, f64::NEG_INFINITY]);
+        (0..N).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
+        let (lags, range) = ([0.0; N], [f64::INFINITY, f64::NEG_INFINITY]);
         Autoregression { lags, seen: 0, centre: 0.0, unit: 0.0, range, weights, inverse }
     }
 
     fn observe(&mut self, x: f64) {
-        if self.unit == 0.0 && self.seen >= LAGS {
-            let mean = |x: [f64; LAGS]| x.iter().sum::<f64>() / LAGS as f64;
-            self.centre = mean(self.lags);
-            let square = mean(self.lags.map(|x| (x - self.centre) * (x - self.centre)));
-            self.unit = square.sqrt();
+        if self.unit == 0.0 && self.seen >= Self::LAGS {
+            let first = &self.lags[..Self::LAGS];
+            let mean = |x: &mut dyn Iterator<Item = f64>| x.sum::<f64>() / Self::LAGS as f64;
+            let centre = mean(&mut first.iter().copied());
+            self.unit = mean(&mut first.iter().map(|x| (x - centre) * (x - centre))).sqrt();
+            self.centre = centre;
         }
         if self.unit > 0.0 {
             self.learn((x - self.centre) / self.unit);
         }
-        self.lags.rotate_right(1);
+        self.lags.copy_within(..Self::LAGS, 1);
         self.lags[0] = x;
         self.seen += 1;
         self.range = [self.range[0].min(x), self.range[1].max(x)];
     }
 
     /// Returns the normalised lags, and 1.
-    fn regressors(&self) -> [f64; REGRESSORS] {
-        std::array::from_fn(|i| self.lags.get(i).map_or(1.0, |x| (x - self.centre) / self.unit))
+    fn regressors(&self) -> [f64; N] {
+        let mut phi = self.lags.map(|x| (x - self.centre) / self.unit);
+        phi[Self::LAGS] = 1.0;
+        phi
     }
 
     fn learn(&mut self, x: f64) {
         let phi = self.regressors();
-        let known: f64 = (0..REGRESSORS).map(|i| self.inverse[i][i]).sum();
+        let known: f64 = (0..N).map(|i| self.inverse[i][i]).sum();
         // Without data in some direction, forgetting would let the inverse grow without bound.
         let retention = if known < 1.0 / LEAST_RIDGE { RETENTION } else { 1.0 };
-        let gain = self.inverse.map(|row| dot(&row, &phi));
+        // Row by row, as the sums of a column do not wait for each other.
+        let mut gain = [0.0; N];
+        for (row, x) in self.inverse.iter().zip(phi) {
+            gain.iter_mut().zip(row).for_each(|(g, p)| *g += p * x);
+        }
         let size = retention + dot(&gain, &phi);
         // Rounding may have made the inverse useless.
         if size.is_nan() || size < retention {
             self.inverse = Self::new().inverse;
             return;
         }
-        let error = x - dot(&self.weights, &phi);
-        for (i, row) in self.inverse.iter_mut().enumerate() {
-            self.weights[i] += gain[i] * error / size;
-            for (p, g) in row.iter_mut().zip(gain) {
-                *p = (*p - gain[i] * g / size) / retention;
-            }
+        let step = (x - dot(&self.weights, &phi)) / size;
+        self.weights.iter_mut().zip(gain).for_each(|(w, g)| *w += g * step);
+        // A product of equal factors keeps the inverse symmetric.
+        let (growth, scale) = (1.0 / retention, (1.0 / (size * retention)).sqrt());
+        let gain = gain.map(|g| g * scale);
+        for (row, share) in self.inverse.iter_mut().zip(gain) {
+            row.iter_mut().zip(gain).for_each(|(p, g)| *p = *p * growth - share * g);
         }
     }
 
@@ -150,16 +163,16 @@ impl Autoregression {
     fn mean(&self, gamma: f64) -> f64 {
         let phi = self.regressors();
         let (mut known, mut power, mut left) = (0.0, 1.0, 1.0);
-        let mut sum = self.weights[LAGS] / (1.0 - gamma);
-        let mut discounted = [0.0; LAGS];
-        for i in 0..LAGS {
+        let mut sum = self.weights[Self::LAGS] / (1.0 - gamma);
+        let mut discounted = [0.0; N];
+        for i in 0..Self::LAGS {
             known = phi[i] + gamma * known;
             power *= gamma;
             sum += self.weights[i] * known;
             discounted[i] = self.weights[i] * power;
             left -= discounted[i];
         }
-        if self.unit == 0.0 || !is_stable(discounted) {
+        if self.unit == 0.0 || !is_stable(&mut discounted[..Self::LAGS]) {
             return self.lags[0];
         }
         let [low, high] = self.range;
@@ -168,21 +181,27 @@ impl Autoregression {
 }
 
 /// Returns true if x_t = sum_i a_i x_{t-i} decays: its reflection coefficients, by Levinson's recursion backwards, are all
-/// below 1 in absolute value.
-fn is_stable(mut a: [f64; LAGS]) -> bool {
-    for last in (0..LAGS).rev() {
+/// below 1 in absolute value. Overwrites the coefficients.
+fn is_stable(a: &mut [f64]) -> bool {
+    // A sum of absolute values below 1 says so at once.
+    if a.iter().map(|a| a.abs()).sum::<f64>() < 1.0 {
+        return true;
+    }
+    for last in (0..a.len()).rev() {
         let k = a[last];
         if k.is_nan() || k.abs() >= 1.0 {
             return false;
         }
-        let before = a;
-        for i in 0..last {
-            a[i] = (before[i] + k * before[last - 1 - i]) / (1.0 - k * k);
+        let scale = 1.0 / (1.0 - k * k);
+        // Pairs from both ends, which need each other's old value.
+        for i in 0..last.div_ceil(2) {
+            let (x, y) = (a[i], a[last - 1 - i]);
+            (a[i], a[last - 1 - i]) = ((x + k * y) * scale, (y + k * x) * scale);
         }
     }
     true
 }
 
-fn dot(x: &[f64; REGRESSORS], y: &[f64; REGRESSORS]) -> f64 {
+fn dot<const N: usize>(x: &[f64; N], y: &[f64; N]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }

@@ -1,6 +1,5 @@
-//! The results of `ictd predict`: errors, the best settings, a recommendation, and a figure.
+//! The results of `ictd predict`: errors with intervals, and a figure.
 
-use super::columns::Columns;
 use crate::error::Error;
 use crate::program::printable;
 use crate::run::records::RunFiles;
@@ -11,12 +10,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ops::Range;
 
-/// Nothing is recommended from fewer horizons of scored rows than this.
-const HORIZONS: f64 = 24.0;
-/// An estimator without settings is preferred to one whose error is smaller by less than this factor.
-const NEARLY: f64 = 1.03;
-/// The largest number of places without an improvement over the mean that are named.
-const PLACES: usize = 4;
 const PANELS: usize = 12;
 /// The changes of a signal that the predictor measures in single precision.
 const MEASURED: Range<f64> = 1e-16..1e12;
@@ -62,9 +55,11 @@ pub(super) fn put_shown(tasks: &[SignalForecast], records: &mut RunFiles) -> Res
     records.put_table("shown.csv", &SHOWN, rows)
 }
 
-/// Returns an error as the table shows it. An estimator that diverged has none, and no estimator has one for constant returns.
-fn shown(error: f64) -> String {
-    if error.is_nan() { "—".to_owned() } else { number(error, 3) }
+/// Returns a number with three significant digits. An estimator that diverged has no error, and no estimator has one for constant
+/// returns.
+fn shown(x: f64) -> String {
+    let digits = if x > 0.0 { libm::floor(libm::log10(x)) } else { 0.0 };
+    if x.is_nan() { "—".to_owned() } else { number(x, (2.0 - digits).clamp(0.0, 7.0) as usize) }
 }
 
 /// The results of `ictd predict`: `tasks`, one for each column and discount, grouped by column.
@@ -109,18 +104,18 @@ impl<'a> Found<'a> {
         self.tasks.chunks(self.tasks_per_column).zip(errors)
     }
 
-    fn best(&self, name: &str, errors: &[f64]) -> Option<(&'a Candidate, f64)> {
-        let of_name = self.candidates.iter().zip(errors).filter(|(c, _)| c.name == name);
-        of_name.map(|(c, error)| (c, *error)).min_by(|a, b| a.1.total_cmp(&b.1))
+    /// Returns the candidate of a name with the least error, and this error.
+    fn best(&self, name: &str, errors: &[f64]) -> Option<(usize, f64)> {
+        let of_name = errors.iter().enumerate().filter(|(at, _)| self.candidates[*at].name == name);
+        of_name.map(|(at, error)| (at, *error)).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    fn ranked(&self) -> Vec<usize> {
-        let mut places: Vec<_> = (0..self.candidates.len()).collect();
-        places.sort_by(|a, b| self.means[*a].total_cmp(&self.means[*b]));
-        places
+    /// Returns the 90 % interval of a candidate's mean error.
+    fn interval(&self, at: usize) -> [f64; 2] {
+        log_ratio_interval(&self.scores, at, None).map(libm::exp)
     }
 
-    pub(super) fn results(&self, rows: u64, d: usize, columns: &Columns, times: &str) -> Value {
+    pub(super) fn results(&self, rows: u64, d: usize, missing_rows: u64) -> Value {
         let gamma = |(task, errors): (&SignalForecast, &Vec<f64>)| {
             let estimators = self.candidates.iter().zip(errors).map(|(c, error)| {
                 json!({ "name": c.name, "column": c.column, "normalised_error": error })
@@ -144,41 +139,27 @@ impl<'a> Found<'a> {
                 "gammas": tasks.iter().zip(errors).map(gamma).collect::<Vec<_>>(),
             })
         });
-        let recommended = self.recommended().ok();
-        let left_out: Vec<_> = columns.left_out.iter().map(|(name, _)| name).collect();
-        let mean = |at: usize| json!({ "column": self.candidates[at].column, "geometric_mean": self.means[at] });
-        let places = |candidate: &Candidate| -> Vec<Value> {
-            let worse = self.no_better(candidate).into_iter();
-            worse.map(|task| json!({ "name": task.name, "gamma": task.gamma })).collect()
+        let mut places: Vec<_> = (0..self.candidates.len()).collect();
+        places.sort_by(|a, b| self.means[*a].total_cmp(&self.means[*b]));
+        let mean = |at: usize| {
+            let column = &self.candidates[at].column;
+            json!({ "column": column, "geometric_mean": self.means[at], "interval": self.interval(at) })
         };
         json!({
             "rows": rows,
+            "missing_rows": missing_rows,
             "dimension": d,
-            "left_out": left_out,
-            "time": columns.time,
-            "times": times.lines().collect::<Vec<_>>(),
             "signals": signals.collect::<Vec<_>>(),
-            "single_settings": self.ranked().into_iter().map(mean).collect::<Vec<_>>(),
-            "recommended": recommended.as_ref().map(|advice| &advice.candidate.column),
-            "recommended_over_mean": recommended.as_ref().map(|advice| advice.over_mean),
-            "recommended_is_no_better_at":
-                recommended.as_ref().map(|advice| places(advice.candidate)),
-            "universal_is_no_better_at": self.candidates.first().map(places),
+            "single_settings": places.into_iter().map(mean).collect::<Vec<_>>(),
         })
     }
 
-    pub(super) fn text(&self, of_columns: &str) -> String {
+    pub(super) fn text(&self, missing_rows: u64) -> String {
         let mut text = format!(
-            "normalised errors: mean (prediction - return)^2 / variance of the returns (1: their mean);\n\
-             of the predictor also the share of returns in its 90 % band, and surprises above {ALARM}\n{}\n\
-             one setting for all, geometric means:\n",
+            "normalised errors: mean (prediction - return)^2 / variance of the returns (1: their mean)\n{}\n{}",
+            self.means(),
             self.table()
         );
-        for name in &self.names {
-            if let Some((candidate, mean)) = self.best(name, &self.means) {
-                text.push_str(&format!("  {}: {}\n", candidate.column, shown(mean)));
-            }
-        }
         for (tasks, _) in self.columns() {
             let (name, judged) = (&tasks[0].name, &tasks[0].judged);
             if let Some(x) = constant(judged) {
@@ -188,7 +169,7 @@ impl<'a> Found<'a> {
             if width > 0.0 && !MEASURED.contains(&width) {
                 text.push_str(&format!(
                     "`{name}` changes by {width:.0e} in all, and the predictor computes in f32 (changes below 1e-18 are none, \
-                     samples beyond 1e12 are glitches): scale the column.\n"
+                     samples beyond 1e12 are glitches).\n"
                 ));
             }
             let step = |task: &SignalForecast| {
@@ -199,17 +180,32 @@ impl<'a> Found<'a> {
             if tasks.iter().map(step).any(|step| step > COARSE && step.is_finite()) {
                 text.push_str(&format!(
                     "`{name}`: at its level, the f32 numbers of predictions.csv and shown.csv are coarser than a tenth of the \
-                     returns' standard deviation: subtract a constant from the column.\n"
+                     returns' standard deviation.\n"
                 ));
             }
             if judged.gaps > 0 {
-                let rows = if judged.gaps == 1 { "row" } else { "rows" };
-                text.push_str(&format!("`{name}`: {} {rows} skipped.\n", judged.gaps));
+                text.push_str(&format!("`{name}`: rows skipped: {}.\n", judged.gaps));
             }
         }
-        text.push_str(of_columns);
-        text.push_str(&self.recommendation());
+        if missing_rows > 0 {
+            text.push_str(&format!("Rows missing by their times: {missing_rows}.\n"));
+        }
         text
+    }
+
+    /// Returns the estimators, each with its best single setting, by their mean errors.
+    fn means(&self) -> String {
+        let best = self.names.iter().filter_map(|name| self.best(name, &self.means));
+        let mut best: Vec<_> = best.collect();
+        best.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let lines = best.into_iter().map(|(at, mean)| {
+            let interval = match self.interval(at).map(shown) {
+                _ if mean.is_nan() => String::new(),
+                [low, high] => format!("{low} to {high}"),
+            };
+            [self.candidates[at].column.clone(), shown(mean), interval]
+        });
+        table(&["one setting for all", "geometric mean", "90 % interval"], lines)
     }
 
     fn table(&self) -> String {
@@ -222,8 +218,8 @@ impl<'a> Found<'a> {
         let lines = self.tasks.iter().zip(&self.errors).map(|(task, errors)| {
             let judged = &task.judged;
             let best = |name: &&str| {
-                self.best(name, errors).map_or(String::new(), |(candidate, error)| {
-                    let settings = candidate.column[name.len()..].trim_start();
+                self.best(name, errors).map_or(String::new(), |(at, error)| {
+                    let settings = self.candidates[at].column[name.len()..].trim_start();
                     let error = shown(error);
                     if settings.is_empty() { error } else { format!("{error} ({settings})") }
                 })
@@ -235,116 +231,11 @@ impl<'a> Found<'a> {
             line.extend([shown(coverage(judged)), judged.alarms.to_string(), number(share, 2)]);
             line
         });
-        table(&head, lines)
+        let text = table(&head, lines);
+        format!(
+            "{text}in its band: the share of returns in the predictor's 90 % band; surprises: above {ALARM}\n"
+        )
     }
-
-    /// Returns the candidate with the smallest mean error, or one without settings nearly as good; or why there is none.
-    fn recommended(&self) -> Result<Advice<'a>, String> {
-        let places = self.ranked();
-        let best = places[0];
-        let least = self.means[best];
-        if least.is_nan() {
-            return Err("the returns never changed, in single precision".into());
-        }
-        let horizons = |task: &SignalForecast| task.judged.judged as f64 * (1.0 - task.gamma);
-        if self.tasks.iter().map(horizons).fold(f64::INFINITY, f64::min) < HORIZONS {
-            return Err(format!("fewer than {HORIZONS} horizons of rows were judged"));
-        }
-        let interval = |at, other| log_ratio_interval(&self.scores, at, other).map(libm::exp);
-        let over_mean = interval(best, None);
-        if least >= 1.0 || over_mean[1] >= 1.0 {
-            return Err(format!(
-                "nothing here predicts better than the mean for certain (the least error is {}, 90 % interval {})",
-                number(least, 2),
-                ends(over_mean)
-            ));
-        }
-        let advice = Advice { candidate: &self.candidates[best], over_mean, over_simple: None };
-        let simple = places.iter().copied().find(|at| !chosen(&self.candidates[*at]));
-        let is_other = |at: &usize| *at != best && !self.means[*at].is_nan();
-        let Some(at) = simple.filter(is_other) else { return Ok(advice) };
-        let (candidate, mean) = (&self.candidates[at], self.means[at]);
-        let (over, over_mean) = (interval(best, Some(at)), interval(at, None));
-        let is_certain = mean < 1.0 && over_mean[1] < 1.0;
-        Ok(if is_certain && (mean <= NEARLY * least || over[1] >= 1.0) {
-            Advice { candidate, over_mean, ..advice }
-        } else {
-            Advice { over_simple: Some((candidate, least / mean, over)), ..advice }
-        })
-    }
-
-    /// Returns the columns and discounts at which a candidate is not better than the mean of the returns.
-    fn no_better(&self, candidate: &Candidate) -> Vec<&'a SignalForecast> {
-        let at = self.candidates.iter().position(|c| c.column == candidate.column);
-        let is_worse = |errors: &Vec<f64>| at.is_some_and(|at| errors[at] >= 1.0);
-        let worse = self.tasks.iter().zip(&self.errors).filter(|(_, errors)| is_worse(errors));
-        worse.map(|(task, _)| task).collect()
-    }
-
-    fn recommendation(&self) -> String {
-        let advice = self.recommended();
-        let mut text = match &advice {
-            Ok(advice) => advice.text(),
-            Err(reason) => format!("nothing to recommend: {reason}\n"),
-        };
-        let recommended = advice.ok().map(|advice| advice.candidate);
-        let mut both: Vec<_> = recommended.into_iter().chain(self.candidates.first()).collect();
-        both.dedup_by_key(|candidate| &candidate.column);
-        for candidate in both {
-            let worse = self.no_better(candidate);
-            let place =
-                |task: &&SignalForecast| format!("`{}` at gamma = {}", task.name, task.gamma);
-            let mut places: Vec<_> = worse.iter().take(PLACES).map(place).collect();
-            if places.is_empty() {
-                continue;
-            }
-            if worse.len() > PLACES {
-                places.push(format!("{} more", worse.len() - PLACES));
-            }
-            let (column, places) = (&candidate.column, places.join(", "));
-            text.push_str(&format!(
-                "do not take {column} for {places}: it is no better than the mean there\n"
-            ));
-        }
-        text
-    }
-}
-
-struct Advice<'a> {
-    candidate: &'a Candidate,
-    /// The 90 % interval of the candidate's mean error over that of the mean.
-    over_mean: [f64; 2],
-    /// The best candidate without settings, unless it is recommended: its relative error, and the interval of that.
-    over_simple: Option<(&'a Candidate, f64, [f64; 2])>,
-}
-
-impl Advice<'_> {
-    fn text(&self) -> String {
-        let Advice { candidate, over_mean, over_simple } = self;
-        let (column, over_mean) = (&candidate.column, ends(*over_mean));
-        let mut text =
-            format!("recommended here: {column}; 90 % interval of its error: {over_mean}");
-        if let Some((simple, share, over)) = over_simple {
-            let share = number(*share, 2);
-            text.push_str(&format!(
-                ", {share} ({}) of the error of {}",
-                ends(*over),
-                simple.column
-            ));
-        }
-        if chosen(candidate) {
-            text.push_str("; its settings were chosen after the fact");
-        }
-        text + "\n"
-    }
-}
-
-fn ends([low, high]: [f64; 2]) -> String {
-    format!("{} to {}", number(low, 2), number(high, 2))
-}
-
-fn chosen(candidate: &Candidate) -> bool {
-    matches!(candidate.name.as_str(), "td" | "lstd")
 }
 
 fn coverage(judged: &ForecastScore) -> f64 {

@@ -4,10 +4,9 @@ mod npy;
 mod npz;
 mod safetensors;
 pub(crate) mod seed_run;
-mod signal_table;
 mod trajectory;
 
-use crate::common::{Array, Data, Folder, Path};
+use crate::common::{Array, Data, Path};
 use ictd::Error;
 use ictd::formats::npz::Npz;
 use std::io::Cursor;
