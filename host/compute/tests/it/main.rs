@@ -11,3 +11,4 @@ mod options;
 mod predictor;
 mod tasks;
 mod universal_search;
+mod verify;
