@@ -185,3 +185,21 @@ fn recursive_lstd_of_three_features_is_the_same_in_vectors_of_eight() {
     let padded = lstd.with_features(3).value_function(&padded).unwrap().weights;
     assert_eq!(padded.as_slice(), [exact.as_slice(), &[0.0; 5]].concat());
 }
+
+#[test]
+fn emphasis_follows_the_ratios_and_encodings_refuse_by_name() {
+    use ictd_core::td::encodings::{Emphasis, actor_critic, gtd2, tdc};
+    let mut emphasis = Emphasis::default();
+    let weights = [2.0, 0.5, 0.0, 3.0].map(|rho| emphasis.weight(rho, 0.5));
+    // F = 1, 1 + 0.5 2 = 2, 1 + 0.5 0.5 2 = 1.5, 1.
+    assert_eq!(weights, [2.0, 1.0, 0.0, 3.0]);
+    let phi = SVector::from([1.0, 2.0]);
+    let transition = Transition { phi, reward: 1.0, phi_next: phi };
+    for (gamma, ratio, name) in [(0.0, 1.0, "gamma"), (1.0, 1.0, "gamma"), (0.5, 0.0, "ratio")] {
+        for encode in [gtd2::<f64, 2, 4>, tdc::<f64, 2, 4>] {
+            let refused = encode(&transition, gamma, ratio).unwrap_err();
+            assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
+        }
+    }
+    assert!(actor_critic::<f64, 2, 2, 4>(&transition, &phi, 0.0).is_err());
+}

@@ -31,6 +31,10 @@ class Model:
     ) -> Model:
         """Each layer is a step of batch TD(lambda), under the mask with this trace decay."""
     @staticmethod
+    def preconditioned_td(d: int, alpha: float, beta: float, layers: int = 15, gamma: float = 0.9) -> Model:
+        """Preconditioned TD: step l of batch TD(0) has C = alpha (I - beta Sigma)^l, with the context's second moment Sigma.
+        Training leads to it, nearly: with three layers and d = 4 to alpha = 2.4 and beta = 0.44."""
+    @staticmethod
     def online_td(
         lambda_: float = 0.9, alpha: float = 0.1, gamma: float = 0.9, true_online: bool = True
     ) -> Model:
