@@ -80,11 +80,17 @@ impl TaskArrays {
     }
 
     /// Returns a task; rewards and features of terminal states are 0.
-    /// Returns the core's error if D < d, or if the arrays do not define a task.
+    /// Returns the core's error if D < d, if the arrays' sizes do not fit, or if they do not define a task.
     pub fn task<R: Real, const D: usize>(&self, number: usize) -> Result<Mrp<R, D, OWN>, Error> {
         let Self { states: m, dim: d, .. } = *self;
         if d > D {
             return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
+        }
+        let sizes =
+            [(self.p0.len(), 1), (self.terminal.len(), 1), (self.p.len(), m), (self.phi.len(), d)];
+        let fits = sizes.iter().all(|(len, width)| *len == self.reward.len() * width);
+        if !fits || number >= self.count() {
+            return Err(Error::Mismatch { parameter: "task" });
         }
         let row = |s: usize| number * m + s;
         let real = |is_inside: bool, of: &[f64], at: usize| {

@@ -3,7 +3,8 @@
 //! the share that is lost by keeping ten parameters per layer.
 
 use crate::construction::Construction;
-use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
+use crate::explained::{AlgorithmStep, Target, explained};
+use compute::capacity::LAYERS;
 use compute::log::{LogPoint, Matrices, SeedRun};
 use compute::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
 use compute::tasks::RecipeTasks;
@@ -110,23 +111,33 @@ impl EvaluationPlan {
 
 pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Result<Vec<Measurement>> + Send + Sync>;
 
-/// Draws the contexts for the seeds of a recipe, and returns their evaluator; `None` if there is nothing to measure, or if the
-/// network is not a transformer of up to 4 layers on 4 or 8 features.
+/// Draws the contexts for the seeds of a recipe, and returns their evaluator; or the reason why its networks are not judged.
+/// Returns the core's error for a task that cannot be drawn.
 pub fn judge(
     recipe: &Recipe,
     evaluation: EvaluationPlan,
     seed: u64,
-) -> Result<Option<SeedEvaluator>> {
-    Ok(Some(match (recipe.network, recipe.layers, recipe.dim) {
-        _ if evaluation == EvaluationPlan::NOTHING => return Ok(None),
-        (NetworkKind::Transformer, 1..=LAYERS, 4) => {
-            Evaluation::<4, 9>::new(recipe, evaluation, seed)?.judge()
+) -> Result<std::result::Result<SeedEvaluator, String>> {
+    let queries = queries(recipe);
+    let longest = LENGTH - queries;
+    let evaluator = match (recipe.network, recipe.dim) {
+        (NetworkKind::Rnn, _) => return Ok(Err("an RNN has no layers of attention".into())),
+        _ if recipe.context_length > longest => {
+            let n = recipe.context_length;
+            return Ok(Err(format!("contexts of {n} transitions; up to {longest} are judged")));
         }
-        (NetworkKind::Transformer, 1..=LAYERS, 8) => {
-            Evaluation::<8, 17>::new(recipe, evaluation, seed)?.judge()
-        }
-        _ => return Ok(None),
-    }))
+        (_, 4) => Evaluation::<4, 9>::new(recipe, evaluation, seed)?.judge(),
+        (_, 8) => Evaluation::<8, 17>::new(recipe, evaluation, seed)?.judge(),
+        (_, d) => return Ok(Err(format!("{d} features; 4 and 8 are judged"))),
+    };
+    Ok(Ok(evaluator))
+}
+
+fn queries(recipe: &Recipe) -> usize {
+    match recipe.attention {
+        AttentionKind::Softmax => SOFTMAX_QUERIES,
+        _ => QUERIES,
+    }
 }
 
 struct Context<const D: usize, const K: usize> {
@@ -201,10 +212,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
 
     fn context(recipe: &Recipe, rng: &mut Rng) -> Result<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
-        let queries = match recipe.attention {
-            AttentionKind::Softmax => SOFTMAX_QUERIES,
-            _ => QUERIES,
-        };
+        let queries = queries(recipe);
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
         let trajectory = task.trajectory::<LENGTH>(recipe.context_length + queries, rng)?;
         // The conversion to double precision is exact.

@@ -8,7 +8,8 @@ use crate::commands::{
     stored_model, sweep, train_run,
 };
 use crate::error::Error;
-use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
+use crate::experiments::verify::{self, Verify};
+use crate::experiments::{self, Catalogue, ExperimentCommand, Extensions, added, demo::Demo};
 use crate::run::{Report, Session};
 use crate::train::Train;
 use clap::error::ErrorKind;
@@ -113,8 +114,19 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     }
 }
 
+/// Adds what a program of its own has to this one, before it parses its command line.
+/// Returns an error for a name that is taken.
+pub fn extend(extensions: Extensions) -> Result<(), Error> {
+    let rows = verify::rows().map(|(name, _)| name);
+    let commands = clap_command();
+    let commands = commands.get_subcommands().map(clap::Command::get_name);
+    let others = WITH_FIGURES.iter().chain(experiments::ALL).map(|entry| entry.id);
+    let taken: Vec<_> = rows.chain(commands).chain(others).collect();
+    added::add(extensions, &taken)
+}
+
 pub fn catalogue() -> Catalogue {
-    Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
+    Catalogue { others: WITH_FIGURES, command: clap_command() }
 }
 
 pub fn clap_command() -> clap::Command {
@@ -137,7 +149,7 @@ pub fn clap_command() -> clap::Command {
 
 /// Returns the global options that have no effect on this command; they are rejected and hidden from its help.
 pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
-    let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
+    let entry = experiments::all().chain(WITH_FIGURES).find(|entry| entry.id == command);
     match (command, entry) {
         ("train" | "reproduce", _) => &[],
         // These commands compute on one thread.

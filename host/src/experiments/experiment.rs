@@ -11,7 +11,9 @@ use super::measurements::MeasurementTable;
 use super::plots::{self, FigureSpec};
 use super::statistics::Interval;
 use crate::error::{Error, WithContext as _};
-use crate::run::{Claim, Report, RunDirectory, RunFiles, RunManifest, Session, config, records};
+use crate::run::{
+    Claim, Report, RunDirectory, RunFiles, RunManifest, Session, Verdict, config, records,
+};
 use crate::train::{LayerSharing, Recipe, SeedRun, Seeds, Train};
 use crate::{files, options};
 use figures::{Figure, NamedFigures};
@@ -19,6 +21,7 @@ pub use judge::judge::EvaluationPlan;
 use judge::judge::judge;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub struct Experiment {
@@ -223,6 +226,7 @@ impl ExperimentSpec {
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
+        let mut unjudged = BTreeMap::new();
         for run in self.runs {
             let mut train: Train = options::parsed(run.options);
             train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
@@ -236,13 +240,18 @@ impl ExperimentSpec {
             for seed in &seeds {
                 long.extend(run.name, seed.seed, numbers_of(seed));
             }
-            let judge = judge(&train.recipe, self.evaluation, session.seed);
-            if let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? {
-                let numbers = session.map(run.name, &seeds, |seed| {
-                    judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
-                })?;
-                for (seed, numbers) in seeds.iter().zip(numbers) {
-                    long.extend(run.name, seed.seed, numbers);
+            if self.evaluation != EvaluationPlan::NOTHING {
+                let judge = judge(&train.recipe, self.evaluation, session.seed);
+                match judge.context(format!("{}, fresh tasks", run.name))? {
+                    Ok(judge) => {
+                        let numbers = session.map(run.name, &seeds, |seed| {
+                            judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
+                        })?;
+                        for (seed, numbers) in seeds.iter().zip(numbers) {
+                            long.extend(run.name, seed.seed, numbers);
+                        }
+                    }
+                    Err(reason) => _ = unjudged.insert(run.name, reason),
                 }
             }
             runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
@@ -258,7 +267,13 @@ impl ExperimentSpec {
         }
         long.write(records)?;
         let of_runs = self.runs.iter().flat_map(|run| {
-            run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)))
+            let claims = run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)));
+            claims.map(|claim| match unjudged.get(run.name) {
+                Some(reason) if claim.verdict == Verdict::NotMeasured => {
+                    Claim { measured: reason.clone(), ..claim }
+                }
+                _ => claim,
+            })
         });
         let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
         let (claims, text) = (of_runs.chain(together).collect(), String::new());

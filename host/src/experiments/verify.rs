@@ -1,6 +1,7 @@
 //! App. "Numerical Verification of Proofs": compares the paper's four constructions with their algorithms, and what goes
 //! beyond the paper.
 
+use super::added::added;
 use super::experiment::{Experiment, Measured, Runner};
 use super::measurements::MeasurementTable;
 use super::plots::{self, CurveSpec, FigureSpec, PanelSpec, means};
@@ -87,10 +88,12 @@ const ENCODINGS: [(Encoding, &str, &str); 5] = [
 const PAPERS: usize = 4;
 const SOFTMAX: (&str, &str) = ("softmax_td", "weighted softmax TD");
 
-fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Returns the name and the label of every row: the paper's, then this program's, then those that were added to it.
+pub(crate) fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
     let constructions = CONSTRUCTIONS.iter().map(|(_, name, label)| (*name, *label));
     let encodings = ENCODINGS.iter().map(|(_, name, label)| (*name, *label));
-    constructions.chain(encodings).chain([SOFTMAX])
+    let added = added().verify.iter().map(|row| (row.name, row.label));
+    constructions.chain(encodings).chain([SOFTMAX]).chain(added)
 }
 
 const fn panel(title: &'static str, curves: &'static [CurveSpec]) -> PanelSpec {
@@ -157,6 +160,9 @@ impl Verify {
                     found.push(encodings::values(&settings, encoding, seed)?);
                 }
                 found.push(Problem::random(&settings, seed).values(settings.layers));
+                for row in added().verify {
+                    found.push((row.values)(&settings, seed)?);
+                }
                 Ok(found)
             };
             all().context(format!("verify, seed {seed}"))
