@@ -18,9 +18,6 @@ const BOARDS: &[(&str, u32, u32, u32, u32, u32, usize)] = &[
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=BOARD");
-    println!("cargo:rerun-if-env-changed=ALGORITHM");
-    let algorithm = env::var("ALGORITHM").unwrap_or_else(|_| "batch TD".to_owned());
-    println!("cargo:rustc-env=ICTD_ALGORITHM={algorithm}");
     recording();
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
         return;
@@ -56,7 +53,6 @@ fn main() {
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=predictor=-Tdefmt.x");
-    println!("cargo:rustc-link-arg-bin=act=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");

@@ -65,61 +65,39 @@ esac
 
 out=target/embedded/$board
 export BOARD=$board
-build() { cargo_for "$target" build -q --release -p embedded-demo --target-dir "$out" "$@"; }
+products=(inference universal) demos=(predictor)
 if [ "$is_small" = yes ]; then
     # Software floating point unrolled for speed would not fit the flash budget.
-    small=(--config 'profile.release.opt-level="s"')
-    build --no-default-features --bin inference --bin universal "${small[@]}"
-    build --bin predictor "${small[@]}"
+    level=(--config 'profile.release.opt-level="s"')
 else
-    build --no-default-features --bin inference --bin universal --bin short
-    build --bin embedded-demo --bin act --bin predictor
+    products+=(short) demos+=(embedded-demo) level=()
 fi
+build() { cargo_for "$target" build -q --release -p embedded-demo --target-dir "$out" "${level[@]}" "$@"; }
+build --no-default-features "${products[@]/#/--bin=}"
+build "${demos[@]/#/--bin=}"
 elf=$out/$target/release
 
 echo "$board, $target, $COMPILER"
 cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
 runner=target/runner/debug/runner
-"$runner" --footprint "$elf/inference"
-"$runner" --footprint "$elf/universal"
-[ "$is_small" = yes ] || "$runner" --occupied "$elf/short"
-if [ "$has_machine" = no ]; then
-    for program in inference universal short predictor act embedded-demo; do
-        [ -e "$elf/$program" ] || continue
-        # On the boards that QEMU has these print it themselves.
-        case $program in predictor | act | embedded-demo) "$runner" --occupied "$elf/$program" ;; esac
-        [ "$board" != rp2350 ] || "$runner" --boot-block "$elf/$program"
-    done
-    exit 0
-fi
-
-if [ "$board" = mps2-an386 ]; then
-    for algorithm in 'online TD' 'true online TD' 'batch TD' LSTD 'recursive LSTD'; do
-        ALGORITHM=$algorithm build --no-default-features --bin classical
-        echo "$algorithm:"
-        "$runner" --footprint "$elf/classical"
-    done
-fi
+for program in "${products[@]}" "${demos[@]}"; do
+    "$runner" --footprint "$elf/$program"
+    [ "$board" != rp2350 ] || "$runner" --boot-block "$elf/$program"
+done
+[ "$has_machine" = yes ] || exit 0
 
 need qemu-system-arm qemu-system-arm
-for alone in inference universal short; do
-    [ -e "$elf/$alone" ] || continue
-    "$runner" --board "$board" "$elf/$alone"
-    echo "$alone alone: the host's value, stack within its budget"
+for program in "${products[@]}"; do
+    "$runner" --board "$board" "$elf/$program"
+    echo "$program: the host's value, stack within its budget"
 done
-# same PROGRAM: the chip's lines, but for those about the chip, are the host's.
-same() {
-    "$runner" --board "$board" "$elf/$1" | tee "$out/$1.chip.log"
-    cargo run -q -p embedded-demo --bin "$1" >"$out/$1.host.log"
-    if ! diff <(grep -v '^chip: ' "$out/$1.chip.log") "$out/$1.host.log"; then
-        echo "$1: the chip's lines differ from the host's" >&2
-        return 1
+for program in "${demos[@]}"; do
+    "$runner" --board "$board" "$elf/$program" | tee "$out/$program.chip.log"
+    cargo run -q -p embedded-demo --bin "$program" >"$out/$program.host.log"
+    # The chip's lines, but for those about the chip, are the host's.
+    if ! diff <(grep -v '^chip: ' "$out/$program.chip.log") "$out/$program.host.log"; then
+        echo "$program: the chip's lines differ from the host's" >&2
+        exit 1
     fi
-    echo "$1: every line equals the host's"
-}
-same predictor
-# (Behind `||` a command that fails would not end the script.)
-if [ "$is_small" = no ]; then
-    same act
-    same embedded-demo
-fi
+    echo "$program: every line equals the host's"
+done

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The C interface, tried: core/c/check.sh
 #
-# The header as C99 and as C++, all warnings errors; every function on this machine, under AddressSanitizer and
-# Valgrind, and on four chips in QEMU, where a call that could panic does not link: the digests of digests.txt; flash, stack and
-# instructions of two chips, held to budgets; the projects of CMake and of Zephyr.
+# The header as C and as C++, all warnings errors, with any size of enums; what must not compile; a library and a header of other
+# sizes; every function on this machine, under AddressSanitizer and Valgrind, and on four chips in QEMU, where a call that could
+# panic does not link: the digests of digests.txt; flash, stack and instructions of two chips, held to budgets; the projects of
+# CMake and of Zephyr.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/platforms/cargo-for.sh
@@ -21,9 +22,35 @@ python3 -c 'import yaml' 2>/dev/null || apt_install python3-yaml
 out=$PWD/target/c
 mkdir -p "$out"
 strict=(-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -Icore/c)
-gcc -std=c99 "${strict[@]}" -fsyntax-only -x c core/c/ictd.h
-g++ -std=c++11 "${strict[@]}" -fsyntax-only -x c++ core/c/ictd.h
-echo "ictd.h: C99 and C++11 without a warning"
+for standard in c99 c11 c17; do gcc -std=$standard "${strict[@]}" -fsyntax-only -x c core/c/ictd.h; done
+for standard in c++11 c++17; do g++ -std=$standard "${strict[@]}" -fsyntax-only -x c++ core/c/ictd.h; done
+echo "ictd.h: C99, C11, C17, C++11 and C++17 without a warning"
+
+# compiles CALL COMPILER...: a program with this call does.
+compiles() {
+    "${@:2}" -Icore/c -fsyntax-only - 2>/dev/null <<END
+#include "ictd.h"
+static ictd_predictor predictor;
+static ICTD_CONTEXT(4) pump;
+ictd_status call(void);
+ictd_status call(void) { return $1; }
+END
+}
+for compiler in "gcc -std=c11 -Werror -x c" "g++ -std=c++17 -x c++"; do
+    for call in "ictd_predictor_reset(&predictor)" "ictd_context_clear(&pump.context)"; do
+        compiles "$call" $compiler || { echo "does not compile: $compiler, $call" >&2 && exit 1; }
+    done
+    for call in "ictd_predictor_reset(&pump.context)" "ictd_predictor_reset(&pump)" "ictd_predictor_reset(pump.words)" \
+        "ictd_context_clear(&predictor)" "ictd_context_clear(pump.words)" "ictd_context_clear(predictor.opaque)"; do
+        if compiles "$call" $compiler; then echo "compiles: $compiler, $call" >&2 && exit 1; fi
+    done
+    for options in -fpack-struct=1 -DICTD_MAX_HORIZONS=5; do
+        if compiles "ictd_predictor_reset(&predictor)" $compiler $options; then
+            echo "compiles: $compiler $options" >&2 && exit 1
+        fi
+    done
+done
+echo "ictd.h: an object in the place of another does not compile, nor another layout"
 
 # example NAME OPTION...: the example builds in $out/NAME, and runs.
 example() {
@@ -64,6 +91,31 @@ says "Valgrind" "${valgrind[@]}" "$out/every"
 "$out/misuse"
 "$out/misuse-fsanitize=address,undefined"
 "${valgrind[@]}" "$out/misuse"
+
+for options in -fshort-enums -fno-short-enums; do
+    gcc -std=c11 -O2 $options "${strict[@]}" core/c/every.c "$library" -lm -lpthread -ldl -o "$out/every$options"
+    says "$options" "$out/every$options"
+done
+g++ -std=c++17 -O2 "${strict[@]}" -x c++ core/c/every.c -x none "$library" -lm -lpthread -ldl -o "$out/every++"
+says "C++17" "$out/every++"
+
+# A library for one horizon gives the same alarm to a header for four; one for four refuses a header for one.
+cargo build -q --release -p ictd-c --target-dir "$out/one" --no-default-features
+for horizons in 1 4; do
+    gcc -std=c11 -O2 "${strict[@]}" -DICTD_MAX_HORIZONS=$horizons core/c/example/main.c "$out/one/release/libictd_c.a" \
+        -lm -lpthread -ldl -o "$out/sizes"
+    "$out/sizes" || { echo "a library for one horizon, a header for $horizons: no alarm" >&2 && exit 1; }
+done
+gcc -std=c11 -DICTD_MAX_HORIZONS=1 "${strict[@]}" -x c - -x none "$library" -lm -lpthread -ldl -o "$out/sizes" <<'END'
+#include "ictd.h"
+int main(void) {
+    static ictd_predictor predictor;
+    const float horizon = 10.0f;
+    return ictd_predictor_init(&predictor, sizeof predictor, &horizon, 1) != ICTD_STATUS_BAD_STORAGE;
+}
+END
+"$out/sizes" || { echo "a library for four horizons took the storage of one" >&2 && exit 1; }
+echo "other sizes of library and header: one answer, or a status"
 
 # A caller may compile with -ffast-math; what it links into the process is found out.
 gcc -std=c99 -O2 -ffast-math "${strict[@]}" -c core/c/every.c -o "$out/fast.o"
@@ -119,6 +171,8 @@ chip() {
     missing=$(comm -13 <(nm "$elf" | cut -d' ' -f3 | sort) <(grep -o 'ictd_[a-z_]*(' core/c/ictd.h | tr -d '(' | sort -u))
     [ -z "$missing" ] || { echo "every.c does not call" $missing >&2; return 1; }
     says "$1, opt-level $4" run
+    program every -fno-short-enums
+    says "$1, -fno-short-enums" run
 }
 # flash NAME PROGRAM BUDGET: the program fits.
 flash() {

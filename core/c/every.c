@@ -38,13 +38,14 @@ static uint8_t page[8 * ICTD_CONTEXT_WORDS(4) + 64];
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
-    static ictd_context context[ICTD_CONTEXT_WORDS(4)];
+    static ICTD_CONTEXT(4) storage;
+    ictd_context *const context = &storage.context;
     ictd_value_function value_function;
     float phi[2][4];
     size_t written;
     uint32_t state = 1;
 
-    ictd_status status = ictd_context_init(context, sizeof context, 4, 0.9f, 1.0f);
+    ictd_status status = ictd_context_init(context, sizeof storage, 4, 0.9f, 1.0f);
     for (int i = 0; i < 4; i++) phi[0][i] = read_sensor(&state);
     for (int n = 1; !status && n <= 1000; n++) {
         const float *now = phi[(n + 1) % 2];
@@ -68,21 +69,21 @@ static ictd_status contexts(uint32_t *digest) {
 
 /* Two signals, one of which is missing now and then and has a glitch, with a sleep. */
 static ictd_status predictors(uint32_t *digest) {
-    static ictd_predictor predictor[2][ICTD_PREDICTOR_WORDS];
+    static ictd_predictor predictor[2];
     const float horizons[3] = {1.0f, 5.0f, 40.0f};
     ictd_outlook seen;
     size_t written;
     uint32_t state = 1;
 
-    ictd_status status = ictd_predictor_init(predictor[0], sizeof predictor[0], horizons, 3);
-    if (!status) status = ictd_predictor_init(predictor[1], sizeof predictor[1], horizons, 3);
-    if (!status) status = ictd_predictor_set_limits(predictor[1], -100.0f, 100.0f);
+    ictd_status status = ictd_predictor_init(&predictor[0], sizeof predictor[0], horizons, 3);
+    if (!status) status = ictd_predictor_init(&predictor[1], sizeof predictor[1], horizons, 3);
+    if (!status) status = ictd_predictor_set_limits(&predictor[1], -100.0f, 100.0f);
     for (int t = 0; !status && t < 500; t++) {
         float samples[2] = {(float)(t % 20) + read_sensor(&state), 20.0f + read_sensor(&state)};
         if (t == 200) samples[1] = 65535.0f;
         for (int s = 0; !status && s < 2; s++) {
-            status = s == 1 && t % 7 == 3 ? ictd_predictor_observe_missing(predictor[s], &seen)
-                                          : ictd_predictor_observe(predictor[s], samples[s], &seen);
+            status = s == 1 && t % 7 == 3 ? ictd_predictor_observe_missing(&predictor[s], &seen)
+                                          : ictd_predictor_observe(&predictor[s], samples[s], &seen);
             for (int h = 0; h < 3; h++) {
                 add(digest, seen.predictions[h].mean);
                 add(digest, seen.predictions[h].low);
@@ -94,9 +95,9 @@ static ictd_status predictors(uint32_t *digest) {
             add(digest, (float)seen.status);
         }
         if (!status && t == 300) {
-            status = ictd_predictor_to_bytes(predictor[0], page, sizeof page, &written);
-            if (!status) status = ictd_predictor_reset(predictor[0]);
-            if (!status) status = ictd_predictor_from_bytes(predictor[0], page, written);
+            status = ictd_predictor_to_bytes(&predictor[0], page, sizeof page, &written);
+            if (!status) status = ictd_predictor_reset(&predictor[0]);
+            if (!status) status = ictd_predictor_from_bytes(&predictor[0], page, written);
         }
     }
     return status;
@@ -109,7 +110,7 @@ int main(void) {
     if (!status) status = contexts(&context);
     if (!status) status = predictors(&predictor);
     if (status) {
-        print(ictd_message((int32_t)status));
+        print(ictd_message(status));
         return 1;
     }
     show("context ", context);

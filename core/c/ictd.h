@@ -1,16 +1,22 @@
 /** @file
  * ictd: in-context temporal-difference learning. Predictions of sensor signals, and value functions of streams.
  *
- * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
- * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
- * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object.
+ * The caller owns all memory. An object is a variable of its type, which may be static, on the stack or on the heap. An _init
+ * function sets it up, and the other functions take its address. No function allocates memory, keeps a pointer or has state of
+ * its own. Objects are plain data: a copy is independent.
  *
- *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
+ *     static ictd_predictor predictor;
  *     const float horizon = 10.0f;
- *     ictd_predictor_init(storage, sizeof storage, &horizon, 1);
+ *     ictd_predictor_init(&predictor, sizeof predictor, &horizon, 1);
+ *
+ *     static ICTD_CONTEXT(4) pump; // of 4 features
+ *     ictd_context_init(&pump.context, sizeof pump, 4, 0.9f, 1.0f);
+ *
+ * Every struct has one layout, whatever the library was built with and whatever the compiler's options are: numbers of fixed
+ * width, and no enum. Each object has a type of its own, so that one in the place of another does not compile.
  *
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
- * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
+ * an object; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
  * Overwritten storage: the first 8 bytes say what lies there, and are checked at each call. Storage that is zeroed, was never
  * set up, is of another kind, or was overwritten at its start is refused (ICTD_STATUS_BAD_HANDLE). What lies behind is not
@@ -39,35 +45,55 @@
 #define ICTD_VERSION_MINOR 1
 #define ICTD_VERSION_PATCH 0
 
-/** The most horizons of a predictor: 1 to 4, as the library was built. CMake and Zephyr define it; with another build system
- * define it for all files that include this one. */
+/** A predictor has room for so many horizons. A program that defines fewer, as CMake and Zephyr do for a library that was built
+ * for fewer, saves memory; for a library that was built for more, ictd_predictor_init refuses. */
 #ifndef ICTD_MAX_HORIZONS
 #define ICTD_MAX_HORIZONS 4
+#elif ICTD_MAX_HORIZONS < 1 || ICTD_MAX_HORIZONS > 4
+#error "ICTD_MAX_HORIZONS is 1 to 4"
 #endif
 
-/** The length of a predictor's storage in words of 8 bytes. */
+/** The size of a predictor in words of 8 bytes. */
 #define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-/** The length of the storage of a context that remembers every transition, for 1 to 16 features. */
+/** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
 #define ICTD_CONTEXT_WORDS(features) \
   (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
 
-/** The length of the storage of a context that forgets. */
+/** The size of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \
   (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
 
-/** What ictd_abi_version() returns, if this header fits the library. */
-#define ICTD_ABI_VERSION ((uint32_t)(6 + 256 * ICTD_MAX_HORIZONS))
+/** The type of the storage of a context that remembers every transition: `context` is what functions take. */
+#define ICTD_CONTEXT(features)                     \
+  union {                                          \
+    ictd_context context;                          \
+    uint64_t words[ICTD_CONTEXT_WORDS(features)];  \
+  }
 
+/** The type of the storage of a context that forgets. */
+#define ICTD_FORGETTING(features)                    \
+  union {                                            \
+    ictd_context context;                            \
+    uint64_t words[ICTD_FORGETTING_WORDS(features)]; \
+  }
+
+
+/** The version of the interface that the header describes: ictd_abi_version() returns it. */
+#define ICTD_ABI_VERSION 7
 
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
 
 /** The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing. */
-typedef enum ictd_status {
+enum ictd_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
   /** The call succeeded. */
   ICTD_STATUS_OK = 0,
   /** A pointer is null. */
@@ -78,7 +104,7 @@ typedef enum ictd_status {
   ICTD_STATUS_OUT_OF_RANGE,
   /** The context has no transition yet. */
   ICTD_STATUS_EMPTY,
-  /** The storage is too small, or its address is not a multiple of 8. */
+  /** The storage is smaller than the library needs, or is not aligned like a uint64_t. */
   ICTD_STATUS_BAD_STORAGE,
   /** The storage was not set up by an init or from_bytes function, or was overwritten. */
   ICTD_STATUS_BAD_HANDLE,
@@ -92,10 +118,21 @@ typedef enum ictd_status {
   ICTD_STATUS_SINGULAR,
   /** The processor does not round to nearest after each operation, or flushes subnormal numbers to zero. */
   ICTD_STATUS_ARITHMETIC,
-} ictd_status;
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ictd_status ictd_status;
+#else
+typedef int32_t ictd_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
 
 /** What became of a sample. */
-typedef enum ictd_sample_status {
+enum ictd_sample_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
   /** The predictor learned from the sample. */
   ICTD_SAMPLE_STATUS_TAKEN = 0,
   /** There was no sample; its prediction takes its place. */
@@ -104,10 +141,20 @@ typedef enum ictd_sample_status {
   ICTD_SAMPLE_STATUS_HELD_BACK,
   /** The predictor learned from the sample, and the signal has moved to its level for good. */
   ICTD_SAMPLE_STATUS_MOVED,
-} ictd_sample_status;
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ictd_sample_status ictd_sample_status;
+#else
+typedef int32_t ictd_sample_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
 
-/** A context that transitions stream into, in storage of the caller's. */
-typedef uint64_t ictd_context;
+/** A context that transitions stream into: the first member of ICTD_CONTEXT and ICTD_FORGETTING, which are its storage. */
+typedef struct ictd_context {
+  /** Belongs to the library. */
+  uint64_t opaque[1];
+} ictd_context;
 
 /** The value function that the universal model estimates from a context: v(s) = <weights, features>, clipped. */
 typedef struct ictd_value_function {
@@ -123,8 +170,11 @@ typedef struct ictd_value_function {
   float feature_clip[ICTD_MAX_FEATURES];
 } ictd_value_function;
 
-/** A predictor of a signal, in storage of the caller's; several signals have one each. */
-typedef uint64_t ictd_predictor;
+/** A predictor of a signal; several signals have one each. */
+typedef struct ictd_predictor {
+  /** Belongs to the library. */
+  uint64_t opaque[ICTD_PREDICTOR_WORDS];
+} ictd_predictor;
 
 /** A prediction of the weighted mean of the next samples, and a band that contains this mean nine times in ten. */
 typedef struct ictd_prediction {
@@ -141,7 +191,7 @@ typedef struct ictd_prediction {
 /** The answer to a sample. */
 typedef struct ictd_outlook {
   /** A prediction for each horizon; beyond the number of horizons, the last one is repeated. */
-  struct ictd_prediction predictions[ICTD_MAX_HORIZONS];
+  ictd_prediction predictions[4];
   /** How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing. */
   float depth;
   /** The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999
@@ -151,100 +201,136 @@ typedef struct ictd_outlook {
    * recent <= threshold. */
   float recent;
   /** What became of the sample. */
-  enum ictd_sample_status status;
+  ictd_sample_status status;
 } ictd_outlook;
+
+/* The layout is the library's. (C99 cannot check it.) */
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L
+#ifdef __cplusplus
+#define ICTD_ASSERT(condition) static_assert(condition, "the layout of ictd.h")
+#define ICTD_ALIGNOF(type) alignof(type)
+#else
+#define ICTD_ASSERT(condition) _Static_assert(condition, "the layout of ictd.h")
+#define ICTD_ALIGNOF(type) _Alignof(type)
+#endif
+ICTD_ASSERT(sizeof(ictd_status) == 4 && sizeof(ictd_sample_status) == 4);
+ICTD_ASSERT(sizeof(ictd_predictor) == 8 * ICTD_PREDICTOR_WORDS);
+ICTD_ASSERT(ICTD_ALIGNOF(ictd_predictor) == ICTD_ALIGNOF(uint64_t));
+ICTD_ASSERT(sizeof(ictd_context) == 8 && ICTD_ALIGNOF(ictd_context) == ICTD_ALIGNOF(uint64_t));
+ICTD_ASSERT(sizeof(ictd_prediction) == 16 && ICTD_ALIGNOF(ictd_prediction) == 4);
+ICTD_ASSERT(offsetof(ictd_prediction, mean) == 0);
+ICTD_ASSERT(offsetof(ictd_prediction, low) == 4);
+ICTD_ASSERT(offsetof(ictd_prediction, high) == 8);
+ICTD_ASSERT(offsetof(ictd_prediction, known) == 12);
+ICTD_ASSERT(sizeof(ictd_outlook) == 80 && ICTD_ALIGNOF(ictd_outlook) == 4);
+ICTD_ASSERT(offsetof(ictd_outlook, predictions) == 0);
+ICTD_ASSERT(offsetof(ictd_outlook, depth) == 64);
+ICTD_ASSERT(offsetof(ictd_outlook, surprise) == 68);
+ICTD_ASSERT(offsetof(ictd_outlook, recent) == 72);
+ICTD_ASSERT(offsetof(ictd_outlook, status) == 76);
+ICTD_ASSERT(sizeof(ictd_value_function) == 140 && ICTD_ALIGNOF(ictd_value_function) == 4);
+ICTD_ASSERT(offsetof(ictd_value_function, features) == 0);
+ICTD_ASSERT(offsetof(ictd_value_function, linearity) == 4);
+ICTD_ASSERT(offsetof(ictd_value_function, value_clip) == 8);
+ICTD_ASSERT(offsetof(ictd_value_function, weights) == 12);
+ICTD_ASSERT(offsetof(ictd_value_function, feature_clip) == 76);
+#undef ICTD_ASSERT
+#undef ICTD_ALIGNOF
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /** Returns a status in words, as a static string. */
-const char *ictd_message(int32_t status);
+const char *ictd_message(ictd_status status);
 
-/** Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION. */
+/** Returns the library's ICTD_ABI_VERSION, which should be the header's. */
 uint32_t ictd_abi_version(void);
 
 /** Checks by a few computations that this thread's arithmetic gives the bits of every other platform: a program that depends on
  * them calls this once, when it starts. FPSCR's FZ bit, another rounding mode or the start-up code of -ffast-math would change them. */
-enum ictd_status ictd_check_environment(void);
+ictd_status ictd_check_environment(void);
 
 /** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
- * of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
- * each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. What the build leaves out is out of range. */
-enum ictd_status ictd_context_init(ictd_context *storage,
-                                   size_t bytes,
-                                   size_t features,
-                                   float gamma,
-                                   float retention);
+ * of 1 it remembers every transition (ICTD_CONTEXT); a retention in (0, 1) multiplies the weight of the past at
+ * each transition (ICTD_FORGETTING): 0.995 remembers about the last 200. What the build leaves out is out of range. */
+ictd_status ictd_context_init(ictd_context *storage,
+                              size_t bytes,
+                              size_t features,
+                              float gamma,
+                              float retention);
 
 /** Adds the transition from a state with features phi to one with features phi_next. */
-enum ictd_status ictd_context_observe(ictd_context *context, const float *phi, float reward, const float *phi_next);
+ictd_status ictd_context_observe(ictd_context *context, const float *phi, float reward, const float *phi_next);
 
 /** Adds the last transition of an episode, from a state with features phi. */
-enum ictd_status ictd_context_observe_terminal(ictd_context *context, const float *phi, float reward);
+ictd_status ictd_context_observe_terminal(ictd_context *context, const float *phi, float reward);
 
 /** Ends an episode that did not terminate: the next transition does not follow the last one. */
-enum ictd_status ictd_context_end_episode(ictd_context *context);
+ictd_status ictd_context_end_episode(ictd_context *context);
 
 /** Forgets every transition. */
-enum ictd_status ictd_context_clear(ictd_context *context);
+ictd_status ictd_context_clear(ictd_context *context);
 
 /** Returns how many transitions were observed; 0 if the pointer is not a context. */
 uint64_t ictd_context_len(const ictd_context *context);
 
 /** Reads the value function out of a context. */
-enum ictd_status ictd_context_value_function(const ictd_context *context, struct ictd_value_function *value_function);
+ictd_status ictd_context_value_function(const ictd_context *context,
+                                        ictd_value_function *value_function);
 
 /** Returns the value of the state with features phi; NaN if a pointer is null. */
-float ictd_value_function_at(const struct ictd_value_function *value_function, const float *phi);
+float ictd_value_function_at(const ictd_value_function *value_function, const float *phi);
 
 /** Writes a context to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
  * storage's size and 64 are enough. */
-enum ictd_status ictd_context_to_bytes(const ictd_context *context,
-                                       uint8_t *buffer,
-                                       size_t len,
-                                       size_t *written);
+ictd_status ictd_context_to_bytes(const ictd_context *context,
+                                  uint8_t *buffer,
+                                  size_t len,
+                                  size_t *written);
 
 /** Reads a stored context of `len` bytes into a context with the same features, discount and retention. It then continues like
  * the stored context, with the same bits. */
-enum ictd_status ictd_context_from_bytes(ictd_context *context,
-                                         const uint8_t *bytes,
-                                         size_t len);
+ictd_status ictd_context_from_bytes(ictd_context *context,
+                                    const uint8_t *bytes,
+                                    size_t len);
 
-/** Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to ICTD_MAX_HORIZONS horizons of 1 to 1,000,000
- * samples: `count` floats. If they are fewer, the last one is repeated. */
-enum ictd_status ictd_predictor_init(ictd_predictor *storage,
-                                     size_t bytes,
-                                     const float *horizons,
-                                     size_t count);
+/** Makes a predictor in its storage of `bytes` bytes, for 1 to 4 horizons of 1 to 1,000,000 samples: `count` floats. If they are
+ * fewer, the last one is repeated. More than the library was built for are out of range; storage that was declared for fewer is
+ * refused as too small. */
+ictd_status ictd_predictor_init(ictd_predictor *storage,
+                                size_t bytes,
+                                const float *horizons,
+                                size_t count);
 
 /** Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from. */
-enum ictd_status ictd_predictor_set_limits(ictd_predictor *predictor, float low, float high);
+ictd_status ictd_predictor_set_limits(ictd_predictor *predictor, float low, float high);
 
 /** Takes the next sample, and writes the predictions. NaN means that the sample is missing; with compilers that assume that
  * there is no NaN, call ictd_predictor_observe_missing instead. */
-enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
-                                        float sample,
-                                        struct ictd_outlook *outlook);
+ictd_status ictd_predictor_observe(ictd_predictor *predictor,
+                                   float sample,
+                                   ictd_outlook *outlook);
 
 /** Takes note that the next sample is missing, and writes the predictions. */
-enum ictd_status ictd_predictor_observe_missing(ictd_predictor *predictor, struct ictd_outlook *outlook);
+ictd_status ictd_predictor_observe_missing(ictd_predictor *predictor, ictd_outlook *outlook);
 
 /** Forgets all that was observed; horizons and limits stay. */
-enum ictd_status ictd_predictor_reset(ictd_predictor *predictor);
+ictd_status ictd_predictor_reset(ictd_predictor *predictor);
 
 /** Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
  * storage's size and 64 are enough. */
-enum ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
-                                         uint8_t *buffer,
-                                         size_t len,
-                                         size_t *written);
+ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
+                                    uint8_t *buffer,
+                                    size_t len,
+                                    size_t *written);
 
 /** Reads a stored predictor from the start of `len` bytes. The predictor then continues like the stored one, with the same
  * bits. */
-enum ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
-                                           const uint8_t *bytes,
-                                           size_t len);
+ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
+                                      const uint8_t *bytes,
+                                      size_t len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -4,7 +4,7 @@
 //! cargo run -p ictd-core --features research --example theorem_1
 //! ```
 
-use ictd_core::attention::Td0;
+use ictd_core::attention::{Linear, Td0};
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::{SMatrix, SVector};
 use ictd_core::prompt::Prompt;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Error> {
         w = updates::td0(&w, &c, &context, gamma)?;
         let transformer =
             Transformer::<_, 1>::autoregressive(constructions::td0::<f64, D, K>(&c), layers)?;
-        let (v_tf, v_td) = (transformer.value(&prompt, &Td0)?, dot(&w, &query));
+        let (v_tf, v_td) = (transformer.value(&prompt, &Linear(Td0))?, dot(&w, &query));
         println!("{layers:6}   {v_tf:.12}   {v_td:.12}   {:.0e}", (v_tf - v_td).abs());
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! streaming form (see [`crate::transformer`]) is tested against, and for softmax attention the only form.
 
 pub use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
-pub use crate::model::AverageReward;
+pub use crate::model::{AverageReward, Linear};
 
 use crate::error::Result;
 use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
@@ -16,8 +16,7 @@ use nalgebra::SMatrix;
 
 /// An attention mechanism: what a layer with its parameters does to a prompt.
 ///
-/// A [`Mask`] is linear attention under it; [`SoftmaxAttention`] and the two heads of
-/// [`AverageReward`] are the others.
+/// [`Linear`] attention under a mask, [`SoftmaxAttention`], or the two heads of [`AverageReward`].
 pub trait Attention<S: Scalar, const K: usize>: AttentionMechanism<S, K> {
     /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place, or returns [`crate::Error::Empty`] if the prompt has no context.
     fn apply<const N: usize>(
@@ -54,27 +53,19 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 }
 
-/// Linear attention (eq. "linear attention"): LinAttn(Z; P, Q, M) = P Z M (Z^T Q Z).
-// One impl for each mask: coherence cannot know that the other mechanisms are no masks.
-macro_rules! linear_attention {
-    ($($mask:ty)*) => {$(
-        impl<S: Scalar, const K: usize> Attention<S, K> for $mask {
-            /// Computes eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
-            fn apply<const N: usize>(
-                &self,
-                layer: &Layer<S, K>,
-                prompt: &mut Prompt<S, K, N>,
-            ) -> Result<()> {
-                let inverse_len = prompt.inverse_len()?;
-                let attended = attend(self, &layer.q, prompt);
-                prompt.add_columns(inverse_len, &layer.p, &attended);
-                Ok(())
-            }
-        }
-    )*};
+impl<S: Scalar, const K: usize, M: Mask<S>> Attention<S, K> for Linear<M> {
+    /// Computes eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
+    fn apply<const N: usize>(
+        &self,
+        layer: &Layer<S, K>,
+        prompt: &mut Prompt<S, K, N>,
+    ) -> Result<()> {
+        let inverse_len = prompt.inverse_len()?;
+        let attended = attend(&self.0, &layer.q, prompt);
+        prompt.add_columns(inverse_len, &layer.p, &attended);
+        Ok(())
+    }
 }
-
-linear_attention!(Td0 TdLambda<S> MeanCentred);
 
 impl<S: Scalar, const K: usize> Attention<S, K> for AverageReward {
     /// Computes eq. "Z two-head update":
@@ -94,8 +85,8 @@ impl<S: Scalar, const K: usize> Attention<S, K> for AverageReward {
 }
 
 /// Computes Z M (Z^T Q Z), column by column: sum_r (Z M)_r (z_r^T Q z_c). The last column of the result is
-/// the query's.
-fn attend<S: Scalar, const K: usize, const N: usize>(
+/// the query's. The layers of a mechanism of your own add such columns to the prompt ([`Prompt::add_columns`]).
+pub fn attend<S: Scalar, const K: usize, const N: usize>(
     mask: &impl Mask<S>,
     q: &SMatrix<S, K, K>,
     prompt: &Prompt<S, K, N>,

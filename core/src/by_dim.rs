@@ -1,7 +1,7 @@
 //! Models by their feature dimension alone, for D = 1 to 32.
 
 use crate::mask::Td0;
-use crate::model::AttentionMechanism;
+use crate::model::{AttentionMechanism, Linear};
 
 /// A feature dimension; [`Model`] computes the token size from it.
 pub struct FeatureDim<const D: usize>;
@@ -26,13 +26,13 @@ pub trait TokenShape<A, const C: usize> {
 /// ```
 /// use ictd_core::Model;
 /// use ictd_core::mask::TdLambda;
-/// use ictd_core::model::ConstructionSettings;
+/// use ictd_core::model::{ConstructionSettings, Linear};
 ///
 /// let td0 = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })?;
-/// let td_lambda = Model::<4, TdLambda>::td_lambda(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }, 0.8)?;
+/// let td_lambda = Model::<4, Linear<TdLambda>>::td_lambda(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }, 0.8)?;
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
-pub type Model<const D: usize, A = Td0, const C: usize = 1> =
+pub type Model<const D: usize, A = Linear<Td0>, const C: usize = 1> =
     <FeatureDim<D> as TokenShape<A, C>>::Model;
 
 macro_rules! shapes {

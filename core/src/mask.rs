@@ -37,7 +37,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
     const STATE_IS_TRACE: bool = false;
 
-    /// The mask's code in stored contexts; 1 to 4 are this crate's.
+    /// The mask's code in stored contexts and models: 1 to 4 are this crate's, 8 to 15 are free for masks of your own.
     const CODE: u8;
 
     /// Returns the mask with these trace decays, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`. A mask that has

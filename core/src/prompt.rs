@@ -12,7 +12,7 @@ use nalgebra::{SMatrix, SVector};
 /// The prompt Z, (K, n + 1): n context columns and the query as the last column.
 ///
 /// ```
-/// use ictd_core::attention::Td0;
+/// use ictd_core::attention::{Linear, Td0};
 /// use ictd_core::constructions::{scaled_identity, td0};
 /// use ictd_core::nalgebra::SVector;
 /// use ictd_core::{prompt::Prompt, transformer::Transformer, transition::Transition};
@@ -24,7 +24,7 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// // One step of TD(0) with alpha = 0.25, by the paper's equations.
 /// let transformer = Transformer::<_, 1>::autoregressive(td0(&scaled_identity::<_, 1>(0.25)), 1)?;
-/// assert_eq!(transformer.value(&prompt, &Td0)?, 0.25);
+/// assert_eq!(transformer.value(&prompt, &Linear(Td0))?, 0.25);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 ///
@@ -129,7 +129,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     }
 
     /// Computes Z += s P A, column by column.
-    pub(crate) fn add_columns(&mut self, s: S, p: &SMatrix<S, K, K>, a: &Self) {
+    pub fn add_columns(&mut self, s: S, p: &SMatrix<S, K, K>, a: &Self) {
         for (c, z) in self.columns_mut().enumerate() {
             add_scaled(z, s, &mul_vector(p, a.column(c)));
         }

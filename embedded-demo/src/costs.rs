@@ -3,7 +3,6 @@
 use crate::chip::{Counter, HAS_BUDGETS, stack_used};
 use crate::demo::{self, GAMMA, TRAINED};
 use crate::log::decimals;
-use crate::occupied::{flash, static_ram};
 use core::hint::black_box;
 use ictd_core::Error;
 use ictd_core::context::Growing;
@@ -95,12 +94,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
     within &= universal(&mut counter, unit)?;
-    defmt::info!(
-        "chip: stack at most {=u32} bytes, static RAM {=u32}, flash {=u32}",
-        stack_used(None),
-        static_ram(),
-        flash()
-    );
+    defmt::info!("chip: stack at most {=u32} bytes", stack_used(None));
     if HAS_BUDGETS && !within {
         defmt::error!(
             "chip: over budget: observe {=u32} (the dearest {=u32}, with {=usize} cumulants {=u32}), \

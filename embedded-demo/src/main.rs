@@ -14,8 +14,6 @@ mod demo;
 #[cfg(target_os = "none")]
 mod interrupts;
 mod log;
-#[cfg(target_os = "none")]
-mod occupied;
 
 use demo::{CONSTRUCTED, EXPECTED, TRAINED};
 use ictd_core::Error;

@@ -84,11 +84,11 @@ impl From<String> for Problem {
     }
 }
 
-impl From<compute::rows::Problem> for Problem {
-    fn from(problem: compute::rows::Problem) -> Self {
+impl From<judge::rows::Problem> for Problem {
+    fn from(problem: judge::rows::Problem) -> Self {
         match problem {
-            compute::rows::Problem::Io(error) => Problem::Io(error),
-            compute::rows::Problem::Unusable(text) => Problem::Unusable(text),
+            judge::rows::Problem::Io(error) => Problem::Io(error),
+            judge::rows::Problem::Unusable(text) => Problem::Unusable(text),
         }
     }
 }

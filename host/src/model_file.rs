@@ -2,27 +2,27 @@
 
 use crate::error::{Error, InFile as _, Problem, WithContext as _};
 use crate::files::{self, Kind, limits::MODEL};
+pub use crate::formats::seed_run::seed_folder;
 use crate::formats::seed_run::{PartialParams, SeedLog};
 use crate::formats::{LayerParameters, Npz, Parameters, parameters, safetensors, seed_run};
 use crate::options::{self, Word as _};
+use crate::train::directory;
 use compute::LogPoint;
-use compute::estimator::{Estimator, Method};
 use compute::recipe::LayerSharing;
 use ictd_core::StoredError;
 use ictd_core::model::{self, AttentionKind, Header};
+use judge::estimator::{Estimator, Method};
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use compute::parameters::{MAX_STORED_LAYERS, Universal};
+use judge::parameters::{MAX_STORED_LAYERS, Universal};
 
 /// The multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
 
 const PICKLE: &str = "a pickle, as torch.save writes it: expected .safetensors (safetensors.torch.save_file), or .npz with the \
                        arrays P and Q (numpy.savez)";
-
-pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
 pub const UNIVERSAL: &str = "universal";
 
@@ -125,6 +125,8 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
     }
+    let folder = if files::is_folder(path) { path } else { files::parent(path) };
+    directory::restore(folder)?;
     let file = file_of(path)?;
     let magic = files::open(&file, files::STREAM)
         .and_then(|file| files::first_bytes(&file, 4))
@@ -138,7 +140,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     }
     let bytes = files::read(&file, MODEL).in_file(&file)?;
     if magic == model::MAGIC && bytes.get(4).is_some_and(|version| *version != 1) {
-        let model = compute::parameters::universal_from_bytes(&bytes, gamma)
+        let model = judge::parameters::universal_from_bytes(&bytes, gamma)
             .map_err(|e| Problem::malformed("stored model", e));
         return Ok(AnyModel::Universal(Box::new(model.in_file(&file)?)));
     }
@@ -146,7 +148,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         true => from_stored_model(&file, &bytes)?,
         // Older files of torch.save are a bare pickle, of protocol 2 to 5.
         false => safetensors::from_bytes(&file, &bytes)
-            .map_err(|e| if magic[0] == 0x80 { Error::file(&file, PICKLE) } else { e })?,
+            .map_err(|e| if magic.starts_with(&[0x80]) { Error::file(&file, PICKLE) } else { e })?,
     };
     Ok(AnyModel::Dense(Box::new(parameters), Vec::new()))
 }
@@ -223,10 +225,6 @@ pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     Ok(seeds)
 }
 
-pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
-    run.join(format!("seed_{seed}"))
-}
-
 /// Rejects a depth that would run for minutes (a tiny file may claim any): at most `work` multiplications at `cost` per layer,
 /// but always `least` layers.
 pub fn check_depth(
@@ -298,7 +296,7 @@ fn file_of(path: &Path) -> Result<PathBuf, Error> {
     if !files::is_folder(path) {
         return Ok(path.to_owned());
     }
-    let names = [PARAMETERS_FILE, seed_run::DATA_FILE];
+    let names = [seed_run::PARAMETERS_FILE, seed_run::DATA_FILE];
     let is_there = |file: &PathBuf| files::kind(file) == Kind::File;
     names.into_iter().map(|name| path.join(name)).find(is_there).ok_or_else(|| {
         let expected = format!("a folder with {} or {}", names[0], names[1]);

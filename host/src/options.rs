@@ -1,12 +1,13 @@
 //! Value parsers of the command line, and the settings of a recipe as its options.
 
 pub use compute::options::*;
-pub use compute::settings::Word;
+pub use compute::words::Word;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
-use compute::settings::{SETTINGS, WordList};
+use compute::settings::SETTINGS;
+use compute::words::WordList;
 use std::ffi::OsStr;
 
 pub fn parsed<T: clap::Args>(line: &str) -> T {

@@ -26,8 +26,9 @@ static void number(uint32_t n) {
     print(digits + at);
 }
 
-static ictd_predictor predictor[ICTD_PREDICTOR_WORDS];
-static ictd_context context[ICTD_CONTEXT_WORDS(FEATURES)];
+static ictd_predictor predictor;
+static ICTD_CONTEXT(FEATURES) storage;
+static ictd_context *const context = &storage.context;
 static uint8_t page[8 * ICTD_CONTEXT_WORDS(FEATURES) + 64];
 static const float horizons[4] = {1.0f, 5.0f, 10.0f, 40.0f};
 static float phi[2][ICTD_MAX_FEATURES];
@@ -37,19 +38,19 @@ static size_t written, features;
 static float retention, sample;
 
 static ictd_status predictor_init(void) {
-    return ictd_predictor_init(predictor, sizeof predictor, horizons, ICTD_MAX_HORIZONS);
+    return ictd_predictor_init(&predictor, sizeof predictor, horizons, ICTD_MAX_HORIZONS);
 }
 static ictd_status predictor_observe(void) {
-    return ictd_predictor_observe(predictor, sample, &seen);
+    return ictd_predictor_observe(&predictor, sample, &seen);
 }
 static ictd_status predictor_write(void) {
-    return ictd_predictor_to_bytes(predictor, page, sizeof page, &written);
+    return ictd_predictor_to_bytes(&predictor, page, sizeof page, &written);
 }
 static ictd_status predictor_read(void) {
-    return ictd_predictor_from_bytes(predictor, page, written);
+    return ictd_predictor_from_bytes(&predictor, page, written);
 }
 static ictd_status context_init(void) {
-    return ictd_context_init(context, sizeof context, features, 0.9f, retention);
+    return ictd_context_init(context, sizeof storage, features, 0.9f, retention);
 }
 static ictd_status context_observe(void) {
     return ictd_context_observe(context, phi[0], sample, phi[1]);

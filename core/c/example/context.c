@@ -7,11 +7,12 @@ static float read_sensor(uint32_t *state) {
 }
 
 int main(void) {
-    static ictd_context context[ICTD_CONTEXT_WORDS(4)];
+    static ICTD_CONTEXT(4) storage;
+    ictd_context *const context = &storage.context;
     ictd_value_function value_function;
     float phi[2][4];
     uint32_t state = 1;
-    ictd_status status = ictd_context_init(context, sizeof context, 4, 0.9f, 1.0f);
+    ictd_status status = ictd_context_init(context, sizeof storage, 4, 0.9f, 1.0f);
     for (int i = 0; i < 4; i++) phi[0][i] = read_sensor(&state);
     for (int n = 1; !status && n <= 1000; n++) {
         const float *now = phi[(n + 1) % 2];

@@ -9,13 +9,13 @@ static float read_sensor(int t) {
 }
 
 int main(void) {
-    static ictd_predictor predictor[ICTD_PREDICTOR_WORDS];
+    static ictd_predictor predictor;
     const float horizon = 10.0f; /* samples */
     ictd_outlook seen;
     int alarms = 0;
-    ictd_status status = ictd_predictor_init(predictor, sizeof predictor, &horizon, 1);
+    ictd_status status = ictd_predictor_init(&predictor, sizeof predictor, &horizon, 1);
     for (int t = 0; !status && t < 1000; t++) {
-        status = ictd_predictor_observe(predictor, read_sensor(t), &seen);
+        status = ictd_predictor_observe(&predictor, read_sensor(t), &seen);
         const int is_new = seen.surprise > 0.9999f && seen.recent <= 0.9999f;
         if (is_new || seen.predictions[0].low > 25.0f) alarms++;
     }

@@ -8,8 +8,12 @@ use ictd_core::mask::TwoTraces;
 use ictd_core::universal::Estimate;
 use ictd_core::{Error, UniversalModel};
 
-/// A context that transitions stream into, in storage of the caller's.
-pub type ictd_context = u64;
+/// A context that transitions stream into: the first member of ICTD_CONTEXT and ICTD_FORGETTING, which are its storage.
+#[repr(C)]
+pub struct ictd_context {
+    /// Belongs to the library.
+    opaque: [u64; 1],
+}
 
 /// The most features.
 pub const ICTD_MAX_FEATURES: usize = 16;
@@ -127,7 +131,7 @@ macro_rules! of_kind {
 macro_rules! with_context {
     ($context:expr, |$value:ident, $features:ident| $call:expr) => {
         // SAFETY: it is null or initialised storage, by the rules in ictd.h.
-        unsafe { kind($context) }.and_then(|kind| {
+        unsafe { kind($context.cast()) }.and_then(|kind| {
             let $features = (kind & 255) as usize;
             of_kind!(kind, Of => {
                 // SAFETY: the pointer is not null, and the kind names the type of the value.
@@ -139,8 +143,8 @@ macro_rules! with_context {
 }
 
 /// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
-/// of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
-/// each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. What the build leaves out is out of range.
+/// of 1 it remembers every transition (ICTD_CONTEXT); a retention in (0, 1) multiplies the weight of the past at
+/// each transition (ICTD_FORGETTING): 0.995 remembers about the last 200. What the build leaves out is out of range.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -158,7 +162,7 @@ pub unsafe extern "C" fn ictd_context_init(
     let kind = kind_of(features, retention != 1.0);
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
     of_kind!(kind, Of => unsafe {
-        make_in(storage, bytes, kind, |place| Of::new_in(place, gamma, retention))
+        make_in(storage.cast(), bytes, kind, |place| Of::new_in(place, gamma, retention))
     }, else ictd_status::OutOfRange)
 }
 
@@ -342,11 +346,13 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
     }))
 }
 
-/// Fails the build unless the header's macros have room for the stored values.
+/// Fails the build unless the header's types have room for the contexts, and are aligned like them.
 const _: () = {
     const fn fits<const D: usize>() {
         assert!(size_of::<Handle<OfFeatures<D, Growing>>>() <= 8 * growing_words(D));
         assert!(size_of::<Handle<OfFeatures<D, Forgetting>>>() <= 8 * forgetting_words(D));
+        assert!(align_of::<Handle<OfFeatures<D, Growing>>>() <= align_of::<ictd_context>());
+        assert!(align_of::<Handle<OfFeatures<D, Forgetting>>>() <= align_of::<ictd_context>());
     }
     fits::<4>();
     fits::<8>();

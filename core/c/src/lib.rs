@@ -17,16 +17,16 @@ mod predictor;
 pub use context::*;
 pub use predictor::*;
 
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
-/// The version of the binary interface plus 256 times the largest number of horizons: the layout of an outlook depends on it.
-pub const ICTD_ABI_VERSION: u32 = 6 + 256 * ICTD_MAX_HORIZONS as u32;
+/// The version of the interface that the header describes: ictd_abi_version() returns it.
+pub const ICTD_ABI_VERSION: u32 = 7;
 
 /// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.
-#[repr(C)]
+#[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_status {
     /// The call succeeded.
@@ -39,7 +39,7 @@ pub enum ictd_status {
     OutOfRange,
     /// The context has no transition yet.
     Empty,
-    /// The storage is too small, or its address is not a multiple of 8.
+    /// The storage is smaller than the library needs, or is not aligned like a uint64_t.
     BadStorage,
     /// The storage was not set up by an init or from_bytes function, or was overwritten.
     BadHandle,
@@ -79,7 +79,7 @@ const MESSAGES: [&CStr; 12] = [
     c"a number is NaN, infinite or too large to be summed",
     c"a parameter lies outside its range",
     c"the context has no transition yet",
-    c"the storage is too small, or not aligned to 8 bytes",
+    c"the storage is smaller than the library needs, or is not aligned like a uint64_t",
     c"the storage was not set up by an init or from_bytes function, or was overwritten",
     c"the bytes were not written by this library",
     c"the bytes were stored for a different number of features or horizons, or by another version",
@@ -96,7 +96,7 @@ pub extern "C" fn ictd_message(status: i32) -> *const c_char {
     message.unwrap_or(&c"not a status").as_ptr()
 }
 
-/// Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION.
+/// Returns the library's ICTD_ABI_VERSION, which should be the header's.
 #[unsafe(no_mangle)]
 pub extern "C" fn ictd_abi_version() -> u32 {
     ICTD_ABI_VERSION
@@ -110,7 +110,7 @@ pub extern "C" fn ictd_check_environment() -> ictd_status {
 }
 
 /// The content of the caller's storage.
-#[repr(C, align(8))]
+#[repr(C)]
 struct Handle<T> {
     /// The code of T, and its complement under [`MAGIC`]: one of them that was overwritten does not fit the other.
     kind: [u32; 2],
@@ -125,7 +125,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"ictd");
 /// # Safety
 /// `storage` is null, or points to `bytes` bytes that nothing else accesses during the call.
 unsafe fn make_in<T>(
-    storage: *mut u64,
+    storage: *mut c_void,
     bytes: usize,
     kind: u32,
     make: impl FnOnce(&mut MaybeUninit<T>) -> Result<(), Error>,
@@ -150,7 +150,7 @@ unsafe fn make_in<T>(
 ///
 /// # Safety
 /// `handle` is null, or points to at least 8 bytes of storage.
-unsafe fn kind(handle: *const u64) -> Result<u32, ictd_status> {
+unsafe fn kind(handle: *const c_void) -> Result<u32, ictd_status> {
     // SAFETY: `handle` is null or points to 8 bytes, and any bits are two integers.
     match unsafe { handle.cast::<[u32; 2]>().as_ref() } {
         None => Err(ictd_status::Null),

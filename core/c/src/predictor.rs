@@ -2,13 +2,19 @@
 
 use crate::{Handle, ictd_status, kind, make_in, status, stored, write_to};
 use core::slice::from_raw_parts;
-use ictd_core::predictor::{Outlook, Predictor, SampleStatus};
+use ictd_core::predictor::{Outlook, Prediction, Predictor, SampleStatus};
 
-/// A predictor of a signal, in storage of the caller's; several signals have one each.
-pub type ictd_predictor = u64;
+/// A predictor of a signal; several signals have one each.
+#[repr(C)]
+pub struct ictd_predictor {
+    /// Belongs to the library.
+    opaque: [u64; ICTD_PREDICTOR_WORDS],
+}
 
-/// The most horizons of a predictor.
-pub const ICTD_MAX_HORIZONS: usize = match () {
+const ICTD_PREDICTOR_WORDS: usize = 82 + 18 * ICTD_MAX_HORIZONS;
+
+/// The most horizons of a predictor, as the library is built.
+pub(crate) const ICTD_MAX_HORIZONS: usize = match () {
     _ if cfg!(feature = "horizons-4") => 4,
     _ if cfg!(feature = "horizons-3") => 3,
     _ if cfg!(feature = "horizons-2") => 2,
@@ -32,7 +38,7 @@ pub struct ictd_prediction {
 }
 
 /// What became of a sample.
-#[repr(C)]
+#[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_sample_status {
     /// The predictor learned from the sample.
@@ -50,7 +56,7 @@ pub enum ictd_sample_status {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ictd_outlook {
     /// A prediction for each horizon; beyond the number of horizons, the last one is repeated.
-    pub predictions: [ictd_prediction; ICTD_MAX_HORIZONS],
+    pub predictions: [ictd_prediction; 4],
     /// How surprising the last samples were, -ln p; it does not saturate. 0 for a sample that is missing.
     pub depth: f32,
     /// The depth as a number in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999
@@ -65,13 +71,17 @@ pub struct ictd_outlook {
 
 impl From<Outlook<ICTD_MAX_HORIZONS>> for ictd_outlook {
     fn from(seen: Outlook<ICTD_MAX_HORIZONS>) -> Self {
+        let of = |p: Prediction| ictd_prediction {
+            mean: p.mean,
+            low: p.low,
+            high: p.high,
+            known: p.known.into(),
+        };
+        let [.., last] = seen.predictions;
+        let mut predictions = [of(last); 4];
+        predictions.iter_mut().zip(seen.predictions).for_each(|(to, from)| *to = of(from));
         ictd_outlook {
-            predictions: seen.predictions.map(|p| ictd_prediction {
-                mean: p.mean,
-                low: p.low,
-                high: p.high,
-                known: p.known.into(),
-            }),
+            predictions,
             depth: seen.depth,
             surprise: seen.surprise,
             recent: seen.recent,
@@ -85,7 +95,7 @@ impl From<Outlook<ICTD_MAX_HORIZONS>> for ictd_outlook {
     }
 }
 
-/// The code of a predictor, which no context has.
+/// The code of a predictor, which nothing else has.
 const KIND: u32 = 1 << 16;
 
 /// Returns the predictor in a handle.
@@ -94,15 +104,16 @@ const KIND: u32 = 1 << 16;
 /// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
 unsafe fn of<'a>(predictor: *mut ictd_predictor) -> Result<&'a mut OfSignal, ictd_status> {
     // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
-    if unsafe { kind(predictor) }? != KIND {
+    if unsafe { kind(predictor.cast()) }? != KIND {
         return Err(ictd_status::BadHandle);
     }
     // SAFETY: the pointer is not null, and the kind names the type of the value.
     Ok(unsafe { &mut (*predictor.cast::<Handle<OfSignal>>()).value })
 }
 
-/// Makes a predictor in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to ICTD_MAX_HORIZONS horizons of 1 to 1,000,000
-/// samples: `count` floats. If they are fewer, the last one is repeated.
+/// Makes a predictor in its storage of `bytes` bytes, for 1 to 4 horizons of 1 to 1,000,000 samples: `count` floats. If they are
+/// fewer, the last one is repeated. More than the library was built for are out of range; storage that was declared for fewer is
+/// refused as too small.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -125,7 +136,9 @@ pub unsafe extern "C" fn ictd_predictor_init(
     let mut horizons = [given.last().copied().unwrap_or(1.0); ICTD_MAX_HORIZONS];
     horizons.iter_mut().zip(given).for_each(|(to, from)| *to = *from);
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
-    unsafe { make_in(storage, bytes, KIND, |place| OfSignal::new_in(place, horizons).map(|_| ())) }
+    unsafe {
+        make_in(storage.cast(), bytes, KIND, |place| OfSignal::new_in(place, horizons).map(|_| ()))
+    }
 }
 
 /// Sets what the sensor can measure, `low` < `high`: samples outside of it are never learned from.
@@ -236,5 +249,8 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
     }))
 }
 
-/// Fails the build unless ICTD_PREDICTOR_WORDS has room for the stored predictor.
-const _: () = assert!(size_of::<Handle<OfSignal>>() <= 8 * (82 + 18 * ICTD_MAX_HORIZONS));
+/// Fails the build unless the header's type has room for the predictor, and is aligned like it.
+const _: () = {
+    assert!(size_of::<Handle<OfSignal>>() <= size_of::<ictd_predictor>());
+    assert!(align_of::<Handle<OfSignal>>() <= align_of::<ictd_predictor>());
+};

@@ -3,6 +3,7 @@
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
 };
+use std::mem::offset_of;
 use std::{env, fs};
 
 /// The header's first lines, for its reader.
@@ -10,16 +11,22 @@ const HEAD: &str = "\
 /** @file
  * ictd: in-context temporal-difference learning. Predictions of sensor signals, and value functions of streams.
  *
- * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
- * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
- * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object.
+ * The caller owns all memory. An object is a variable of its type, which may be static, on the stack or on the heap. An _init
+ * function sets it up, and the other functions take its address. No function allocates memory, keeps a pointer or has state of
+ * its own. Objects are plain data: a copy is independent.
  *
- *     static uint64_t storage[ICTD_PREDICTOR_WORDS];
+ *     static ictd_predictor predictor;
  *     const float horizon = 10.0f;
- *     ictd_predictor_init(storage, sizeof storage, &horizon, 1);
+ *     ictd_predictor_init(&predictor, sizeof predictor, &horizon, 1);
+ *
+ *     static ICTD_CONTEXT(4) pump; // of 4 features
+ *     ictd_context_init(&pump.context, sizeof pump, 4, 0.9f, 1.0f);
+ *
+ * Every struct has one layout, whatever the library was built with and whatever the compiler's options are: numbers of fixed
+ * width, and no enum. Each object has a type of its own, so that one in the place of another does not compile.
  *
  * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
- * storage; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
+ * an object; one float per feature (phi, phi_next); an outlook; or `len` bytes. Nothing else may access an output during the call.
  *
  * Overwritten storage: the first 8 bytes say what lies there, and are checked at each call. Storage that is zeroed, was never
  * set up, is of another kind, or was overwritten at its start is refused (ICTD_STATUS_BAD_HANDLE). What lies behind is not
@@ -39,26 +46,84 @@ const HEAD: &str = "\
 
 /// The sizes of storage, which are functions of a number.
 const SIZES: &str = "
-/** The most horizons of a predictor: 1 to 4, as the library was built. CMake and Zephyr define it; with another build system
- * define it for all files that include this one. */
+/** A predictor has room for so many horizons. A program that defines fewer, as CMake and Zephyr do for a library that was built
+ * for fewer, saves memory; for a library that was built for more, ictd_predictor_init refuses. */
 #ifndef ICTD_MAX_HORIZONS
 #define ICTD_MAX_HORIZONS 4
+#elif ICTD_MAX_HORIZONS < 1 || ICTD_MAX_HORIZONS > 4
+#error \"ICTD_MAX_HORIZONS is 1 to 4\"
 #endif
 
-/** The length of a predictor's storage in words of 8 bytes. */
+/** The size of a predictor in words of 8 bytes. */
 #define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-/** The length of the storage of a context that remembers every transition, for 1 to 16 features. */
+/** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
 #define ICTD_CONTEXT_WORDS(features) \\
   (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
 
-/** The length of the storage of a context that forgets. */
+/** The size of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \\
   (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
+
+/** The type of the storage of a context that remembers every transition: `context` is what functions take. */
+#define ICTD_CONTEXT(features)                     \\
+  union {                                          \\
+    ictd_context context;                          \\
+    uint64_t words[ICTD_CONTEXT_WORDS(features)];  \\
+  }
+
+/** The type of the storage of a context that forgets. */
+#define ICTD_FORGETTING(features)                    \\
+  union {                                            \\
+    ictd_context context;                            \\
+    uint64_t words[ICTD_FORGETTING_WORDS(features)]; \\
+  }
 ";
+
+/// Returns the checks of a struct's size, alignment and offsets.
+macro_rules! layout {
+    ($name:ident: $($field:ident),*) => {{
+        let [size, align] = [size_of::<ictd_c::$name>(), align_of::<ictd_c::$name>()];
+        let name = stringify!($name);
+        let mut text = format!("ICTD_ASSERT(sizeof({name}) == {size} && ICTD_ALIGNOF({name}) == {align});\n");
+        $(
+            let (field, offset) = (stringify!($field), offset_of!(ictd_c::$name, $field));
+            text += &format!("ICTD_ASSERT(offsetof({name}, {field}) == {offset});\n");
+        )*
+        text
+    }};
+}
+
+/// Returns the checks that the program's compiler lays the structs out like the library's.
+fn layouts() -> String {
+    let structs = layout!(ictd_prediction: mean, low, high, known)
+        + &layout!(ictd_outlook: predictions, depth, surprise, recent, status)
+        + &layout!(ictd_value_function: features, linearity, value_clip, weights, feature_clip);
+    format!(
+        "\
+/* The layout is the library's. (C99 cannot check it.) */
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L
+#ifdef __cplusplus
+#define ICTD_ASSERT(condition) static_assert(condition, \"the layout of ictd.h\")
+#define ICTD_ALIGNOF(type) alignof(type)
+#else
+#define ICTD_ASSERT(condition) _Static_assert(condition, \"the layout of ictd.h\")
+#define ICTD_ALIGNOF(type) _Alignof(type)
+#endif
+ICTD_ASSERT(sizeof(ictd_status) == 4 && sizeof(ictd_sample_status) == 4);
+ICTD_ASSERT(sizeof(ictd_predictor) == 8 * ICTD_PREDICTOR_WORDS);
+ICTD_ASSERT(ICTD_ALIGNOF(ictd_predictor) == ICTD_ALIGNOF(uint64_t));
+ICTD_ASSERT(sizeof(ictd_context) == 8 && ICTD_ALIGNOF(ictd_context) == ICTD_ALIGNOF(uint64_t));
+{structs}#undef ICTD_ASSERT
+#undef ICTD_ALIGNOF
+#endif
+
+"
+    )
+}
 
 fn header() -> String {
     let [major, minor, patch] = [
@@ -66,12 +131,9 @@ fn header() -> String {
         env!("CARGO_PKG_VERSION_MINOR"),
         env!("CARGO_PKG_VERSION_PATCH"),
     ];
-    let abi = ictd_c::ICTD_ABI_VERSION & 255;
     let macros = format!(
         "\n/** The release; ICTD_ABI_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
-         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}\n\
-         /** What ictd_abi_version() returns, if this header fits the library. */\n\
-         #define ICTD_ABI_VERSION ((uint32_t)({abi} + 256 * ICTD_MAX_HORIZONS))\n"
+         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}"
     );
     let config = Config {
         language: Language::C,
@@ -86,7 +148,7 @@ fn header() -> String {
         documentation_style: DocumentationStyle::Doxy,
         line_length: 118,
         export: ExportConfig {
-            exclude: ["ICTD_ABI_VERSION", "ICTD_MAX_HORIZONS"].map(String::from).into(),
+            exclude: ["ICTD_PREDICTOR_WORDS", "ICTD_MAX_HORIZONS"].map(String::from).into(),
             ..Default::default()
         },
         enumeration: EnumConfig {
@@ -103,7 +165,14 @@ fn header() -> String {
     let text = text.replace(" *\n * # Safety\n * The rules at the head of ictd.h.\n", "");
     // A comment of one line on one line.
     let text = text.replace("/**\n * ", "/** ").replace("/**\n   * ", "/** ");
-    text.replace("\n */", " */").replace("\n   */", " */")
+    let text = text.replace("\n */", " */").replace("\n   */", " */");
+    // Rust takes any integer for a status.
+    let text = text.replace("ictd_message(int32_t", "ictd_message(ictd_status");
+    // The typedefs are enough.
+    let text = text.replace("(struct ", "(").replace(" struct ictd_", " ictd_");
+    let text =
+        text.replace("const struct ", "const ").replace("typedef ictd_", "typedef struct ictd_");
+    text.replacen("#ifdef __cplusplus\nextern", &(layouts() + "#ifdef __cplusplus\nextern"), 1)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Random streams, elementary functions, stored bytes and tasks.
 
 use super::{Digest, DigestRun, append};
-use crate::attention::{Attention, SoftmaxAttention, Td0};
+use crate::attention::{Attention, Linear, SoftmaxAttention, Td0};
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
@@ -93,7 +93,7 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> 
     }
     run.each(|rng, digest| {
         let shared = Transformer::<_, 1>::autoregressive(layer(rng), 15)?;
-        stored::<f32, 4, 9, 1, _>(shared, Td0, digest)?;
+        stored::<f32, 4, 9, 1, _>(shared, Linear(Td0), digest)?;
         let own = Transformer::<_, 3>::sequential(&[layer(rng), layer(rng), layer(rng)])?;
         stored::<f64, 2, 5, 3, _>(own, SoftmaxAttention, digest)
     })

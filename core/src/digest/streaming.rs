@@ -1,7 +1,7 @@
 //! Forward passes and streaming contexts.
 
 use super::{Digest, DigestRun, LaneRngs, append};
-use crate::attention::{Attention, SoftmaxAttention};
+use crate::attention::{Attention, Linear, SoftmaxAttention};
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::error::Result;
 use crate::layer::Layer;
@@ -23,7 +23,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
     let transformer = Transformer::<_, 3>::sequential(&layers)?;
     let prompt = dense_prompt(&mut draws)?;
     for mask in [TdLambda::new(S::ZERO)?, TdLambda::new(S::splat(0.5))?] {
-        forward(&transformer, &prompt, &mask, run)?;
+        forward(&transformer, &prompt, &Linear(mask), run)?;
     }
     let statistic = Statistic::from_prompt(&prompt, &Td0)?;
     transformer.values_by_layer(&statistic, &prompt.query, |y| run.number(y));

@@ -1,10 +1,10 @@
 //! Models that run TD, as constants.
 
-use super::{AttentionMechanism, Model};
+use super::{Linear, Model};
 use crate::error::{Error, Result};
 use crate::layer::{Layer, LayerForm};
 use crate::linalg::zeros;
-use crate::mask::{Td0, TdLambda};
+use crate::mask::{Mask, Td0, TdLambda};
 use crate::transformer::Transformer;
 
 /// The settings of a construction with C = alpha I.
@@ -90,7 +90,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     }
 }
 
-impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
+impl<const D: usize, const K: usize> Model<f32, D, K, 1, Linear<TdLambda>> {
     /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask that carries
     /// the trace, which decays by `trace_decay`, in \[0, 1\] (the paper's lambda).
     /// Returns the errors of [`Model::td0`], or one that names `trace_decay`.
@@ -99,10 +99,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
     }
 }
 
-impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
-where
-    M: AttentionMechanism<f32, K, Layer = Layer<f32, K>>,
-{
+impl<const D: usize, const K: usize, M: Mask<f32>> Model<f32, D, K, 1, Linear<M>> {
     const fn constructed(
         settings: ConstructionSettings,
         trace_decay: f32,
@@ -128,7 +125,7 @@ where
         let form = if rho == 0.0 { LayerForm::Td } else { LayerForm::PreconditionedTd };
         Ok(Model {
             transformer: Transformer::constant(Layer { p, q }, depth as usize, form),
-            attention: mask,
+            attention: Linear(mask),
             gamma,
         })
     }

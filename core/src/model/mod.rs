@@ -46,7 +46,7 @@ mod constructed;
 mod format;
 
 pub use crate::bytes::crc32;
-pub use attention::{AttentionKind, AttentionMechanism, AverageReward};
+pub use attention::{AttentionKind, AttentionMechanism, AverageReward, Linear};
 pub use constructed::ConstructionSettings;
 pub(crate) use format::HEADER;
 pub use format::Header;
@@ -90,7 +90,7 @@ pub struct Model<
     const D: usize,
     const K: usize,
     const C: usize,
-    A: AttentionMechanism<R, K> = Td0,
+    A: AttentionMechanism<R, K> = Linear<Td0>,
 > {
     transformer: Transformer<A::Layer, C>,
     attention: A,
@@ -178,7 +178,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
         &self.transformer
     }
 
-    /// Returns the attention mechanism: for linear attention the mask.
+    /// Returns the attention mechanism.
     pub fn attention(&self) -> &A {
         &self.attention
     }
@@ -189,13 +189,12 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     }
 }
 
-impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, C, M>
-where
-    M: Mask<R> + AttentionMechanism<R, K, Layer = Layer<R, K>>,
+impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
+    Model<R, D, K, C, Linear<M>>
 {
     /// Returns an empty context of the model's mask that remembers every transition; one with any window will do.
     pub const fn context(&self) -> Context<D, M, Growing, R> {
-        Context::<D, M, Growing, R>::with_memory(self.attention, Growing)
+        Context::<D, M, Growing, R>::with_memory(self.attention.0, Growing)
     }
 
     /// Returns the value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
@@ -246,7 +245,7 @@ where
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>> {
         ensure(
-            self.attention == *context.mask(),
+            self.attention.0 == *context.mask(),
             Error::Mismatch { parameter: "the trace decay of model and context" },
         )?;
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };

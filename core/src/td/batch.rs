@@ -120,7 +120,7 @@ impl<R: Real> Lstd<R> {
     }
 }
 
-macro_rules! in_place_of_a_model {
+macro_rules! context_methods {
     ($algorithm:ident, $scalar:ident) => {
         impl<S: $scalar> $algorithm<S> {
             /// Returns an empty context for D features that remembers every transition; any other of this mask will do.
@@ -161,5 +161,5 @@ macro_rules! in_place_of_a_model {
     };
 }
 
-in_place_of_a_model!(BatchTd, Scalar);
-in_place_of_a_model!(Lstd, Real);
+context_methods!(BatchTd, Scalar);
+context_methods!(Lstd, Real);

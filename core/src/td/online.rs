@@ -127,7 +127,7 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     }
 }
 
-macro_rules! in_place_of_a_model {
+macro_rules! learner_methods {
     ($algorithm:ident, $scalar:ident) => {
         impl<S: $scalar> $algorithm<S> {
             /// Returns a learner that has seen nothing, for D features.
@@ -150,7 +150,7 @@ macro_rules! in_place_of_a_model {
         }
     };
 }
-pub(super) use in_place_of_a_model;
+pub(super) use learner_methods;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trace {
@@ -206,7 +206,7 @@ impl<S: Scalar> OnlineTd<S> {
     }
 }
 
-in_place_of_a_model!(OnlineTd, Scalar);
+learner_methods!(OnlineTd, Scalar);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineTdState<S, const D: usize> {

@@ -1,7 +1,7 @@
 //! Recursive LSTD(lambda).
 
 use super::batch::SYSTEM;
-use super::online::{Learner, OnlineAlgorithm, in_place_of_a_model};
+use super::online::{Learner, OnlineAlgorithm, learner_methods};
 use super::trace_decay;
 use crate::error::{Error, Result};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
@@ -76,7 +76,7 @@ impl<R: Real> RecursiveLstd<R> {
     }
 }
 
-in_place_of_a_model!(RecursiveLstd, Real);
+learner_methods!(RecursiveLstd, Real);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecursiveLstdState<R, const D: usize> {

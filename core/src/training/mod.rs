@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use ictd_core::Model;
-//! use ictd_core::attention::Td0;
+//! use ictd_core::attention::{Linear, Td0};
 //! use ictd_core::rng::Rng;
 //! use ictd_core::training::{
 //!     Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, Targets, Windows,
@@ -33,7 +33,7 @@
 //! adam.step(network.parameters_mut(), &gradient);
 //!
 //! assert!(loss.is_finite() && windows.count() == 4);
-//! let model = Model::<2>::new(network.transformer::<5, 1>(0)?, Td0, 0.9)?;
+//! let model = Model::<2>::new(network.transformer::<5, 1>(0)?, Linear(Td0), 0.9)?;
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 

@@ -1,11 +1,11 @@
 use super::*;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::mask::MeanCentred;
+use ictd_core::mask::{Entrywise, MeanCentred};
 use ictd_core::model::{
-    AttentionKind, AttentionMechanism, AverageReward, ConstructionSettings, Header, Model,
+    AttentionMechanism, AverageReward, ConstructionSettings, Header, Linear, Model,
 };
 
-type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
+type OneHead<const D: usize, A = Linear<Td0>, const C: usize = 1> = ictd_core::Model<D, A, C>;
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
 
 const fn of(alpha: f32, depth: u16, gamma: f32) -> ConstructionSettings {
@@ -30,7 +30,7 @@ fn own<L: LayerParameters<Scalar: Real>, const N: usize>(seed: u64) -> Transform
 }
 
 fn dense() -> OneHead<2> {
-    Model::new(shared(1, 3), Td0, 0.9).unwrap()
+    Model::new(shared(1, 3), Linear(Td0), 0.9).unwrap()
 }
 
 fn dense_heads() -> TwoHeads<1, 4> {
@@ -67,11 +67,11 @@ fn every_kind_of_model_comes_back_bit_for_bit() {
         assert_eq!(Header::parse(bytes), Ok(model.header()));
     }
     there_and_back(Ok(dense()));
-    there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(2, 15), Td0, 0.95));
+    there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(2, 15), Linear(Td0), 0.95));
     there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(3, 15), SoftmaxAttention, 0.95));
-    let lambda = TdLambda::new(0.25).unwrap();
+    let lambda = Linear(TdLambda::new(0.25).unwrap());
     there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(4, 15), lambda, 0.95));
-    there_and_back(Model::<f32, 2, 5, 3>::new(own::<_, 2>(5), Td0, 0.0));
+    there_and_back(Model::<f32, 2, 5, 3>::new(own::<_, 2>(5), Linear(Td0), 0.0));
     there_and_back(Ok(dense_heads()));
     there_and_back(Model::<f64, 2, 6, 3, _>::new(own::<_, 2>(6), AverageReward, 1.0));
 }
@@ -179,39 +179,68 @@ fn a_model_of_another_shape_or_scalar_is_refused() {
     let softmax = OneHead::<2, SoftmaxAttention>::from_bytes(&bytes);
     assert_eq!(mismatch(softmax), ("attention", 1, 2));
     assert_eq!(mismatch(TwoHeads::<2, 6>::from_bytes(&bytes)), ("attention", 1, 3));
-    let own = OneHead::<2, Td0, 3>::new(own::<_, 3>(3), Td0, 0.9).unwrap();
+    let own = OneHead::<2, Linear<Td0>, 3>::new(own::<_, 3>(3), Linear(Td0), 0.9).unwrap();
     let bytes = stored(&own, |_| {});
     let layers = StoredError::Layers { found: 3, capacity: 2 };
-    assert_eq!(OneHead::<2, Td0, 2>::from_bytes(&bytes).unwrap_err(), layers.into());
-    assert!(OneHead::<2, Td0, 4>::from_bytes(&bytes).is_ok());
+    assert_eq!(OneHead::<2, Linear<Td0>, 2>::from_bytes(&bytes).unwrap_err(), layers.into());
+    assert!(OneHead::<2, Linear<Td0>, 4>::from_bytes(&bytes).is_ok());
     let error = StoredError::Length { found: 100, expected: 624 };
     assert_eq!(own.write(&mut [0; 100]).unwrap_err(), error.into());
 }
 
-/// A mechanism of one's own, under a mask of one's own.
+/// A mask of one's own: every other transition counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Emphatic;
+struct EveryOther;
 
-impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for Emphatic {
-    type Layer = Layer<S, K>;
-    const KIND: AttentionKind = AttentionKind::Linear;
-    const MASK: u8 = 8;
+impl<S: Scalar> Mask<S> for EveryOther {
+    /// 1 if the last transition counted.
+    type State<V: Entrywise<S>> = S;
+    type Auxiliary<const D: usize, const C: usize> = ();
+    const CODE: u8 = 8;
 
-    fn from_trace_decay(_: S) -> Result<Self, Error> {
-        Ok(Emphatic)
+    fn from_trace_decays(_: [S; 2]) -> Result<Self, Error> {
+        Ok(EveryOther)
+    }
+
+    fn entry(&self, row: usize, column: usize, n: usize) -> S {
+        if row == column && row < n && row % 2 == 0 { S::ONE } else { S::ZERO }
+    }
+
+    fn rank_one_update<V: Entrywise<S>>(&self, counted: &mut S, z: &V, _: S) -> (V, V) {
+        *counted = S::ONE - *counted;
+        let mut left = V::ZERO;
+        left.add_scaled(*counted, z);
+        (left, *z)
     }
 }
 
 #[test]
+fn a_mask_of_ones_own_is_an_attention() {
+    let model = OneHead::<2, _>::new(shared(3, 2), Linear(EveryOther), 0.9).unwrap();
+    let (mut context, mut rng) = (model.context(), Rng::new(9));
+    let transitions: [Transition<f32, 2>; 7] = core::array::from_fn(|_| Transition {
+        phi: [rng.normal(), rng.normal()].into(),
+        reward: rng.normal(),
+        phi_next: [rng.normal(), rng.normal()].into(),
+    });
+    transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
+    let phi = [0.5, -0.25];
+    let prompt = Prompt::<f32, 5, 7>::discounted(&transitions, 0.9, &phi.into()).unwrap();
+    let literal = model.transformer().value(&prompt, model.attention()).unwrap();
+    let value = model.value_function(&context).unwrap().at(&phi);
+    assert!((value - literal).abs() < 1e-5 * literal.abs().max(1.0), "{value} {literal}");
+}
+
+#[test]
 fn a_stored_model_names_its_mask() {
-    fn reads<A: AttentionMechanism<f32, 5, Layer = Layer<f32, 5>>>(bytes: &[u8]) -> bool {
-        OneHead::<2, A>::from_bytes(bytes).is_ok()
+    fn reads<M: Mask<f32>>(bytes: &[u8]) -> bool {
+        OneHead::<2, Linear<M>>::from_bytes(bytes).is_ok()
     }
-    fn write<A: AttentionMechanism<f32, 5, Layer = Layer<f32, 5>>>(attention: A) -> Vec<u8> {
-        stored(&OneHead::<2, A>::new(shared(3, 2), attention, 0.9).unwrap(), |_| {})
+    fn write<M: Mask<f32>>(mask: M) -> Vec<u8> {
+        stored(&OneHead::<2, _>::new(shared(3, 2), Linear(mask), 0.9).unwrap(), |_| {})
     }
-    let written = [write(Td0), write(MeanCentred), write(Emphatic)];
-    let readers = [reads::<Td0>, reads::<MeanCentred>, reads::<Emphatic>];
+    let written = [write(Td0), write(MeanCentred), write(EveryOther)];
+    let readers = [reads::<Td0>, reads::<MeanCentred>, reads::<EveryOther>];
     for (i, bytes) in written.iter().enumerate() {
         assert_eq!(readers.map(|reads| reads(bytes)), [0, 1, 2].map(|j| i == j), "mask {i}");
     }
@@ -219,9 +248,9 @@ fn a_stored_model_names_its_mask() {
 
 #[test]
 fn a_model_with_a_trace_is_read_as_one_alone() {
-    let model = OneHead::<2, TdLambda>::td_lambda(of(0.5, 3, 0.9), 0.75).unwrap();
+    let model = OneHead::<2, Linear<TdLambda>>::td_lambda(of(0.5, 3, 0.9), 0.75).unwrap();
     let bytes = stored(&model, |_| {});
-    assert_eq!(OneHead::<2, TdLambda>::from_bytes(&bytes).as_ref(), Ok(&model));
+    assert_eq!(OneHead::<2, Linear<TdLambda>>::from_bytes(&bytes).as_ref(), Ok(&model));
     let refused = OneHead::<2>::from_bytes(&bytes).unwrap_err();
     assert!(matches!(refused, Error::OutOfRange { parameter: "trace_decay", .. }), "{refused}");
     // Another trace decay than the model's is refused where they meet.
@@ -256,7 +285,7 @@ fn another_discount_needs_a_model_that_runs_td_for_every_one() {
     assert_eq!(at(&dense(), 0, 0.5), "gamma");
     let c = scaled_identity::<f32, 2>(0.25);
     let layers = Transformer::autoregressive(constructions::residual_gradient(&c), 4).unwrap();
-    let residual = OneHead::<2>::new(layers, Td0, 0.9).unwrap();
+    let residual = OneHead::<2>::new(layers, Linear(Td0), 0.9).unwrap();
     assert!(residual.value_function_for(&context, Gvf { cumulant: 1, gamma: 0.5 }).is_ok());
 }
 
@@ -288,10 +317,10 @@ fn constants_are_the_constructions() {
     let c = scaled_identity::<f32, 4>(0.2);
     let layers = Transformer::autoregressive(constructions::td0(&c), 15);
     assert_eq!(Ok(TD.transformer()), layers.as_ref());
-    let trace = OneHead::<4, TdLambda>::td_lambda(of(0.2, 2, 0.9), 0.5).unwrap();
+    let trace = OneHead::<4, Linear<TdLambda>>::td_lambda(of(0.2, 2, 0.9), 0.5).unwrap();
     let layers = Transformer::autoregressive(constructions::td_lambda(&c), 2);
     assert_eq!(Ok(trace.transformer()), layers.as_ref());
-    assert_eq!(*trace.attention(), TdLambda::new(0.5).unwrap());
+    assert_eq!(*trace.attention(), Linear(TdLambda::new(0.5).unwrap()));
     assert!(OneHead::<4>::td0(of(0.2, 0, 0.9)).is_err());
-    assert!(OneHead::<4, TdLambda>::td_lambda(of(0.2, 1, 0.9), 1.5).is_err());
+    assert!(OneHead::<4, Linear<TdLambda>>::td_lambda(of(0.2, 1, 0.9), 1.5).is_err());
 }

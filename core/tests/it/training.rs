@@ -1,4 +1,5 @@
 use super::*;
+use ictd_core::model::Linear;
 use ictd_core::scalar::Lanes8;
 use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind};
 use ictd_core::training::*;
@@ -352,7 +353,7 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     let mask = TdLambda::new(0.7).unwrap();
     for t in 0..5 {
         let prompt = windows.window(t).prompt::<5, 6>().unwrap();
-        let want = transformer.value(&prompt, &mask).unwrap();
+        let want = transformer.value(&prompt, &Linear(mask)).unwrap();
         let got = network.value(&windows.window(t));
         assert!((got - want).abs() < 1e-13, "{got} {want}");
     }

@@ -2,8 +2,8 @@
 //!
 //! `runner [--board NAME] ELF` starts the board's QEMU machine, decodes the defmt frames that the
 //! firmware sends over semihosting, prints them one per line, and exits with the firmware's code.
-//! `runner --footprint ELF` prints what a firmware occupies and holds it to the budgets of
-//! inference alone, `runner --occupied ELF` prints it only; `runner --boot-block ELF` checks that the RP2350's boot ROM will start it.
+//! `runner --footprint ELF` prints what a firmware occupies and holds it to its budgets, and a product to what it must not contain;
+//! `runner --boot-block ELF` checks that the RP2350's boot ROM will start it.
 
 mod boot_block;
 mod footprint;
@@ -31,10 +31,6 @@ fn main() -> Result<ExitCode> {
                 footprint::check(&arguments.next().context("--footprint needs a file")?)?;
                 return Ok(ExitCode::SUCCESS);
             }
-            "--occupied" => {
-                footprint::show(&arguments.next().context("--occupied needs a file")?)?;
-                return Ok(ExitCode::SUCCESS);
-            }
             "--boot-block" => {
                 boot_block::check(&arguments.next().context("--boot-block needs a file")?)?;
                 return Ok(ExitCode::SUCCESS);
@@ -43,7 +39,7 @@ fn main() -> Result<ExitCode> {
         }
     }
     let Some(elf) = elf else {
-        bail!("usage: runner [--board NAME | --footprint | --occupied | --boot-block] ELF")
+        bail!("usage: runner [--board NAME | --footprint | --boot-block] ELF")
     };
     let Some((_, machine)) = BOARDS.iter().find(|(name, _)| *name == board) else {
         let names: Vec<_> = BOARDS.iter().map(|(name, _)| *name).collect();

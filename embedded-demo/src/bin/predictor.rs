@@ -13,9 +13,6 @@ mod chip;
 mod interrupts;
 #[path = "../log.rs"]
 mod log;
-#[cfg(target_os = "none")]
-#[path = "../occupied.rs"]
-mod occupied;
 
 use ictd_core::Error;
 use ictd_core::digest::Digest;
@@ -196,9 +193,8 @@ fn picture(all: &[Seen]) -> figures::Figure {
 #[cfg(target_os = "none")]
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    /// The budgets of the Cortex-M4F: instructions of a sample, bytes of flash without the recording.
+    /// The budget of the Cortex-M4F: instructions of a sample.
     const SAMPLE: u32 = 20_480;
-    const FLASH: u32 = 36 * 1024;
     let Some(mut counter) = chip::Counter::new() else { chip::exit(2) };
     let (mut dearest, mut sum) = (0, 0);
     let result = run(|predictors, x| {
@@ -219,23 +215,14 @@ fn main() -> ! {
         unit,
         dearest
     );
-    let recording = size_of_val(&RECORDING) as u32;
-    let flash = occupied::flash() - recording;
     defmt::info!(
-        "chip: each predictor {=usize} bytes; stack at most {=u32}, static RAM {=u32}, flash {=u32}, and {=u32} of recording",
+        "chip: each predictor {=usize} bytes; stack at most {=u32}",
         size_of::<Predictor>(),
-        chip::stack_used(None),
-        occupied::static_ram(),
-        flash,
-        recording
+        chip::stack_used(None)
     );
-    let is_within = dearest <= SAMPLE && flash <= FLASH;
+    let is_within = dearest <= SAMPLE;
     if chip::HAS_BUDGETS && !is_within {
-        defmt::error!(
-            "chip: over budget: {=u32} instructions a sample and {=u32} bytes of flash are allowed",
-            SAMPLE,
-            FLASH
-        );
+        defmt::error!("chip: over budget: {=u32} instructions a sample are allowed", SAMPLE);
     }
     chip::finish(is_expected, is_within)
 }

@@ -23,7 +23,7 @@ mod table {
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
     use ictd_core::mask::{Mask, Td0, TwoTraces};
-    use ictd_core::model::Model;
+    use ictd_core::model::{Linear, Model};
     use ictd_core::rng::Rng;
     use ictd_core::td::{
         BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
@@ -136,7 +136,7 @@ mod table {
         let mut values = [Cost::default(); 3];
         for (value, depth) in values.iter_mut().zip([1, 3, 15]) {
             let layers = Transformer::autoregressive(dense::<D, K>(), depth)?;
-            let model = Model::<f32, D, K, 1>::new(layers, Td0, GAMMA)?;
+            let model = Model::<f32, D, K, 1>::new(layers, Linear(Td0), GAMMA)?;
             let (result, cost) =
                 cost(counter, || value_function(black_box(&model), black_box(&context)));
             result?;
@@ -191,7 +191,7 @@ mod table {
 
         let (dense_context, dense_observed) = observe::<D, _, _>(counter, Td0, Growing)?;
         let layers = Transformer::autoregressive(dense::<D, K>(), 3)?;
-        let dense = Model::<f32, D, K, 1>::new(layers, Td0, GAMMA)?;
+        let dense = Model::<f32, D, K, 1>::new(layers, Linear(Td0), GAMMA)?;
         let (value, dense_read) =
             cost(counter, || value_function(black_box(&dense), black_box(&dense_context)));
         let value = value?;

@@ -2,9 +2,10 @@
 
 use crate::capacity::{LAYERS, OWN, SHORT_CONTEXT, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
-use crate::recipe::{NetworkKind, Recipe};
-use crate::shapes::Linear;
+use crate::networks::Linear;
+use crate::recipe::Recipe;
 use crate::tasks::RecipeTasks;
+use crate::words::NetworkKind;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};

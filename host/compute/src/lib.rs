@@ -15,40 +15,27 @@
 // Only the module `level` calls functions compiled for the processor's SIMD instructions.
 #![deny(unsafe_code)]
 
-pub mod bridge;
+mod array_checks;
 pub mod capacity;
-pub mod cells;
 pub mod checkpoint;
-pub mod construction;
-pub mod control;
-pub mod estimator;
-pub mod explained;
 pub mod group;
-pub mod invariant;
-pub mod judge;
 pub mod level;
 pub mod log;
 pub mod logged;
-pub mod measure;
-pub mod off_policy;
+pub mod mixture;
+pub mod networks;
 pub mod options;
 pub mod own_tasks;
-pub mod parameters;
-pub mod predict;
-pub mod pretraining_loss;
 pub mod recipe;
-pub mod rows;
 pub mod settings;
 pub mod shapes;
-pub mod stored;
 pub mod tasks;
-pub mod times;
 pub mod trainer;
-pub mod universal;
-pub mod value_error;
-pub mod verify;
+pub mod transitions;
+pub mod words;
 
 pub use checkpoint::Checkpoint;
 pub use log::{LogPoint, SeedRun};
-pub use recipe::{InvalidSetting, Recipe};
+pub use recipe::Recipe;
 pub use trainer::{Observer, Stopped, Trainer};
+pub use words::InvalidSetting;

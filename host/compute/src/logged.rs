@@ -2,8 +2,8 @@
 //! of the log. A terminated episode continues with the next one, as in
 //! [`Mrp::with_terminal`](ictd_core::tasks::Mrp::with_terminal). No trajectory crosses the end of a truncated episode.
 
-use crate::estimator::{EpisodeEnd, Transitions};
-use crate::own_tasks::check_numbers;
+use crate::array_checks::check_numbers;
+use crate::transitions::{EpisodeEnd, Transitions};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::rng::Rng;

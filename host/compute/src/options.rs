@@ -68,3 +68,15 @@ fn in_words(range: &impl RangeBounds<f64>) -> String {
         (Bound::Unbounded, Bound::Unbounded) => "a finite number".to_owned(),
     }
 }
+
+/// The largest number of characters that a message quotes.
+pub const SHOWN: usize = 40;
+
+/// Returns the beginning of a text, as messages quote it.
+pub fn excerpt(text: &str) -> String {
+    let mut out: String = text.chars().take(SHOWN).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}

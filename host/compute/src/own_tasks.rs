@@ -1,14 +1,14 @@
 //! Tasks given as data, each drawn with the same probability: a stack of (p_0, p, r, phi), or logged transitions.
 
+use crate::array_checks::{check_numbers, misfit};
 use crate::capacity::OWN;
 use crate::logged::Log;
-use crate::recipe::{InvalidSetting, invalid};
+use crate::words::{InvalidSetting, invalid};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::scalar::Real;
 use ictd_core::tasks::Mrp;
 use nalgebra::{SMatrix, SVector};
-use std::fmt::Display;
 use std::sync::Arc;
 
 /// A weight below this is 0 up to rounding.
@@ -72,24 +72,6 @@ impl PartialEq for OwnTasks {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
-}
-
-fn misfit<T>(array: &str, reason: impl Display, expected: impl Display) -> Result<T, String> {
-    Err(format!("array `{array}`: {reason}; expected {expected}"))
-}
-
-/// Refuses a discount outside [0, 1), and numbers that are not finite in single precision, in which the trainer computes.
-pub(crate) fn check_numbers(gamma: Option<f64>, arrays: &[(&str, &[f64])]) -> Result<(), String> {
-    if let Some(gamma) = gamma.filter(|gamma| !(0.0..1.0).contains(gamma)) {
-        return misfit("gamma", gamma, "a number in [0, 1)");
-    }
-    for (array, numbers) in arrays {
-        if let Some(at) = numbers.iter().position(|x| !(*x as f32).is_finite()) {
-            let reason = format!("{:?} at {at}", numbers[at]);
-            return misfit(array, reason, "finite numbers, in single precision");
-        }
-    }
-    Ok(())
 }
 
 impl TaskArrays {

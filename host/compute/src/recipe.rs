@@ -1,89 +1,19 @@
 //! The recipe of a run: the network, its tasks and its training.
 
 use crate::capacity;
+pub use crate::mixture::TaskMixture;
 use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
 pub use crate::settings::Recipe;
-use crate::settings::{SETTINGS, SettingValue, Word as _, setting};
+use crate::settings::{SETTINGS, SettingValue, setting};
+pub use crate::words::{Fixed, InvalidSetting, NetworkKind, OptimizerKind};
+use crate::words::{Word as _, invalid};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
 pub use ictd_core::tasks::TaskSpec;
 use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
 pub use ictd_core::training::{LayerInput as RnnInput, Loss};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::collections::BTreeMap;
-use std::fmt;
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting}: {reason}")]
-pub struct InvalidSetting {
-    /// The setting's name, which `ictd train` accepts after `--`.
-    pub setting: &'static str,
-    pub reason: String,
-}
-
-/// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
-pub(crate) const HORIZON: u32 = 40;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkKind {
-    Transformer,
-    Rnn,
-}
-
-/// What all tasks of a seed share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixed {
-    /// The start and the transitions (p_0, p).
-    Dynamics,
-    Features,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptimizerKind {
-    Adam,
-    Td,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum TaskMixture {
-    /// Named distributions, used in turn; as text their names, separated by commas.
-    Named(Vec<TaskSpec>),
-    Own(OwnTasks),
-}
-
-impl TaskMixture {
-    /// Returns the named distributions; empty for tasks given as data.
-    pub fn specs(&self) -> &[TaskSpec] {
-        match self {
-            TaskMixture::Named(specs) => specs,
-            TaskMixture::Own(_) => &[],
-        }
-    }
-
-    pub fn own(&self) -> Option<&OwnTasks> {
-        match self {
-            TaskMixture::Named(_) => None,
-            TaskMixture::Own(own) => Some(own),
-        }
-    }
-}
-
-impl From<TaskSpec> for TaskMixture {
-    fn from(spec: TaskSpec) -> Self {
-        TaskMixture::Named(vec![spec])
-    }
-}
-
-impl fmt::Display for TaskMixture {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            TaskMixture::Named(specs) => {
-                f.write_str(&specs.iter().map(|spec| spec.name()).collect::<Vec<_>>().join(","))
-            }
-            TaskMixture::Own(own) => f.write_str(own.name()),
-        }
-    }
-}
 
 impl Serialize for Recipe {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -99,10 +29,6 @@ impl<'a> Deserialize<'a> for Recipe {
         let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         Recipe::default().with_settings(settings).map_err(D::Error::custom)
     }
-}
-
-pub(crate) fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
-    Err(InvalidSetting { setting, reason })
 }
 
 /// Rejects a discount that single precision, in which tasks compute and models are stored, rounds to 1.

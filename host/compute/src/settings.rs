@@ -2,12 +2,12 @@
 //! write settings through it.
 
 use crate::capacity;
-use crate::cells::excerpt;
-use crate::options::{NumberRange, integer, real, span};
-use crate::own_tasks::OwnTasks;
-use crate::recipe::{Fixed, HORIZON, Loss, NetworkKind, OptimizerKind, RnnInput, TaskMixture};
+use crate::mixture::{TaskMixture, mixture};
+use crate::options::{NumberRange, excerpt, integer, real, span};
+use crate::words::{Fixed, NetworkKind, OptimizerKind, Word, WordList};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
+use ictd_core::training::{LayerInput as RnnInput, Loss};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Bound;
@@ -25,8 +25,6 @@ pub struct SettingSpec {
     /// Parses a typed value into a recipe; the error states the expected value.
     pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
-
-pub type WordList = &'static [&'static str];
 
 /// A value as stored in files; `Display` writes it as a user types it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,50 +91,6 @@ impl Field for TaskMixture {
     }
 }
 
-/// Parses names of task distributions, or the name of tasks given as data.
-fn mixture(text: &str) -> Result<TaskMixture, String> {
-    const MOST: usize = 1000;
-    if let Some(own) = OwnTasks::named(text) {
-        return Ok(TaskMixture::Own(own));
-    }
-    let specs = text.split(',').map(str::parse).collect::<Result<Vec<TaskSpec>, _>>();
-    let expected = || format!("expected a list of {}, or FILE.npz", TaskSpec::NAMES.join(", "));
-    let specs = specs.ok().filter(|specs| specs.len() <= MOST);
-    specs.map(TaskMixture::Named).ok_or_else(expected)
-}
-
-pub trait Word: Copy + PartialEq + Send + Sync + 'static {
-    /// The words, in the order of help texts.
-    const WORDS: WordList;
-    const VALUES: &'static [(Self, &'static str)];
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::VALUES.iter().find(|(_, own)| *own == word).map(|(value, _)| *value)
-    }
-
-    /// Returns the word; empty for a value without one.
-    fn word(self) -> &'static str {
-        Self::VALUES.iter().find(|(value, _)| *value == self).map_or("", |(_, word)| *word)
-    }
-
-    /// Parses a word; the error states the expected words.
-    fn parse_word(text: &str) -> Result<Self, String> {
-        Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
-    }
-}
-
-/// Implements [`Word`](crate::settings::Word) for an enum: each variant with its word.
-#[macro_export]
-macro_rules! words {
-    ($type:ident { $($variant:ident $({ $($field:tt)* })? = $word:literal),* $(,)? }) => {
-        impl $crate::settings::Word for $type {
-            const WORDS: $crate::settings::WordList = &[$($word),*];
-            const VALUES: &'static [(Self, &'static str)] =
-                &[$(($type::$variant $({ $($field)* })?, $word)),*];
-        }
-    };
-}
-
 impl<T: Word> Field for T {
     const ACCEPTED: WordList = T::WORDS;
 
@@ -144,19 +98,6 @@ impl<T: Word> Field for T {
         Some(SettingValue::Text(self.word().to_owned()))
     }
 }
-
-words!(NetworkKind { Transformer = "transformer", Rnn = "rnn" });
-words!(AttentionKind { Linear = "linear", Softmax = "softmax" });
-words!(LayerSharing { Autoregressive = "autoregressive", Sequential = "sequential" });
-words!(RnnInput { Current = "current", Delayed = "delayed" });
-words!(Fixed { Dynamics = "dynamics", Features = "features" });
-words!(OptimizerKind { Adam = "adam", Td = "td" });
-words!(Loss {
-    TdError = "td-error",
-    TrueValue = "true-value",
-    MonteCarlo { horizon: HORIZON } = "monte-carlo",
-    ResidualGradient = "residual-gradient",
-});
 
 const POSITIVE: (Bound<f64>, Bound<f64>) = (Bound::Excluded(0.0), Bound::Included(1000.0));
 

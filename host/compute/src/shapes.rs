@@ -1,17 +1,16 @@
 //! The networks that are compiled: shapes are type parameters, so a shape chosen at run time must be one of a list, and each
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
-use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
+use crate::capacity::{DIM, RNN_DIM};
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
-use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
+use crate::networks::{Linear, Rnn, Softmax};
+use crate::recipe::Recipe;
+use crate::words::NetworkKind;
+use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::scalar::{Lanes8, Scalar};
-use ictd_core::training::{self, LayerInput, LinearNetwork, LinearShape, SoftmaxNetwork};
+use ictd_core::training::{LayerInput, LinearNetwork, LinearShape};
 use ictd_core::{Error, Result};
-
-pub type Linear<S> = LinearNetwork<S, Vec<S>>;
-type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
-type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// Returns an RNN's values of queries in a context ([`group::values`]); missing parameters are 0.
 pub fn rnn_values(

@@ -136,7 +136,15 @@ impl Curves {
             to.line((left, at), (right, at), Colour::Grid, 1.0);
             to.text((left - 8.0, at + 4.0), &label, Anchor::End, style::TICK);
         }
-        for (value, label) in xs.ticks(7.0) {
+        // As many ticks as leave room between their labels.
+        let fits = |ticks: &Vec<(f64, String)>| {
+            ticks.windows(2).all(|pair| {
+                let widths = pair.iter().map(|(_, label)| font::width(label, &style::TICK));
+                xs.at(pair[1].0) - xs.at(pair[0].0) >= widths.sum::<f64>() / 2.0 + 6.0
+            })
+        };
+        let mut counts = (1..=7).rev().map(|count| xs.ticks(count.into()));
+        for (value, label) in counts.find(fits).unwrap_or_default() {
             let at = xs.at(value);
             to.line((at, bottom), (at, bottom + 4.0), Colour::Axis, 1.0);
             to.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);

@@ -1,6 +1,7 @@
 //! The embedded font, which measures text.
 
 use crate::style::TextStyle;
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use ttf_parser::{Face, GlyphId};
 
@@ -44,6 +45,15 @@ pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
         units * span.size / face.units_per_em() as f64
     };
     spans(text, style).into_iter().map(window_of_span).sum()
+}
+
+/// Returns a text, or the beginning of it that is no wider than so many pixels, with an ellipsis.
+pub(crate) fn cut<'a>(text: &'a str, style: &TextStyle, most: f64) -> Cow<'a, str> {
+    if width(text, style) <= most {
+        return text.into();
+    }
+    let ends = text.char_indices().rev().map(|(end, _)| format!("{}…", text[..end].trim_end()));
+    ends.into_iter().find(|cut| width(cut, style) <= most).unwrap_or_default().into()
 }
 
 /// Returns Inter, Regular or SemiBold, embedded so that figures are the same on machines without fonts.

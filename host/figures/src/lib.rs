@@ -54,12 +54,14 @@ impl Panel {
         }
     }
 
-    fn size(&self, alone: bool) -> Size {
-        match self {
+    /// Returns the size in a document below a head of this height: a legend of many rows makes it higher.
+    fn size(&self, alone: bool, head: f64) -> Size {
+        let (w, h) = match self {
             Panel::Curves(_) if alone => (620.0, 380.0),
             Panel::Curves(_) => (440.0, 330.0),
-            Panel::Heatmap(heatmap) => heatmap.size(),
-        }
+            Panel::Heatmap(heatmap) => return heatmap.size(),
+        };
+        (w, h + f64::max(0.0, head - 0.4 * h))
     }
 
     /// Returns the height of title and legend, so that the axes of a row begin at the same height.
@@ -96,9 +98,11 @@ impl Figure {
         let alone = self.panels.len() == 1;
         for row in self.panels.chunks(self.columns.clamp(1, self.panels.len().max(1))) {
             let (mut x, mut height) = (style::MARGIN, 0.0_f64);
-            let head = row.iter().map(|panel| panel.head(panel.size(alone).0)).fold(0.0, f64::max);
+            let head =
+                row.iter().map(|panel| panel.head(panel.size(alone, 0.0).0)).fold(0.0, f64::max);
             for panel in row {
-                let (w, h) = panel.size(alone);
+                let (w, h) = panel.size(alone, head);
+                to.hold_texts((x, y), (w + style::GUTTER / 2.0, h));
                 panel.draw(&mut to, (x, y), (w, h), head);
                 x += w + style::GUTTER;
                 height = height.max(h);
@@ -121,6 +125,7 @@ impl Figure {
             };
             let id = format!("{id}-{i}-");
             let mut to = Drawing::new(&id, Colour::on_page);
+            to.hold_texts((0.0, 0.0), (PHONE, height));
             panel.draw(&mut to, (0.0, 0.0), (PHONE, height), head);
             let title = if panel.title().is_empty() { &self.title } else { panel.title() };
             to.element((PHONE, height), title)

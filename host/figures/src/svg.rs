@@ -22,12 +22,20 @@ pub(crate) struct Drawing<'a> {
     id: &'a str,
     colour: fn(Colour) -> String,
     count: usize,
+    /// The corners of the area that holds every text.
+    room: [Point; 2],
 }
 
 impl<'a> Drawing<'a> {
     /// Begins a drawing with the names of its colours; `id` is unique on its page.
     pub(crate) fn new(id: &'a str, colour: fn(Colour) -> String) -> Self {
-        Drawing { out: String::new(), id, colour, count: 0 }
+        let room = [(f64::NEG_INFINITY, f64::NEG_INFINITY), (f64::INFINITY, f64::INFINITY)];
+        Drawing { out: String::new(), id, colour, count: 0, room }
+    }
+
+    /// Holds each further text inside an area: it is moved there, and cut where it is longer than the area.
+    pub(crate) fn hold_texts(&mut self, (x, y): Point, (w, h): Size) {
+        self.room = [(x, y), (x + w, y + h)];
     }
 
     pub(crate) fn document(self, size: Size, title: &str) -> String {
@@ -99,13 +107,26 @@ impl<'a> Drawing<'a> {
     }
 
     pub(crate) fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor, style: TextStyle) {
+        let [(left, _), (right, _)] = self.room;
+        let text = font::cut(text, &style, right - left);
+        let width = font::width(&text, &style);
+        let before = match anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        let x = x.min(right - width + before).max(left + before);
         let place = format!(r#"x="{}" y="{}""#, number(x), number(y));
-        self.put_text(&place, text, anchor, style);
+        self.put_text(&place, &text, anchor, style);
     }
 
     pub(crate) fn upward(&mut self, (x, y): Point, text: &str, style: TextStyle) {
+        let [(_, top), (_, bottom)] = self.room;
+        let text = font::cut(text, &style, bottom - top);
+        let half = font::width(&text, &style) / 2.0;
+        let y = y.min(bottom - half).max(top + half);
         let place = format!(r#"transform="translate({} {}) rotate(-90)""#, number(x), number(y));
-        self.put_text(&place, text, Anchor::Middle, style);
+        self.put_text(&place, &text, Anchor::Middle, style);
     }
 
     fn put_text(&mut self, place: &str, text: &str, anchor: Anchor, style: TextStyle) {

@@ -66,6 +66,104 @@ fn on_a_page_a_figure_has_its_colours_names_of_its_own_and_no_markup_of_others()
     assert!(element.contains(&format!("url(#f-0-clip{number})")));
 }
 
+/// Returns the texts of a picture with the corners of the areas that they take, measured by the font's own widths, and the
+/// picture's size.
+fn texts(svg: &str) -> (Vec<(String, [f64; 4])>, [f64; 2]) {
+    let after = |text: &str, name: &str| -> Option<String> {
+        Some(text.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0.to_owned())
+    };
+    let number = |text: &str, name| after(text, name)?.parse::<f64>().ok();
+    let numbers = |text: &str| -> Vec<f64> {
+        text.split([' ', ',', '(', ')']).filter_map(|x| x.parse().ok()).collect()
+    };
+    let faces = [REGULAR, SEMI_BOLD].map(|font| ttf_parser::Face::parse(font, 0).unwrap());
+    let width = |text: &str, size: f64, bold: bool| {
+        let face = &faces[usize::from(bold)];
+        let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+        let glyphs = plain.replace("&amp;", "&");
+        let glyphs = glyphs.chars().map(|c| face.glyph_index(c).unwrap_or_default());
+        let units = glyphs.map(|glyph| face.glyph_hor_advance(glyph).map_or(0.0, f64::from));
+        units.sum::<f64>() * size / f64::from(face.units_per_em())
+    };
+    let texts = svg.split("<text").skip(1).map(|element| {
+        let (tag, content) = element.split_once("</text>").unwrap().0.split_once('>').unwrap();
+        let (size, bold) = (number(tag, "font-size").unwrap(), tag.contains("font-weight"));
+        let (mut words, mut wide) = (String::new(), 0.0);
+        // Of a span: its tag, and its text, with what stands behind it.
+        for part in format!(">{content}").split("<tspan").flat_map(|x| x.split("</tspan>")) {
+            let (span, text) = part.split_once('>').unwrap_or(("", part));
+            wide += width(text, number(span, "font-size").unwrap_or(size), bold);
+            words += text;
+        }
+        let before = match after(tag, "text-anchor").as_deref() {
+            Some("start") => 0.0,
+            Some("middle") => wide / 2.0,
+            _ => wide,
+        };
+        let area = match after(tag, "transform") {
+            Some(place) => match numbers(&place)[..] {
+                [x, y, -90.0] => [x - size, y - wide + before, x, y + before],
+                _ => panic!("{place}"),
+            },
+            None => {
+                let [x, y] = ["x", "y"].map(|name| number(tag, name).unwrap());
+                [x - before, y - size, x - before + wide, y]
+            }
+        };
+        (words, area)
+    });
+    match numbers(&after(svg, "viewBox").unwrap())[..] {
+        [.., w, h] => (texts.collect(), [w, h]),
+        _ => panic!("{svg}"),
+    }
+}
+
+#[test]
+fn every_text_of_a_figure_lies_inside_its_picture() {
+    let (mut count, mut faults) = (0, Vec::new());
+    let mut hold = |figure: &Figure| {
+        let elements = figure.to_elements("f");
+        for svg in elements.iter().chain([&figure.to_svg()]) {
+            let (texts, [w, h]) = texts(svg);
+            for (text, [left, top, right, bottom]) in texts {
+                count += 1;
+                if left < -0.1 || top < -0.1 || right > w + 0.1 || bottom > h + 0.1 {
+                    faults.push(format!(
+                        "{text:?}: {left} to {right} of {w}, {top} to {bottom} of {h}"
+                    ));
+                }
+            }
+        }
+    };
+    let long = "a sequential transformer's w_l & x_{ij} <with a name that no panel has room for>";
+    for last in [1.0, 4000.0, 350_000.0, 5e15, -4e5, 1e-4] {
+        for (log, label, curves) in [(false, "", 1), (true, "tasks", 7), (false, long, 25)] {
+            let curve = Curve::plain(label, vec![0.0, last / 2.0, last], vec![last, 0.0, -last]);
+            let axis = Axis { log, label: label.repeat(2), ..Default::default() };
+            let panel = Panel::Curves(Curves {
+                title: label.into(),
+                x: axis.clone(),
+                y: axis,
+                curves: vec![curve; curves],
+            });
+            let heatmap = Heatmap {
+                title: label.into(),
+                rows: vec![vec![last; 9]; 65],
+                blocks: vec![32],
+                colour_bar: true,
+            };
+            let panels = [vec![panel; 2], vec![Panel::Heatmap(heatmap); 2]].concat();
+            for (panels, columns) in [(&panels[..1], 1), (&panels[2..3], 1), (&panels[..], 3)] {
+                let (title, subtitle) = (label.repeat(3), label.repeat(2));
+                hold(&Figure { title, subtitle, panels: panels.to_vec(), columns });
+            }
+        }
+    }
+    [matrices(), curves()].iter().for_each(hold);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(count > 1500, "{count}");
+}
+
 /// Returns the labels of a vertical axis from its low end on, and checks that all of the picture is finite.
 fn labels(log: bool, low: f64, high: f64) -> Vec<String> {
     let curve = Curve::plain("", vec![0.0, 1.0], vec![0.5, 0.5]);

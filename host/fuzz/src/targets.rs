@@ -1,9 +1,5 @@
 //! The readers of files, each on any bytes: none may panic, and what is accepted must hold what its type promises.
 
-use compute::cells::{self, Holds};
-use compute::predict::Clock;
-use compute::rows::{Gaps, Layout, RowReader};
-use compute::times::TimeForm;
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, measurements, plots};
 use ictd::figures::Figure;
@@ -14,12 +10,16 @@ use ictd::formats::{safetensors, tasks};
 use ictd::model_file;
 use ictd::page::RunPage;
 use ictd::run::records::{RunDirectory, RunFiles};
-use ictd::run::{config, info, lock, transaction};
+use ictd::run::{config, exchange, info, lock};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::level::SimdLevel;
 use ictd::train::{Recipe, Train, directory, shapes};
 use ictd_core::Predictor;
+use judge::cells::{self, Holds};
+use judge::predict::Clock;
+use judge::rows::{Gaps, Layout, RowReader};
+use judge::times::TimeForm;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
@@ -242,8 +242,7 @@ pub fn json(bytes: &[u8]) {
 }
 
 /// The files of a run, and what of them comes first in the bytes.
-const OF_A_RUN: [&str; 6] =
-    ["config.toml", "run.json", "results.json", ".lock", transaction::JOURNAL, "records.csv"];
+const OF_A_RUN: [&str; 5] = ["config.toml", "run.json", "results.json", ".lock", "records.csv"];
 
 /// A directory whose files are the parts of the bytes between `\n---\n`; the first byte of each says which.
 pub fn run_directory(bytes: &[u8]) {
@@ -260,10 +259,10 @@ pub fn run_directory(bytes: &[u8]) {
             let name = OF_A_RUN[usize::from(*which) % OF_A_RUN.len()];
             std::fs::write(place.join(name), content).expect("a temporary file");
         }
-        let _ = transaction::settle_unclaimed(place);
+        let _ = exchange::settle(place);
         let _ = directory::read_run(place).map(|(seed, o)| o.check(seed));
         info::is_finished(place);
-        let _ = info::files(place, "");
+        let _ = info::files(place);
         CATALOGUE.with(|catalogue| drop(RunPage::read(place, catalogue)));
         let _ = RunDirectory::claim(place.clone());
     });

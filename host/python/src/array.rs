@@ -1,6 +1,6 @@
 //! Converts arguments from Python to numbers; an error names the argument.
 
-use compute::estimator::on_large_stack;
+use judge::estimator::on_large_stack;
 pub(crate) use ictd::formats::tuple;
 use numpy::ndarray::Array;
 use numpy::{

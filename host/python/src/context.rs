@@ -4,7 +4,7 @@ use crate::arithmetic;
 use crate::array::{numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, check_features, values_of, weights_of};
-use compute::estimator::Stream;
+use judge::estimator::Stream;
 use ictd::error::WithContext as _;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;

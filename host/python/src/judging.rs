@@ -5,7 +5,7 @@ use crate::array::{numbers, refused, roomy, shaped, tuple, whole};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
-use compute::bridge::{JudgedContext, Verdict, contexts, judge};
+use judge::bridge::{JudgedContext, Verdict, contexts, judge};
 use ictd::error::WithContext as _;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;

@@ -3,12 +3,13 @@
 use crate::arithmetic;
 use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use compute::estimator::{
-    EpisodeEnd, Estimator, MAX_FEATURES, Method, Stream, Transitions, on_large_stack,
+use compute::transitions::{EpisodeEnd, Transitions};
+use judge::estimator::{
+    Estimator, MAX_FEATURES, Method, Stream, on_large_stack,
 };
-use compute::parameters::{LayerParameters, Parameters};
+use judge::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
-use compute::settings::Word as _;
+use compute::words::Word as _;
 use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
@@ -113,7 +114,7 @@ impl Model {
         let gamma = gamma.unwrap_or(self.estimator.gamma);
         let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
         let mut stream = estimator.stream(data.d, None).context("the model").map_err(python)?;
-        data.observed_by(&mut *stream).context("observing").map_err(python)?;
+        stream.observe_all(&data).context("observing").map_err(python)?;
         Ok(stream)
     }
 

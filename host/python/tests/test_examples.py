@@ -47,14 +47,15 @@ def test_a_benchmark_scores_a_perfect_detector_and_none():
     assert 90 < score(perfect) < 98
 
 
-def test_agents_learn_to_cross_a_frozen_lake():
+def test_agents_learn_to_act():
     found = runpy.run_path(str(EXAMPLES / "act.py"))
     env = found["gym"].make("FrozenLake-v1")
     # The best policy reaches the goal in 0.74 of all episodes, always going to the left in none.
     best = [0, 3, 3, 3, 0, 0, 0, 0, 3, 1, 0, 0, 0, 2, 1, 0]
     assert abs(found["success"](env, best) - 0.74) < 0.01 and found["success"](env, [0] * 16) == 0
-    rates = found["rates"](seeds=1, episodes=300)
-    assert len(rates) == 6 and all(0 <= rate <= 1 for of in rates.values() for rate in of)
+    for name, low, high in [("FrozenLake-v1", 0, 1), ("CartPole-v1", 8, 500), ("MountainCar-v0", -1000, -80)]:
+        scores = found["scores"](name, seeds=1, steps=300)
+        assert len(scores) == 6 and all(low <= score <= high for of in scores.values() for score in of)
 
 
 def test_a_network_of_another_library_learns_from_the_trainers_tasks():

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, main_job, merge, plot, predict, report,
-    reproduce, search, stored_model, sweep, train_run,
+    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, search,
+    stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
@@ -59,7 +59,6 @@ pub enum Command {
     Verify(Verify),
     Train(Train),
     Sweep(sweep::Sweep),
-    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Search(search::Search),
     #[command(skip)]
@@ -78,8 +77,6 @@ pub enum Command {
     Inspect(stored_model::Inspect),
     Evaluate(evaluate::Evaluate),
     Predict(predict::Predict),
-    Import(import::Import),
-    Compare(compare::Compare),
     /// Print the script with which a shell completes the command line: `ictd completions bash > FILE`
     Completions {
         /// The shell
@@ -96,7 +93,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Verify(options)) => options.run(session),
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Sweep(options)) => sweep::run(options, session),
-        Some(Command::Merge(options)) => merge::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
         Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
@@ -108,8 +104,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
         Some(Command::Predict(options)) => predict::run(options, session),
-        Some(Command::Import(options)) => import::run(options, session),
-        Some(Command::Compare(options)) => compare::run(options, &catalogue),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut clap_command(), "ictd", &mut script);
@@ -148,7 +142,6 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
         ("train" | "reproduce", _) => &[],
         // These commands compute on one thread.
         ("evaluate" | "export", _) => &["threads"],
-        ("merge", _) => &["seed", "threads", "config"],
         (_, Some(_)) => &[],
         _ => &["seed", "out", "threads", "config"],
     }

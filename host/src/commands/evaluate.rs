@@ -6,14 +6,15 @@ use crate::formats::{Features, Trajectory, tasks};
 use crate::model_file::{self, Typed};
 use crate::options;
 use crate::run::{Report, RunFiles, Session, report};
-use compute::bridge::{LSTD_RIDGE, contexts, judge_estimator};
 use compute::capacity::CONTEXT;
-use compute::estimator::{
-    EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Transitions, values_of,
-};
-use compute::judge::{JUDGED, explained_by};
 use compute::own_tasks::{OwnTasks, TaskArrays};
 use compute::recipe::{AttentionKind, Recipe, TaskMixture};
+use compute::transitions::Transitions;
+use judge::bridge::{LSTD_RIDGE, contexts, judge_estimator};
+use judge::estimator::{
+    EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, values_of,
+};
+use judge::judge::{JUDGED, explained_by};
 use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -240,7 +241,7 @@ impl Evaluate {
             let layers = if let Method::Iterated { .. } = method { iterations } else { layers };
             let estimator = Estimator { method: method.clone(), gamma, layers };
             let mut stream = estimator.stream(d, None).context("the model")?;
-            data.observed_by(&mut *stream).context(file.display())?;
+            stream.observe_all(&data).context(file.display())?;
             values_of(&*stream, &data, &queries, gamma).context(blow_up)
         };
         let (transformer, beside) = session.on_threads(1, || -> Result<_, Error> {

@@ -43,7 +43,8 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let mut records = RunFiles::default();
     records.put("config.toml", config::to_text("main", session.seed, &json!({}))?);
     records.put("results.json", format!("{:#}\n", written.to_value()));
-    report.files.splice(0..0, directory.finish(records, info, &report.claims)?);
+    directory.complete(&mut records, info, &report.claims)?;
+    report.files.splice(0..0, directory.write(records.files())?);
     page::add(&mut report, &directory.path, catalogue, session)?;
     Ok(report)
 }

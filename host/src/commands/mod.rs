@@ -1,11 +1,8 @@
 //! The commands other than the single figures of the paper.
 
-pub mod compare;
 pub mod digest;
 pub mod evaluate;
-pub mod import;
 pub mod main_job;
-pub mod merge;
 pub mod plot;
 pub mod predict;
 pub mod report;
@@ -17,11 +14,5 @@ pub mod train_run;
 
 use crate::experiments::Experiment;
 
-pub(crate) const WITH_FIGURES: &[Experiment] = &[
-    evaluate::ENTRY,
-    predict::ENTRY,
-    import::ENTRY,
-    train_run::ENTRY,
-    sweep::ENTRY,
-    search::ENTRY,
-];
+pub(crate) const WITH_FIGURES: &[Experiment] =
+    &[evaluate::ENTRY, predict::ENTRY, train_run::ENTRY, sweep::ENTRY, search::ENTRY];

@@ -26,6 +26,7 @@ pub struct Plot {
 pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::of("plot", &()), Vec::new());
     let mut left_out = Vec::new();
+    super::report::restore(&options.directory, session)?;
     for run in runs(&options.directory, &mut left_out)? {
         let directory = RunDirectory::claim(run.clone())?;
         let mut records = RunFiles::open(&run)?;

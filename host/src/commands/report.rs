@@ -1,11 +1,13 @@
 //! `ictd report`.
 
+use super::train_run;
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use crate::page::{self, Damaged};
-use crate::run::{Report, Session, Verdict};
+use crate::files::{self, Kind};
+use crate::page::{self, Damaged, Provenance, RESULTS};
+use crate::run::{Report, Session, Verdict, config};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
 ///
@@ -24,6 +26,7 @@ pub fn run(
     session: &Session,
     catalogue: &Catalogue,
 ) -> Result<Report, Error> {
+    restore(&options.directory, session)?;
     let write = || page::write(&options.directory, Damaged::Refuse, catalogue);
     let (path, content) = session.on_threads(2, write)??;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
@@ -47,4 +50,22 @@ pub fn run(
     report.left_out(left_out);
     report.files.push(path);
     Ok(report)
+}
+
+/// Makes files of the finished training runs in a folder again where they are not what the checkpoints give.
+pub fn restore(directory: &Path, session: &Session) -> Result<(), Error> {
+    let inside = config::inside(directory)?;
+    let inside = inside.into_iter().filter(|entry| entry.command == Ok(Some("train".into())));
+    let own = config::command_of(directory).is_ok_and(|command| command == "train");
+    let own = own.then(|| directory.to_owned());
+    for path in own.into_iter().chain(inside.map(|entry| entry.path)) {
+        let is_said = match Provenance::read(&path)? {
+            Some(made) => made.changed.is_empty(),
+            None => files::kind(&path.join(RESULTS)) == Kind::Nothing,
+        };
+        if !is_said {
+            train_run::restore(&path, session)?;
+        }
+    }
+    Ok(())
 }

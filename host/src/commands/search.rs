@@ -8,11 +8,11 @@ use crate::run::progress;
 use crate::run::records::{self, RunFiles};
 use crate::run::report::{Claim, Report, Source, Verdict, number, table};
 use crate::run::session::Session;
-use compute::settings::Word as _;
-use compute::universal::{
+use compute::words::Word as _;
+use ictd_core::universal::{PRETRAINED, UniversalParameters};
+use judge::universal::{
     Benchmark, Family, Loss, ParameterSearch, REFERENCE, STAGES, Target, start,
 };
-use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl Search {
     fn measure(&self, session: &Session, records: &mut RunFiles) -> Result<Measured, Error> {
         let target = if self.td_errors { Target::TdError } else { Target::Value };
         let folder = session.out.join(ENTRY.id);
-        let stored = files::read_below(&folder, STATE, LARGEST_STATE).ok();
+        let stored = files::read(&folder.join(STATE), LARGEST_STATE).ok();
         let stored = stored.and_then(|text| serde_json::from_slice::<ParameterSearch>(&text).ok());
         let mut search = stored
             .filter(|stored| stored.is_of(target, session.seed))

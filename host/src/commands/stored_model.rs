@@ -6,11 +6,11 @@ use crate::model_file::{self, Typed};
 use crate::options;
 use crate::run::report::lines;
 use crate::run::{Report, Session, records};
-use compute::construction::Construction;
 use compute::recipe::check_discount;
-use compute::stored;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::model::{AttentionKind, Header};
+use judge::construction::Construction;
+use judge::stored;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -55,7 +55,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
 /// Writes the files about all finished seeds. Returns the report, and a line for each seed that diverged.
 pub fn summarise(
     directory: &TrainDirectory,
-    info: Option<RunManifest>,
+    info: RunManifest,
 ) -> Result<(Report, Vec<String>), Error> {
     let summary = directory.summary()?;
     let recipe = &summary.options.recipe;
@@ -82,6 +82,16 @@ pub fn summarise(
     records.draw(&ENTRY.drawn(&records)?);
     report.files = summary.write(info, &records)?;
     Ok((report, diverged))
+}
+
+/// Makes the files of a finished run again where they are not what the checkpoints give, unless a process works on it.
+pub fn restore(path: &Path, session: &Session) -> Result<(), Error> {
+    let (_, options) = read_run(path)?;
+    let directory = TrainDirectory::at(path.to_owned(), &options.recipe)?;
+    match summarise(&directory, RunManifest::new(RUN, session)) {
+        Err(e) if !e.is_in_use() => Err(e),
+        _ => Ok(()),
+    }
 }
 
 fn diverged(runs: &[SeedRun]) -> Vec<String> {
@@ -157,9 +167,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     }
     let shorter = TrainDirectory::at(path.to_owned(), &options.recipe)?;
     options.recipe.tasks = tasks;
-    let above = path.join("..");
-    let out = if path.file_name().is_some() { files::parent(path) } else { &above };
-    let directory = TrainDirectory::create(out, &options.recipe, &seeds)?;
+    let directory = TrainDirectory::create(&files::above(path), &options.recipe, &seeds)?;
     directory.take_from(&shorter)?;
     Ok((options, seed, directory))
 }

@@ -16,13 +16,13 @@ use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::report::{Source, Verdict};
 use crate::train::directory::final_parameters;
-use compute::estimator::{Estimator, Method};
-use compute::judge::{DRAWS, by_draw};
 use compute::recipe::AttentionKind;
-use compute::value_error::{ValuePredictor, over_zero, step_growth};
 use figures::Axis;
+use judge::estimator::{Estimator, Method};
+use judge::judge::{DRAWS, by_draw};
+use judge::value_error::{ValuePredictor, over_zero, step_growth};
 
-const MINIMISER: Source = Source::paper(
+pub(super) const MINIMISER: Source = Source::paper(
     "arXiv 2509.18389, abstract",
     "one of the global minimizers of the pretraining loss can enable in-context temporal difference learning",
 )
@@ -94,7 +94,7 @@ const LESS_ERROR: ClaimSpec = claim(
 );
 const OF_TRAINING: usize = 30;
 
-fn model(
+pub(super) fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,
     layers: usize,
@@ -192,7 +192,7 @@ fn put_depths(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
         }
     }
     let lengths =
-        compute::value_error::ContextSweep { lengths: LENGTHS.to_vec(), ..figure_1.clone() };
+        judge::value_error::ContextSweep { lengths: LENGTHS.to_vec(), ..figure_1.clone() };
     let growth = work
         .session
         .map(FIGURE_1, &tasks, |task| step_growth(&lengths, ALPHA, *task).context(FIGURE_1))?;

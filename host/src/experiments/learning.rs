@@ -9,8 +9,8 @@ use crate::options;
 use crate::run::{RunFiles, Session, records};
 use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
 use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
-use compute::judge::{Measurement, number};
 use ictd_core::metrics::{LayerBlocks, Pattern};
+use judge::judge::{Measurement, number};
 use serde::Serialize;
 
 const FRAMES: usize = 40;

@@ -3,7 +3,7 @@
 use super::statistics::{InDraws, quartiles};
 use crate::error::Error;
 use crate::run::records::RunFiles;
-use compute::judge::{Measurement, by_draw};
+use judge::judge::{Measurement, by_draw};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

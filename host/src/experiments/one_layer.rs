@@ -9,9 +9,9 @@ use super::plots::{PanelSpec, medians};
 use super::statistics::nan_or_larger;
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict};
-use compute::invariant::{outside_theta_star, theorem_2};
 use figures::Axis;
 use ictd_core::metrics::FORM_SHARE;
+use judge::invariant::{outside_theta_star, theorem_2};
 
 pub const ONE_LAYER: Experiment = table(
     "one-layer",

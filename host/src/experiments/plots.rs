@@ -8,9 +8,9 @@ use crate::train::capacity::LAYERS;
 use crate::train::log::{
     Element, IWS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
-use compute::construction::Construction;
-use compute::judge::{ALGORITHMS, explained_by};
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
+use judge::construction::Construction;
+use judge::judge::{ALGORITHMS, explained_by};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -10,8 +10,8 @@ use super::statistics::{mean_and_stderr, with_error};
 use crate::error::Error;
 use crate::options;
 use crate::run::report::{Source, Verdict};
-use compute::value_error::ValuePredictor;
 use figures::Axis;
+use judge::value_error::ValuePredictor;
 
 macro_rules! curves {
     ($name:literal) => {

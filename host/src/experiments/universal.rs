@@ -9,11 +9,11 @@ use super::statistics::nan_or_larger;
 use crate::error::{Error, WithContext};
 use crate::run::report::{Source, Verdict, number};
 use crate::run::session::Session;
-use compute::settings::Word as _;
-use compute::universal::{Benchmark, BenchmarkCell, Family, OF_LAMBDA, summary};
+use compute::words::Word as _;
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::universal::PRETRAINED;
+use judge::universal::{Benchmark, BenchmarkCell, Family, OF_LAMBDA, summary};
 
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 

@@ -1,12 +1,11 @@
 //! Limits on untrusted input ([`guide::limits`](crate::guide::limits)), in bytes if they are of type `u64`: a larger file is
 //! rejected before memory is allocated.
 
-pub use compute::rows::{LONGEST_NAME as COLUMN_NAME, LONGEST_ROW as ROW};
+pub use judge::rows::{LONGEST_NAME as COLUMN_NAME, LONGEST_ROW as ROW};
 
 pub const TEXT: u64 = 64 << 20;
 pub const RECORD: u64 = 1 << 30;
 pub const MODEL: u64 = 256 << 20;
-pub const COMPARED: u64 = 256 << 20;
 pub const TABLE: u64 = 1 << 30;
 pub const PLAN: u64 = 4 << 20;
 pub const STREAM: u64 = 1 << 40;

@@ -1,9 +1,8 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
-//! Files are untrusted: only regular files are opened, and none larger than the reader's limit, unless it is read in parts. In
-//! a run directory ([`read_below`], [`pieces_below`], [`stage`], [`lock`]) no link is followed, and no file with a second name
-//! elsewhere is changed. A file appears complete or not at all ([`Staged`]). Errors are the system's, and those that a function
-//! names.
+//! Files are untrusted: only regular files are opened, and none larger than the reader's limit, unless it is read in parts. A
+//! file appears complete or not at all ([`Staged`]), and so does a folder ([`exchange`]). Errors are the system's, and those
+//! that a function names.
 
 mod faults;
 pub mod limits;
@@ -20,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub const TEMPORARY: &str = ".ictd-";
 pub const NEW: &str = ".ictd-new-";
 
-/// The kind of a file at a path; a link is of kind `Other`, wherever it leads.
+/// The kind of a file at a path, or of the file to which a link there leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Nothing, or a file that cannot be inspected.
@@ -41,30 +40,20 @@ impl Kind {
 }
 
 pub fn kind(path: &Path) -> Kind {
-    fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
+    fs::metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
 }
 
-/// Returns true if there is a regular file or a folder, as `wanted`, at a path; an error if there is something else.
-pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    let found = match fs::symlink_metadata(path) {
-        Err(e) if [NotADirectory, NotFound].contains(&e.kind()) => return Ok(false),
-        found => found?.file_type(),
-    };
-    match wanted {
-        _ if Kind::of(found) == wanted => Ok(true),
-        Kind::Folder => {
-            let reason = "a link or a file; expected a folder";
-            Err(io::Error::new(NotADirectory, reason))
-        }
-        _ if found.is_symlink() => Err(refused("a link")),
-        _ => Err(refused("no regular file")),
-    }
+/// Returns true if a path has no file, not even a link that leads nowhere.
+pub fn is_free(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err()
 }
 
-/// Returns true for a folder, and for a link to one, for paths that the user named.
+pub fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
+}
+
 pub fn is_folder(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_dir())
+    kind(path) == Kind::Folder
 }
 
 pub fn is_inside(path: &Path, folder: &Path) -> bool {
@@ -84,50 +73,33 @@ fn refused(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{what}; expected a regular file"))
 }
 
-/// Opens a regular file without blocking: the other end of a pipe may never open.
-fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<File> {
+/// Opens a regular file without blocking: the other end of a pipe may never open. A file that is made follows no link.
+fn opened(path: &Path, is_made: bool, options: &mut OpenOptions) -> io::Result<File> {
     faults::before()?;
-    let link = || refused("a link");
     #[cfg(unix)]
-    let file = {
+    {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        let follow = if links { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let follow = if is_made { OFlags::NOFOLLOW } else { OFlags::empty() };
         options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | follow).bits() as i32);
-        let is_link =
-            |e: &io::Error| e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-        options.open(path).map_err(|e| if !links && is_link(&e) { link() } else { e })?
-    };
-    #[cfg(not(unix))]
-    let file = match kind(path) {
-        Kind::Other if !links => return Err(link()),
-        _ => options.open(path)?,
-    };
+    }
+    if is_made && is_link(path) {
+        return Err(refused("a link"));
+    }
+    let file = options.open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("no regular file")) }
 }
 
-/// Opens a file that the user named. Returns an error for anything but a regular file, and for more than `limit` bytes.
+/// Opens a file. Returns an error for anything but a regular file, and for more than `limit` bytes.
 pub fn open(path: &Path, limit: u64) -> io::Result<File> {
-    let file = opened(path, true, OpenOptions::new().read(true))?;
-    check_size(file.metadata()?.len(), limit)?;
-    Ok(file)
-}
-
-/// Opens a regular file that the user did not name, of at most `limit` bytes; refuses a link.
-pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
     let file = opened(path, false, OpenOptions::new().read(true))?;
     check_size(file.metadata()?.len(), limit)?;
     Ok(file)
 }
 
-/// Returns the content of a file that the user named. Returns the errors of [`open`].
+/// Returns the content of a file. Returns the errors of [`open`].
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     content(open(path, limit)?, limit)
-}
-
-/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in an untrusted folder: follows no link, and stays inside.
-pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
-    content(open_below(folder, name)?, limit)
 }
 
 pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
@@ -137,17 +109,14 @@ pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Reads a file like [`read_below`], piece by piece. Returns its errors, and those of `take`.
-pub fn pieces_below(
-    folder: &Path,
-    name: &str,
+/// Reads a file like [`read`], piece by piece. Returns its errors, and those of `take`.
+pub fn pieces(
+    path: &Path,
     limit: u64,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let file = open_below(folder, name)?;
-    faults::before()?;
-    check_size(file.metadata()?.len(), limit)?;
-    let (mut file, mut piece, mut bytes) = (file.take(limit + 1), vec![0; 1 << 16], 0);
+    let (mut file, mut piece) = (open(path, limit)?.take(limit + 1), vec![0; 1 << 16]);
+    let mut bytes = 0;
     loop {
         match file.read(&mut piece) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -159,21 +128,6 @@ pub fn pieces_below(
             }
         }
     }
-}
-
-fn open_below(folder: &Path, name: &str) -> io::Result<File> {
-    let mut path = folder.to_owned();
-    let mut parts = name.split('/').peekable();
-    while let Some(part) = parts.next() {
-        if !is_plain(part) && !part.starts_with('.') || part == ".." || part == "." {
-            return Err(refused("a name that leads elsewhere"));
-        }
-        path.push(part);
-        if parts.peek().is_some() && kind(&path) == Kind::Other {
-            return Err(refused("in a link"));
-        }
-    }
-    opened(&path, false, OpenOptions::new().read(true))
 }
 
 fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
@@ -226,7 +180,7 @@ pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// Makes a folder that the user named, and its parents.
+/// Makes a folder and its parents.
 pub fn make_folders(path: &Path) -> io::Result<()> {
     if is_folder(path) {
         return Ok(());
@@ -234,15 +188,6 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     faults::before()?;
     fs::create_dir_all(path)?;
     sync_folder(parent(path))
-}
-
-/// Makes a folder in a run directory. Returns an error if there is something else, including a link to a folder.
-pub fn make_folder(path: &Path) -> io::Result<()> {
-    if is_there(path, Kind::Folder)? {
-        return Ok(());
-    }
-    faults::before()?;
-    fs::create_dir(path)
 }
 
 /// Removes a file, or a link itself, if it exists.
@@ -254,9 +199,40 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes a folder with everything in it; files whose names begin with `.`, which may mark it, come last.
+pub fn remove_all(path: &Path) -> io::Result<()> {
+    for (name, kind) in list(path)?.into_iter().rev() {
+        let inside = path.join(name);
+        if kind == Kind::Folder { remove_all(&inside)? } else { remove(&inside)? }
+    }
+    remove_folder(path)
+}
+
+/// Removes an empty folder.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    faults::before()?;
+    fs::remove_dir(path)
+}
+
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::before()?;
     fs::rename(from, to)
+}
+
+/// Exchanges two folders in one step. Returns false, and changes nothing, if the system cannot.
+pub fn exchange(a: &Path, b: &Path) -> io::Result<bool> {
+    faults::before()?;
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(false)
 }
 
 /// Flushes to the disk which files were made, renamed and removed in a folder. On a file system without this it succeeds.
@@ -271,6 +247,11 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the folder above a path, also above `.`.
+pub fn above(path: &Path) -> PathBuf {
+    if path.file_name().is_some() { parent(path).to_owned() } else { path.join("..") }
+}
+
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -283,12 +264,12 @@ pub enum Locked {
     Held(Vec<u8>),
 }
 
-/// Makes a file if it does not exist, and locks it. Returns an error for a link, and for a file with a second name elsewhere.
+/// Makes a file if it does not exist, and locks it. Returns an error for a link.
 pub fn lock(path: &Path) -> io::Result<Locked> {
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = opened(path, false, &mut options)?;
+        let file = opened(path, true, &mut options)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -297,26 +278,23 @@ pub fn lock(path: &Path) -> io::Result<Locked> {
             Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(e)) => return Err(e),
         }
-        match identity(&file.metadata()?) {
-            (_, _, names) if names > 1 => return Err(refused("a file with several names")),
-            // Another process may have renamed it before it was locked.
-            here if fs::symlink_metadata(path).is_ok_and(|found| identity(&found) == here) => {
-                return Ok(Locked::Mine(file));
-            }
-            _ => {}
+        // Another process may have renamed it, or exchanged its folder, before it was locked.
+        let here = identity(&file.metadata()?);
+        if fs::symlink_metadata(path).is_ok_and(|found| identity(&found) == here) {
+            return Ok(Locked::Mine(file));
         }
     }
 }
 
 #[cfg(unix)]
-fn identity(found: &fs::Metadata) -> (u64, u64, u64) {
+fn identity(found: &fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
-    (found.dev(), found.ino(), found.nlink())
+    (found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn identity(_found: &fs::Metadata) -> (u64, u64, u64) {
-    (0, 0, 1)
+fn identity(_found: &fs::Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 /// Replaces the content of a small file, such as a lock, in place.
@@ -335,11 +313,24 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// A file being written under a temporary name in its folder. Dropping it before `publish` or `keep` deletes it.
-#[derive(Debug)]
+/// Makes a file that is not there yet, in a folder that is being staged.
+pub fn create(path: &Path) -> io::Result<File> {
+    opened(path, true, OpenOptions::new().write(true).create_new(true))
+}
+
+pub fn append(file: &File, content: &[u8]) -> io::Result<()> {
+    faults::write(file, content)
+}
+
+pub fn sync(file: &File) -> io::Result<()> {
+    faults::before()?;
+    file.sync_all()
+}
+
+/// A file being written under a temporary name in its folder. Dropping it before `publish` deletes it.
 pub struct Staged {
-    pub path: PathBuf,
-    /// `None` once the file has its name, or is to be kept.
+    path: PathBuf,
+    /// `None` once the file has its name.
     temporary: Option<PathBuf>,
     /// Holds the lock.
     file: File,
@@ -352,16 +343,9 @@ pub fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Writes a file under a temporary name. Returns an error if its name is taken by anything but a regular file, or if another
+/// process writes it.
 pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
-    let staged = begin(path)?;
-    staged.append(content)?;
-    staged.sync()?;
-    Ok(staged)
-}
-
-/// Begins an empty file under a temporary name. Returns an error if its name is taken by anything but a regular file, or if
-/// another process writes it.
-pub fn begin(path: &Path) -> io::Result<Staged> {
     if !matches!(kind(path), Kind::Nothing | Kind::File) {
         return Err(refused("no regular file stands there"));
     }
@@ -371,29 +355,18 @@ pub fn begin(path: &Path) -> io::Result<Staged> {
     };
     let staged = Staged { path: path.to_owned(), temporary: Some(temporary), file };
     staged.file.set_len(0)?;
+    append(&staged.file, content)?;
+    sync(&staged.file)?;
     Ok(staged)
 }
 
 impl Staged {
-    pub fn append(&self, content: &[u8]) -> io::Result<()> {
-        faults::write(&self.file, content)
-    }
-
-    pub fn sync(&self) -> io::Result<()> {
-        faults::before()?;
-        self.file.sync_all()
-    }
-
     pub fn publish(mut self) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
             rename(temporary, &self.path)?;
             self.temporary = None;
         }
         Ok(())
-    }
-
-    pub fn keep(mut self) {
-        self.temporary = None;
     }
 }
 

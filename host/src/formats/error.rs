@@ -23,5 +23,5 @@ pub(crate) fn one_of(given: &str, accepted: &[&str]) -> String {
 
 /// Returns a piece of a file for a message: one line, printable, at most 40 characters.
 pub(crate) fn excerpt(text: &str) -> String {
-    printable(&compute::cells::excerpt(text)).replace('\n', " ")
+    printable(&compute::options::excerpt(text)).replace('\n', " ")
 }

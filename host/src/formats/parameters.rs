@@ -3,9 +3,9 @@
 
 use super::error::excerpt;
 use crate::error::{Error, InFile as _, Problem};
-pub use compute::parameters::{LayerParameters, Parameters};
 pub use compute::recipe::{AttentionKind, LayerSharing};
-use compute::settings::Word;
+use compute::words::Word;
+pub use judge::parameters::{LayerParameters, Parameters};
 use serde::Deserialize;
 use std::path::Path;
 

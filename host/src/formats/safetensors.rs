@@ -19,7 +19,7 @@ use super::parameters::{
     LayerParameters, LayerSharing, Parameters, PartialParams, check, check_token_size,
 };
 use crate::error::{Error, InFile as _, Problem};
-use compute::settings::Word as _;
+use compute::words::Word as _;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -20,12 +20,20 @@ use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_s
 use super::{Array, Data};
 use crate::error::{Error, InFile as _, Problem};
 use compute::log::{LogPoint, Matrices, SeedRun};
-use compute::measure::matrices;
+use judge::measure::matrices;
 use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
 
 pub const DATA_FILE: &str = "data.npz";
 
 pub const PARAMS_FILE: &str = "params.json";
+
+pub const PARAMETERS_FILE: &str = "parameters.safetensors";
+
+/// Returns the folder of a seed in the directory of its run.
+pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
+    run.join(format!("seed_{seed}"))
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedLog {

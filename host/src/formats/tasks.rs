@@ -7,10 +7,10 @@ use super::npz::{self, Npz};
 use super::trajectory::Trajectory;
 use crate::error::{Error, InFile as _, Problem};
 use crate::files;
-use compute::estimator::EpisodeEnd;
 use compute::logged::Log;
 use compute::own_tasks::{OwnData, OwnTasks, TaskArrays};
 use compute::recipe::Recipe;
+use compute::transitions::EpisodeEnd;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -178,9 +178,10 @@ pub fn load(recipe: Recipe, run: Option<&Path>) -> Result<Recipe, Error> {
     let (named, expected) = own.source();
     let (file, reader) = match (named, run) {
         (Some(file), _) => (file.into(), files::read(Path::new(file), files::limits::TABLE)),
-        // In a run's folder no link is followed.
         (None, Some(run)) => {
-            (run.join(FILE_NAME), files::read_below(run, FILE_NAME, files::limits::TABLE))
+            let file = run.join(FILE_NAME);
+            let content = files::read(&file, files::limits::TABLE);
+            (file, content)
         }
         (None, None) => return Ok(recipe),
     };

@@ -12,7 +12,7 @@ pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{ACCEPTED_WEIGHTS, Table, column_problem};
 use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, limits::TABLE};
-use compute::estimator::{EpisodeEnd, Transitions};
+use compute::transitions::{EpisodeEnd, Transitions};
 use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;

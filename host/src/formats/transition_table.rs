@@ -3,8 +3,8 @@
 use super::error::excerpt;
 use crate::error::Problem;
 use crate::files;
-use compute::estimator::{EpisodeEnd, Transitions};
-use compute::rows::{Gaps, Layout, RowReader};
+use compute::transitions::{EpisodeEnd, Transitions};
+use judge::rows::{Gaps, Layout, RowReader};
 use std::collections::BTreeMap;
 use std::io::Read;
 

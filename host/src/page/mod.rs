@@ -47,7 +47,7 @@ pub fn write(
     let html = document::document(&content);
     let path = directory.join(NAME);
     if files::kind(&path) == Kind::File {
-        let found = files::read_below(directory, NAME, files::RECORD).in_file(&path)?;
+        let found = files::read(&path, files::RECORD).in_file(&path)?;
         // The title is near the page's beginning.
         if !found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes()) {
             return Err(Error::file(&path, "ictd did not write it; expected a page that it wrote"));

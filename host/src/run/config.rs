@@ -37,7 +37,7 @@ pub fn read_text(path: &Path, read: io::Result<Vec<u8>>) -> Result<String, Error
 
 pub fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
-    let text = read_text(&path, files::read_below(run, "config.toml", files::TEXT))?;
+    let text = read_text(&path, files::read(&path, files::TEXT))?;
     Ok((path, text))
 }
 
@@ -51,23 +51,21 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
 pub struct FolderEntry {
     pub name: String,
     pub path: PathBuf,
-    /// The `command` of its config.toml, if there is one; or why it is not a run: a link, unreadable, damaged.
+    /// The `command` of its config.toml, if there is one; or why it is not a run: unreadable, damaged.
     pub command: Result<Option<String>, String>,
 }
 
-/// Returns the folders in a folder that the user named, and links to folders, not followed; none whose name begins with `.`.
+/// Returns the folders in a folder; none whose name begins with `.`.
 pub fn inside(directory: &Path) -> Result<Vec<FolderEntry>, Error> {
     let entries = files::list(directory).in_file(directory)?;
-    let inside = |(name, kind): (OsString, Kind)| {
+    let inside = |(name, _): (OsString, Kind)| {
         let (name, path) = (name.to_string_lossy().into_owned(), directory.join(name));
-        if name.starts_with('.') || kind == Kind::File || !files::is_folder(&path) {
+        if name.starts_with('.') || !files::is_folder(&path) {
             return None;
         }
-        let command = match (kind, files::is_there(&path.join("config.toml"), Kind::File)) {
-            (Kind::Folder, Ok(true)) => command_of(&path).map(Some).map_err(|e| e.one_line()),
-            (Kind::Folder, Ok(false)) => Ok(None),
-            (Kind::Folder, Err(e)) => Err(format!("config.toml: {e}")),
-            _ => Err("a link; expected a folder".to_owned()),
+        let command = match files::kind(&path.join("config.toml")) {
+            Kind::Nothing => Ok(None),
+            _ => command_of(&path).map(Some).map_err(|e| e.one_line()),
         };
         Some(FolderEntry { name, path, command })
     };

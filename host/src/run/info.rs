@@ -72,6 +72,10 @@ impl RunManifest {
         }
     }
 
+    pub fn digests(&self) -> Value {
+        json!({ "seeds": self.seeds, "files": self.files })
+    }
+
     /// Returns the content of the file; without an outcome, that of a process that still runs.
     pub fn to_text(&self, outcome: Option<&str>) -> String {
         let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
@@ -96,7 +100,7 @@ impl RunManifest {
             "seconds": ended(self.clock.elapsed().as_secs_f64()),
             "cpu_seconds": ended(cpu.as_secs_f64()),
             "outcome": outcome.unwrap_or("running"),
-            "digests": { "seeds": self.seeds, "files": self.files },
+            "digests": self.digests(),
             "verdicts": self.verdicts,
         });
         format!("{value:#}\n")
@@ -122,12 +126,11 @@ pub fn digest(content: &[u8]) -> String {
     digest.to_string()
 }
 
-/// Returns the names of the files that a run in this directory wrote, `run.json` among them: those of the current run
-/// or, with the prefix [`files::NEW`], of the run about to replace it.
-pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
-    let name = &format!("{before}{FILE_NAME}");
-    let found = files::if_there(files::read_below(directory, name, files::TEXT));
-    Ok(found.in_file(&directory.join(name))?.map_or(Vec::new(), |content| names(&content)))
+/// Returns the names of the files that the run in this directory wrote, `run.json` among them.
+pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
+    let path = directory.join(FILE_NAME);
+    let found = files::if_there(files::read(&path, files::TEXT)).in_file(&path)?;
+    Ok(found.map_or(Vec::new(), |content| names(&content)))
 }
 
 pub fn names(content: &[u8]) -> Vec<String> {
@@ -138,7 +141,11 @@ pub fn names(content: &[u8]) -> Vec<String> {
 }
 
 pub fn is_finished(directory: &Path) -> bool {
-    let content = files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default();
-    let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();
-    value["outcome"] == FINISHED
+    read(directory)["outcome"] == FINISHED
+}
+
+/// Returns the object in the file; null if there is none.
+pub fn read(directory: &Path) -> Value {
+    let content = files::read(&directory.join(FILE_NAME), files::TEXT).unwrap_or_default();
+    serde_json::from_slice(&content).unwrap_or_default()
 }

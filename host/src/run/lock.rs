@@ -36,6 +36,9 @@ impl RunLock {
             }
         };
         let content = files::first_bytes(&file, 256).in_file(&path)?;
+        if !content.is_empty() && !content.starts_with(MARK.as_bytes()) {
+            return Err(Error::file(&path, "ictd did not write it; expected its lock"));
+        }
         if is_elsewhere(&content) {
             return in_use(&content, format!("if it has ended, remove {}", path.display()));
         }

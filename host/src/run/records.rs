@@ -2,15 +2,15 @@
 //!
 //! A run directory holds `config.toml` (reproduces the run), `results.json` (the output of `--json`), CSV files with one row
 //! per measurement, and the figures: the same bytes for the same config on any machine. `run.json` records how the run went
-//! ([`crate::run::info`]). All files change together, or none does ([`transaction`]).
+//! ([`crate::run::info`]). The result of a run replaces the one before as a whole ([`exchange`]).
 
 use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files::limits::{RECORD, of_record};
-use crate::files::{self, Kind, Staged};
+use crate::files::{self, File, Kind};
 use crate::run::info::{self, RunManifest};
 use crate::run::lock::{self, RunLock};
 use crate::run::report::Claim;
-use crate::run::{config, transaction};
+use crate::run::{config, exchange};
 use figures::Figure;
 use ictd_core::digest::Digest;
 use serde::Serialize;
@@ -25,16 +25,17 @@ use std::path::{Path, PathBuf};
 pub struct RunFiles {
     directory: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
-    /// The directory for files that are too large for the memory.
-    streams_to: PathBuf,
+    /// The place of the run, beside which files that are too large for the memory are staged.
+    place: PathBuf,
     streamed: Vec<Stream>,
 }
 
-/// A file of a run that is written piece by piece, under a temporary name in its directory.
+/// A file of a run that is written piece by piece, in the folder in which its result is staged.
 #[derive(Debug)]
 pub struct Stream {
     name: String,
-    file: Staged,
+    path: PathBuf,
+    file: File,
     buffer: Vec<u8>,
     digest: Digest,
 }
@@ -49,7 +50,7 @@ impl Stream {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.append(&self.buffer).to_file(&self.file.path)?;
+        files::append(&self.file, &self.buffer).to_file(&self.path)?;
         self.buffer.clear();
         Ok(())
     }
@@ -57,18 +58,19 @@ impl Stream {
 
 impl RunFiles {
     pub fn streaming_to(directory: &RunDirectory) -> Self {
-        RunFiles { streams_to: directory.path.clone(), ..Self::default() }
+        RunFiles { place: directory.path.clone(), ..Self::default() }
     }
 
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
-        let path = self.streams_to.join(name);
-        let file = files::begin(&path).to_file(&path)?;
-        Ok(Stream { name: name.to_owned(), file, buffer: Vec::new(), digest: Digest::EMPTY })
+        let path = self.place.join(name);
+        let staged = exchange::staged(&self.place).to_file(&path)?;
+        let file = files::create(&staged.join(name)).to_file(&path)?;
+        Ok(Stream { name: name.to_owned(), path, file, buffer: Vec::new(), digest: Digest::EMPTY })
     }
 
     pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
         stream.flush()?;
-        stream.file.sync().to_file(&stream.file.path)?;
+        files::sync(&stream.file).to_file(&stream.path)?;
         self.streamed.push(stream);
         Ok(())
     }
@@ -77,7 +79,6 @@ impl RunFiles {
         if !files::is_folder(directory) {
             return Err(Error::file(directory, "expected the directory of a run"));
         }
-        transaction::settle_unclaimed(directory)?;
         Ok(RunFiles { directory: directory.to_owned(), ..Self::default() })
     }
 
@@ -106,8 +107,8 @@ impl RunFiles {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
             None => {
-                let found = files::read_below(&self.directory, name, of_record(name).min(RECORD));
-                found.in_file(&self.directory.join(name))
+                let path = self.directory.join(name);
+                files::read(&path, of_record(name).min(RECORD)).in_file(&path)
             }
         }
     }
@@ -162,13 +163,13 @@ pub fn to_csv<T: Serialize>(
     writer.into_inner().map_err(|e| refuse(&e))
 }
 
-/// Returns the path of the run `name` in `--out`. `--out` may be a link, its entries may not.
+/// Returns the path of the run `name` in `--out`. `--out` may be a link, its entries may not: they are exchanged.
 pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = out.join(name);
-    match files::kind(&path) {
-        Kind::Other => Err(Error::file(&path, "a link; expected a folder")),
-        _ => Ok(path),
+    if files::is_link(&path) {
+        return Err(Error::file(&path, "a link; expected a folder"));
     }
+    Ok(path)
 }
 
 pub struct RunDirectory {
@@ -176,73 +177,96 @@ pub struct RunDirectory {
     _lock: RunLock,
 }
 
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        // Nothing is staged, unless the run failed.
+        let _ = exchange::discard(&self.path);
+    }
+}
+
 impl RunDirectory {
     /// Makes the directory and locks it for this process, so that a run does not compute in vain: other processes cannot lock
-    /// it until the lock is dropped. Completes what a killed process left ([`transaction`]).
+    /// it until the lock is dropped. Removes what a killed process left ([`exchange`]).
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
-        let lock = loop {
-            files::make_folders(&path).to_file(&path)?;
-            let found = match foreign(&path) {
-                // Another process has just renamed it.
-                Err(_) if !files::is_folder(&path) => continue,
-                found => found.to_file(&path)?,
-            };
-            if let Some(name) = found {
-                let reason = format!(
-                    "holds {name}, which ictd did not write; expected a directory that is new, \
-                     empty, or was made by ictd"
-                );
-                return Err(Error::file(&path, reason));
-            }
-            match RunLock::acquire(&path) {
-                Err(_) if !files::is_folder(&path) => {}
-                lock => break lock?,
-            }
-        };
-        transaction::settle(&path).to_file(&path)?;
+        exchange::put_back(&path)?;
+        files::make_folders(&path).to_file(&path)?;
+        if let Some(name) = foreign(&path).to_file(&path)? {
+            let reason = format!(
+                "holds {name}, which ictd did not write; expected a directory that is new, \
+                 empty, or was made by ictd"
+            );
+            return Err(Error::file(&path, reason));
+        }
+        let lock = RunLock::acquire(&path)?;
+        exchange::settle(&path).and_then(|()| files::sweep(&path)).to_file(&path)?;
         Ok(RunDirectory { path, _lock: lock })
     }
 
-    /// Writes all records of a finished run, and its `run.json`, or changes no file; removes those of the previous run.
+    /// Puts all records of a finished run, and its `run.json`, in the place of the previous run's, in one step.
     pub fn finish(
-        &self,
+        self,
         mut records: RunFiles,
-        mut info: RunManifest,
+        info: RunManifest,
         claims: &[Claim],
     ) -> Result<Vec<PathBuf>, Error> {
+        self.complete(&mut records, info, claims)?;
+        let path = &self.path;
+        let staged = exchange::staged(path).to_file(path)?;
+        let mut written: Vec<_> =
+            records.streamed.iter().map(|stream| stream.path.clone()).collect();
+        for (name, content) in records.files() {
+            let file = files::create(&staged.join(name));
+            let file = file.and_then(|file| {
+                files::append(&file, content)?;
+                files::sync(&file)
+            });
+            file.to_file(&path.join(name))?;
+            written.push(path.join(name));
+        }
+        let _lock = RunLock::acquire(&staged)?;
+        exchange::exchange(path).to_file(path)?;
+        Ok(written)
+    }
+
+    /// Adds the `run.json` of a finished run to its records. Returns an error for a file that no run wrote in a record's place.
+    pub fn complete(
+        &self,
+        records: &mut RunFiles,
+        mut info: RunManifest,
+        claims: &[Claim],
+    ) -> Result<(), Error> {
         info.files(records.files());
-        let mut streamed = Vec::new();
-        for Stream { name, file, digest, .. } in std::mem::take(&mut records.streamed) {
+        for Stream { name, digest, .. } in &records.streamed {
             info.files.insert(name.clone(), digest.to_string().into());
-            streamed.push((name, file));
         }
         info.verdicts = claims.to_vec();
         records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
-        let old = info::files(&self.path, "")?;
-        let is_foreign = |(name, _): &(&str, _)| {
-            !old.iter().any(|ours| ours == name)
-                && files::kind(&self.path.join(name)) != Kind::Nothing
+        let old = info::files(&self.path)?;
+        let is_foreign = |name: &&str| {
+            !old.iter().any(|ours| ours == name) && !files::is_free(&self.path.join(name))
         };
-        if let Some((name, _)) = records.files().find(is_foreign) {
+        let mut names = records.files().map(|(name, _)| name);
+        let streamed = records.streamed.iter().map(|stream| stream.name.as_str());
+        if let Some(name) = names.by_ref().chain(streamed).find(is_foreign) {
             let reason = "no run wrote it, and it would be replaced; expected another folder";
             return Err(Error::file(&self.path.join(name), reason));
         }
-        transaction::commit(&self.path, records.files().collect(), streamed, &old)
+        Ok(())
     }
 
-    /// Writes all files, or changes none; returns their paths, `run.json` last.
+    /// Replaces files one by one, `run.json` last, when all are complete; returns their paths.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Vec<PathBuf>, Error> {
-        transaction::commit(&self.path, files.into_iter().collect(), Vec::new(), &[])
+        write_all(&self.path, files)
     }
 }
 
 /// Returns the first file in a directory that is not a run's, if the directory is not marked as one.
 fn foreign(path: &Path) -> io::Result<Option<String>> {
     let begins = |name, mark: &str| {
-        let content = files::read_below(path, name, files::TEXT);
+        let content = files::read(&path.join(name), files::TEXT);
         content.is_ok_and(|content| content.starts_with(mark.as_bytes()))
     };
     // A user may have removed the lock of a process on another machine.
@@ -261,21 +285,28 @@ fn foreign(path: &Path) -> io::Result<Option<String>> {
     Ok(found)
 }
 
-/// Writes several files of a folder in a run directory, each complete and flushed to the disk under its name.
+/// Replaces several files of a folder, `run.json` last, when all are complete; returns their paths.
 pub fn write_all<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
-) -> Result<(), Error> {
-    files::make_folder(folder).to_file(folder)?;
+) -> Result<Vec<PathBuf>, Error> {
     let mut complete = Vec::new();
     for (name, content) in files {
         let path = folder.join(name);
         complete.push((files::stage(&path, content).to_file(&path)?, path));
     }
+    complete.sort_by_key(|(_, path)| path.ends_with(info::FILE_NAME));
+    let mut written = Vec::new();
     for (file, path) in complete {
+        if path.ends_with(info::FILE_NAME) {
+            // It lists the others, so they are on the disk first.
+            files::sync_folder(folder).to_file(folder)?;
+        }
         file.publish().to_file(&path)?;
+        written.push(path);
     }
-    files::sync_folder(folder).to_file(folder)
+    files::sync_folder(folder).to_file(folder)?;
+    Ok(written)
 }
 
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {

@@ -65,8 +65,10 @@ fn seed_of(run: &PlannedRun, seed: &SeedRun, metrics: &[NamedMetric]) -> Result<
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
     for run in &plan.runs {
         let directory = TrainDirectory::at(out.join(&run.folder), &run.recipe)?;
-        if plan.seeds.iter().any(|seed| directory.is_recorded(*seed)) {
-            return Ok(true);
+        for seed in &plan.seeds {
+            if directory.load(*seed)?.is_some_and(|found| directory.has_ended(&found)) {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

@@ -110,8 +110,7 @@ impl<'a> Worker<'a> {
         let has_ended = |checkpoint: &Checkpoint| directory.has_ended(checkpoint);
         let (mut claims, mut ours, mut begun, mut held) = (vec![], vec![], vec![], vec![]);
         for &seed in seeds {
-            let recorded = if directory.is_recorded(seed) { directory.load(seed)? } else { None };
-            let checkpoint = match recorded.filter(has_ended) {
+            let checkpoint = match directory.recorded(seed)? {
                 Some(ended) => Some(ended),
                 None => match directory.claim_seed(seed) {
                     Ok(claim) => {

@@ -1,23 +1,23 @@
 //! A training run's directory, named after its recipe ([`folder_of`]). Its files, and those in the folder `seed_N/` of
 //! each seed, are listed in [`guide::run_directory`](crate::guide::run_directory).
 //!
-//! Each process locks the folders of its seeds, and the whole directory only while it writes the files about all seeds. These
-//! depend only on which seeds have finished.
+//! Each process locks the folders of its seeds, and the whole directory only while it writes the files about all seeds. Every
+//! file but `run.json` is a function of the recipe and the checkpoints, so a file that is not what they give is made again.
 
-use super::options::{NetworkKind, Recipe, Seeds, Train, folder_of, recipe_text};
-use super::seed_files::{self, PARAMETERS};
+use super::options::{Recipe, Seeds, Train, folder_of, recipe_text};
+use super::seed_files;
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::{Error, InFile as _, ToFile as _};
 use crate::files::{self, Kind};
-use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
+use crate::formats::seed_run::seed_folder;
 use crate::formats::tasks;
-use crate::model_file::seed_folder;
 use crate::options;
 use crate::run::lock::RunLock;
 use crate::run::records::{write_all, write_atomic};
 use crate::run::{RunDirectory, RunFiles, RunManifest, config, info, lock, progress, records};
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
+use serde_json::{Map, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -27,10 +27,6 @@ pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
 pub const RESULTS: &str = "results.json";
-
-/// The files of a finished seed: the records (only the metrics for an RNN), then the checkpoint.
-const OF_A_SEED: [&str; 6] =
-    ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, CHECKPOINT];
 
 /// The longest time to wait for another process that writes the files about all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,14 +54,16 @@ impl TrainDirectory {
     pub fn open(path: PathBuf, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
         let directory = Self::at(path, recipe)?;
         let claimed = directory.claim()?;
-        let seeds = seeds | &directory.planned()?;
+        let config = directory.config(&(seeds | &directory.planned()?))?;
         if let Some(own) = directory.recipe.task.own() {
             let path = directory.path.join(tasks::FILE_NAME);
             if files::kind(&path) != Kind::File {
                 write_atomic(&path, &tasks::to_bytes(own.read()?).to_file(&path)?)?;
             }
         }
-        directory.write_config(&claimed, &seeds)?;
+        if !directory.has(CONFIG, config.text.as_bytes()) {
+            claimed.write([(CONFIG, config.text.as_bytes())])?;
+        }
         Ok(directory)
     }
 
@@ -81,7 +79,8 @@ impl TrainDirectory {
         let path = records::place(out, &folder_of(recipe)?)?;
         patiently(Error::is_in_use, || {
             let directory = Self::at(path.clone(), recipe)?;
-            match directory.planned()?.is_superset(seeds) {
+            let config = directory.config(&(seeds | &directory.planned()?))?;
+            match directory.has(CONFIG, config.text.as_bytes()) {
                 true => Ok(directory),
                 false => Self::open(path.clone(), recipe, seeds),
             }
@@ -93,10 +92,11 @@ impl TrainDirectory {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// Returns the seeds of the `config.toml`; none without one. Returns an error if it has another recipe.
-    pub fn planned(&self) -> Result<BTreeSet<u64>, Error> {
+    /// Returns the seeds of the `config.toml` that a process has claimed; none without one. Returns an error if it has another
+    /// recipe.
+    fn planned(&self) -> Result<BTreeSet<u64>, Error> {
         let config = self.path.join(CONFIG);
-        if !is_there(&config, Kind::File)? {
+        if files::kind(&config) == Kind::Nothing {
             return Ok(BTreeSet::new());
         }
         let (first, there) = read_run(&self.path)?;
@@ -104,38 +104,38 @@ impl TrainDirectory {
             let reason = "another recipe than that of this run; expected a directory of this one";
             return Err(Error::file(&config, reason));
         }
-        Ok(there.seed_set(first))
+        let mut seeds = there.seed_set(first);
+        seeds.retain(|seed| files::is_folder(&seed_folder(&self.path, *seed)));
+        Ok(seeds)
     }
 
-    fn write_config(
-        &self,
-        _claimed: &RunDirectory,
-        seeds: &BTreeSet<u64>,
-    ) -> Result<(u64, Train, String), Error> {
+    fn config(&self, seeds: &BTreeSet<u64>) -> Result<Config, Error> {
         let (first, seeds) = Seeds::of(seeds);
         let options = Train { seeds, ..Train::from(self.recipe.clone()) };
         let text = config::to_text("train", first, &options)?;
-        let there = files::read_below(&self.path, CONFIG, files::TEXT).unwrap_or_default();
-        if there != text.as_bytes() {
-            write_atomic(&self.path.join(CONFIG), text.as_bytes())?;
-        }
-        Ok((first, options, text))
+        Ok(Config { first, options, text })
+    }
+
+    /// Returns true if a file of the directory has this content.
+    fn has(&self, name: &str, content: &[u8]) -> bool {
+        let there = files::read(&self.path.join(name), content.len() as u64);
+        there.is_ok_and(|there| there == content)
     }
 
     /// Locks a seed for this process, and removes the incomplete files of a killed one.
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = seed_folder(&self.path, seed);
-        files::make_folder(&folder).to_file(&folder)?;
+        files::make_folders(&folder).to_file(&folder)?;
         let lock = RunLock::acquire(&folder)?;
         files::sweep(&folder).to_file(&folder)?;
         Ok(lock)
     }
 
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
-        let name = format!("seed_{seed}/{CHECKPOINT}");
-        let path = self.path.join(&name);
-        let found = files::read_below(&self.path, &name, files::RECORD);
-        let Some(bytes) = files::if_there(found).in_file(&path)? else { return Ok(None) };
+        let path = seed_folder(&self.path, seed).join(CHECKPOINT);
+        let Some(bytes) = files::if_there(files::read(&path, files::RECORD)).in_file(&path)? else {
+            return Ok(None);
+        };
         let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
         if checkpoint.config != self.name || checkpoint.run.seed != seed {
             let reason = "belongs to another run; expected a checkpoint of this recipe and seed";
@@ -150,7 +150,7 @@ impl TrainDirectory {
 
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let folder = seed_folder(&self.path, checkpoint.run.seed);
-        files::make_folder(&folder).to_file(&folder)?;
+        files::make_folders(&folder).to_file(&folder)?;
         write_atomic(&folder.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
@@ -172,45 +172,70 @@ impl TrainDirectory {
         Ok(())
     }
 
-    /// Returns true if a finished seed's records all exist: they appear one by one.
-    pub fn is_recorded(&self, seed: u64) -> bool {
-        let folder = seed_folder(&self.path, seed);
-        let expected = match self.recipe.network {
-            NetworkKind::Transformer => &OF_A_SEED[..5],
-            NetworkKind::Rnn => &OF_A_SEED[..1],
+    /// Returns the checkpoint of a finished seed, if its files are what the checkpoint gives.
+    pub fn recorded(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
+        let Some(found) = self.load(seed)?.filter(|found| self.has_ended(found)) else {
+            return Ok(None);
         };
-        expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
+        let records = seed_files::records(&self.recipe, &found.run)?;
+        Ok(self.damaged(seed, &records).is_empty().then_some(found))
     }
 
-    pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
-        if self.is_recorded(run.seed) {
-            return Ok(());
+    /// Returns the names of a seed's files that are missing, or have another content than these.
+    fn damaged(&self, seed: u64, records: &RunFiles) -> Vec<String> {
+        let name = |(name, content)| (format!("seed_{seed}/{name}"), content);
+        let damaged = records.files().map(name).filter(|(name, content)| !self.has(name, content));
+        damaged.map(|(name, _)| name).collect()
+    }
+
+    /// Writes the files of a seed that has just been trained.
+    pub fn write(&self, run: &SeedRun) -> Result<(), Error> {
+        let records = seed_files::records(&self.recipe, run)?;
+        if !self.damaged(run.seed, &records).is_empty() {
+            write_all(&seed_folder(&self.path, run.seed), records.files())?;
         }
-        write_all(
-            &seed_folder(&self.path, run.seed),
-            seed_files::records(&self.recipe, run)?.files(),
-        )
+        Ok(())
+    }
+
+    /// Makes the files of a seed that finished before again where they are not what its checkpoint gives, and names them.
+    pub fn finish(&self, run: &SeedRun) -> Result<RunFiles, Error> {
+        let records = seed_files::records(&self.recipe, run)?;
+        let damaged = self.damaged(run.seed, &records);
+        if !damaged.is_empty() {
+            write_all(&seed_folder(&self.path, run.seed), records.files())?;
+            self.note(&damaged);
+        }
+        Ok(records)
+    }
+
+    fn note(&self, damaged: &[String]) {
+        let (path, names) = (self.path.display(), damaged.join(", "));
+        progress::note(&format!("{path}: made again from the checkpoints: {names}"), false);
     }
 
     /// Returns the summary of all finished seeds, from any process.
     pub fn summary(&self) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
+        let (mut runs, mut digests) = (Vec::new(), Map::new());
         let mut seeds = self.planned()?;
-        let mut runs = Vec::new();
         for seed in self.seeds()? {
-            // Skip a seed whose own process is about to write its records.
-            let claimed = (!self.is_recorded(seed)).then(|| self.claim_seed(seed));
-            if let Some(Err(_)) = claimed {
-                continue;
+            let mut found = self.recorded(seed)?;
+            if found.is_none() {
+                // Skip a seed whose own process is about to write its records.
+                let Ok(_claim) = self.claim_seed(seed) else { continue };
+                found = self.load(seed)?.filter(|found| self.has_ended(found));
             }
-            if let Some(found) = self.load(seed)?.filter(|found| self.has_ended(found)) {
-                self.finish(&found.run)?;
-                runs.push(found.run);
+            let Some(found) = found else { continue };
+            let records = self.finish(&found.run)?;
+            let checkpoint = found.to_bytes();
+            for (name, content) in records.files().chain([(CHECKPOINT, checkpoint.as_slice())]) {
+                digests.insert(format!("seed_{seed}/{name}"), json!(info::digest(content)));
             }
+            runs.push(found.run);
         }
         seeds.extend(runs.iter().map(|run| run.seed));
-        let (seed, options, config) = self.write_config(&claimed, &seeds)?;
-        Ok(Summary { directory: self, claimed, runs, seed, options, config })
+        let Config { first: seed, options, text: config } = self.config(&seeds)?;
+        Ok(Summary { directory: self, claimed, runs, digests, seed, options, config })
     }
 
     /// Returns the seeds that have begun: those with a checkpoint.
@@ -219,8 +244,7 @@ impl TrainDirectory {
         for (name, _) in files::list(&self.path).in_file(&self.path)? {
             let number = name.to_str().and_then(|name| name.strip_prefix("seed_"));
             let Some(seed) = number.and_then(|number| options::seed(number).ok()) else { continue };
-            let folder = self.path.join(name);
-            if is_there(&folder, Kind::Folder)? && is_there(&folder.join(CHECKPOINT), Kind::File)? {
+            if files::kind(&self.path.join(name).join(CHECKPOINT)) != Kind::Nothing {
                 seeds.insert(seed);
             }
         }
@@ -228,8 +252,26 @@ impl TrainDirectory {
     }
 }
 
-fn is_there(path: &Path, wanted: Kind) -> Result<bool, Error> {
-    files::is_there(path, wanted).in_file(path)
+/// Makes the files of a finished seed again, in its folder in a training run, where they are not what its checkpoint gives.
+pub fn restore(folder: &Path) -> Result<(), Error> {
+    let name = files::name_of(folder);
+    let seed = name.strip_prefix("seed_").and_then(|seed| options::seed(seed).ok());
+    let run = files::above(folder);
+    let is_of_run = files::kind(&run.join(CONFIG)) != Kind::Nothing;
+    let Some(seed) = seed.filter(|_| is_of_run) else { return Ok(()) };
+    let (_, options) = read_run(&run)?;
+    let directory = TrainDirectory::at(run, &options.recipe)?;
+    match directory.load(seed)?.filter(|found| directory.has_ended(found)) {
+        Some(found) => directory.finish(&found.run).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The content of a `config.toml`, and what it says.
+struct Config {
+    first: u64,
+    options: Train,
+    text: String,
 }
 
 /// Tries again for a while, as long as another process holds the directory.
@@ -254,42 +296,49 @@ pub struct Summary<'a> {
     claimed: RunDirectory,
     /// The seeds that have finished, in ascending order.
     pub runs: Vec<SeedRun>,
+    /// The digests of the seeds' files, as the checkpoints give them.
+    digests: Map<String, serde_json::Value>,
     pub seed: u64,
     pub options: Train,
     pub config: String,
 }
 
 impl Summary<'_> {
-    /// Writes the files about the whole run and marks it as finished, with the digest of every file written; without `info` it
-    /// was marked before.
-    pub fn write(
-        &self,
-        info: Option<RunManifest>,
-        records: &RunFiles,
-    ) -> Result<Vec<PathBuf>, Error> {
+    /// Writes the files about the whole run that are not what the checkpoints give, and marks the run as finished, with the
+    /// digest of every file. A `run.json` that says the same stays.
+    pub fn write(&self, mut info: RunManifest, records: &RunFiles) -> Result<Vec<PathBuf>, Error> {
         let path = &self.directory.path;
-        let Some(mut info) = info else { return self.claimed.write(records.files()) };
-        let complete = |info: &mut RunManifest| {
-            let digests =
-                self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
-            info.seeds.extend(digests);
-            info.files([(CONFIG, self.config.as_bytes())]);
-            info.files(records.files());
-            for run in &self.runs {
-                for name in OF_A_SEED.iter().map(|name| format!("seed_{}/{name}", run.seed)) {
-                    let found = files::read_below(path, &name, files::RECORD);
-                    let found = files::if_there(found).in_file(&path.join(&name))?;
-                    info.files(found.iter().map(|content| (name.as_str(), content.as_slice())));
-                }
-            }
-            let text = info.to_text(Some(info::FINISHED));
-            self.claimed.write(records.files().chain([(info::FILE_NAME, text.as_bytes())]))
-        };
-        let written = complete(&mut info);
+        let digests =
+            self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
+        info.seeds.extend(digests);
+        info.files.extend(self.digests.clone());
+        if records.files().next().is_none() {
+            // Those about all seeds, if any, stay as they are.
+            let said = info::read(path)["digests"]["files"].as_object().cloned();
+            info.files.extend(said.into_iter().flatten().filter(|(name, _)| files::is_plain(name)));
+        }
+        let config = [(CONFIG, self.config.as_bytes())];
+        let files =
+            || config.into_iter().chain(records.files().filter(|(name, _)| *name != CONFIG));
+        info.files(files());
+        let there = info::read(path);
+        let was_finished = there["outcome"] == info::FINISHED;
+        let damaged = |(name, content): &(&str, &[u8])| !self.directory.has(name, content);
+        let mut changed: Vec<_> = files().filter(damaged).collect();
+        if was_finished && !changed.is_empty() {
+            let names: Vec<_> = changed.iter().map(|(name, _)| (*name).to_owned()).collect();
+            self.directory.note(&names);
+        }
+        let text = info.to_text(Some(info::FINISHED));
+        if !was_finished || there["digests"] != info.digests() {
+            changed.push((info::FILE_NAME, text.as_bytes()));
+        }
+        let written = self.claimed.write(changed);
         if written.is_err() {
             // If that cannot be written either, the file keeps `running`.
             let _ = info.write(path, Some(&info::outcome(&written)));
         }
-        written
+        written?;
+        Ok(files().map(|(name, _)| path.join(name)).chain([path.join(info::FILE_NAME)]).collect())
     }
 }

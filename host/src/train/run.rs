@@ -32,7 +32,7 @@ impl Observer for Files<'_> {
     }
 
     fn finished(&self, run: &SeedRun) -> Result<(), Error> {
-        self.directory.finish(run)
+        self.directory.write(run)
     }
 }
 
@@ -61,14 +61,14 @@ impl Files<'_> {
 const SEEDS_AT_ONCE: usize = 512;
 
 /// Trains the seeds that have not finished in the directory, from their checkpoints if any, and writes each one's files there.
-/// Returns them and, unless the run was finished before, what [`Summary::write`](super::directory::Summary::write) completes.
+/// Returns them, and what [`Summary::write`](super::directory::Summary::write) completes.
 pub fn train(
     options: &Train,
     seed: u64,
     session: &Session,
     label: &str,
     directory: &TrainDirectory,
-) -> Result<(Vec<SeedRun>, Option<RunManifest>), Error> {
+) -> Result<(Vec<SeedRun>, RunManifest), Error> {
     options.check(seed)?;
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
     let tasks = (seeds.len() * options.recipe.tasks) as u64;
@@ -88,10 +88,7 @@ pub fn train(
             directory.claim().and_then(|_claimed| info.write(path, Some(&info::outcome(&outcome))));
     }
     outcome?;
-    if info.is_none() && !info::is_finished(path) {
-        info = Some(RunManifest::new("train", session));
-    }
-    Ok((runs, info))
+    Ok((runs, info.unwrap_or_else(|| RunManifest::new("train", session))))
 }
 
 fn train_claimed(
@@ -109,7 +106,7 @@ fn train_claimed(
     }
     let last = options.recipe.tasks as u64;
     let mut ended = found.iter().filter(|found| directory.has_ended(found));
-    ended.try_for_each(|ended| directory.finish(&ended.run))?;
+    ended.try_for_each(|ended| directory.finish(&ended.run).map(drop))?;
     let goes_on = !found.is_empty() && !info::is_finished(&directory.path);
     let done: u64 = found.iter().map(|found| found.tasks_done.min(last)).sum();
     files.bar.set_length(files.bar.length().unwrap_or_default().saturating_sub(done));

@@ -2,15 +2,14 @@
 
 use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe, TaskSpec};
 use crate::error::Error;
-use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
+use crate::formats::seed_run::{DATA_FILE, PARAMETERS_FILE, PARAMS_FILE, to_npz};
 use crate::formats::{LayerParameters, Parameters, safetensors};
 use crate::run::records::RunFiles;
 use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) const PARAMETERS: &str = "parameters.safetensors";
-
+/// Returns all files of a finished seed but its checkpoint, of which they are a function.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error> {
     let mut records = RunFiles::default();
     let row = |p: &LogPoint| (p.tasks, METRICS.map(|m| (m.of)(p)));
@@ -30,7 +29,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<RunFiles, Error>
     if recipe.network == NetworkKind::Transformer {
         records.put(DATA_FILE, to_npz(run).map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
-        records.put(PARAMETERS, safetensors::to_bytes(&final_parameters(recipe, run)));
+        records.put(PARAMETERS_FILE, safetensors::to_bytes(&final_parameters(recipe, run)));
     }
     Ok(records)
 }

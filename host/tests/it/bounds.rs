@@ -94,7 +94,6 @@ fn the_guide_has_every_limit_as_it_is() {
         ("STREAM", of(limits::STREAM)),
         ("TABLE", of(limits::TABLE)),
         ("MODEL", of(limits::MODEL)),
-        ("COMPARED", of(limits::COMPARED)),
         ("ROW", of(limits::ROW as u64)),
         ("COLUMN_NAME", format!("{} bytes", limits::COLUMN_NAME)),
         ("FEATURES", limits::FEATURES.to_string()),

@@ -59,7 +59,7 @@ pub(crate) trait Files: AsRef<Path> {
 impl Files for Path {}
 
 /// The commands that take no `--out`.
-const WITHOUT_OUT: [&str; 6] = ["plot", "report", "list", "digest", "inspect", "compare"];
+const WITHOUT_OUT: [&str; 5] = ["plot", "report", "list", "digest", "inspect"];
 
 /// Options of a small training run.
 pub(crate) const SMALL: &str = "--batches 2 --batch-size 8 --context-length 10";

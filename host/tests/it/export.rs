@@ -3,7 +3,7 @@
 use crate::common::*;
 use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
-use ictd_core::attention::{AverageReward, Td0, TdLambda};
+use ictd_core::attention::{AverageReward, Linear, Td0, TdLambda};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::transformer::Transformer;
 use ictd_core::{constructions, model};
@@ -53,7 +53,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
         fs::read(&file).unwrap()
     };
     type Model = ictd_core::Model<4>;
-    type WithTrace = ictd_core::Model<4, TdLambda>;
+    type WithTrace = ictd_core::Model<4, Linear<TdLambda>>;
     let settings = ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 };
     assert_eq!(Model::from_bytes(&export("td0")), Model::td0(settings));
     let bytes = export("td-lambda --trace-decay 0.25 --layers 2");
@@ -61,7 +61,8 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     assert_eq!(WithTrace::from_bytes(&bytes), want);
     let bytes = export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5");
     let layer = constructions::residual_gradient(&constructions::scaled_identity::<f32, 4>(0.5));
-    let want = Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Td0, 0.5).unwrap();
+    let want =
+        Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Linear(Td0), 0.5).unwrap();
     assert_eq!(Model::from_bytes(&bytes), Ok(want));
     let bytes = export("preconditioned-td --alpha 0.5 --beta 0.25 --layers 3");
     let want =
@@ -100,7 +101,8 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
             }
         }
     }
-    let model = ictd_core::Model::<2, Td0, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
+    let model =
+        ictd_core::Model::<2, Linear<Td0>, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
     assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
     // What was exported can be exported again.
     let again = directory.join("again.ictd");

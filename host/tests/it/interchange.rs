@@ -5,7 +5,8 @@
 //! plotting code and model take part.
 
 use crate::common::*;
-use ictd::formats::seed_run;
+use ictd::formats::{safetensors, seed_run};
+use ictd::model_file::{self, AnyModel};
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
 
@@ -59,16 +60,18 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
     script(&["write", path]);
     write_seeds(&directory);
 
-    // Theirs through `import` (from their log) and `evaluate` (on their transitions).
+    // Theirs through `export` and `evaluate` (on their transitions).
     let mut ours = serde_json::Map::new();
     for (mode, sharing) in [("auto", "autoregressive"), ("sequential", "sequential")] {
-        let out = format!("{path}/out-{mode}");
-        let report = done(format!("import {path}/{mode}/data.npz --out {out} --tasks 3"));
-        assert_eq!(report["layer_sharing"], sharing);
-        assert_eq!(report["alpha"], 0.8);
-        let imported = format!("{out}/import/parameters.safetensors");
-        fs::copy(&imported, format!("{path}/{mode}/parameters.safetensors")).unwrap();
-        let line = format!("evaluate --data {path}/transitions.npz --model {imported} --out {out}");
+        let log = format!("{path}/{mode}/data.npz");
+        let stored = done(format!("export {log} --out {path}/{mode}.ictd"));
+        assert_eq!(stored["mode"], sharing);
+        let Ok(AnyModel::Dense(parameters, _)) = model_file::open(Path::new(&log), None) else {
+            panic!("{log}");
+        };
+        directory.put(format!("{mode}/parameters.safetensors"), safetensors::to_bytes(&parameters));
+        let line =
+            format!("evaluate --data {path}/transitions.npz --model {log} --out {path}/{mode}");
         ours.insert(mode.into(), done(line)["query_values"].clone());
     }
 

@@ -47,10 +47,9 @@ fn a_run_on_a_log_repeats_and_goes_on_with_the_same_bytes() {
     let long = trained(&here.join("d"));
     assert_same(&here.join("a").join(long.file_name().unwrap()), &long);
     for line in [
-        format!("compare {} {}", folder.display(), trained(&here.join("b")).display()),
         format!("report {}", folder.display()),
         format!("plot {}", folder.display()),
-        format!("import {}/seed_0/data.npz --out e", folder.display()),
+        format!("export {}/seed_0/data.npz --out e", folder.display()),
     ] {
         object(here, 0, &line);
     }

@@ -16,7 +16,6 @@ mod forecasts;
 mod gait;
 mod interchange;
 #[cfg(unix)]
-mod left_out;
 mod logged;
 #[cfg(unix)]
 mod one_way_out;

@@ -43,7 +43,7 @@ fn wait_for(what: impl Fn() -> bool) {
 #[test]
 fn a_full_stdout_is_an_error() {
     let out = Folder::with("a.csv", "x\n1\n");
-    for arguments in ["list", "digest", "compare a.csv a.csv --json", "--help", "nothing --json"] {
+    for arguments in ["list", "digest", "--help", "nothing --json"] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = start(&out, arguments).stdout(full).output().unwrap();
         let line = String::from_utf8(output.stderr).unwrap();
@@ -182,15 +182,12 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
         "--config broken.toml",
         "evaluate --data cell.csv",
         "evaluate --data head.csv",
-        "compare a.csv b.csv",
-        &format!("compare a.csv {evil}.csv"),
         &format!("evaluate --data {evil}.csv"),
         evil,
         &format!("plot {evil}"),
         "report demo",
         "report .",
         "plot demo",
-        "compare demo train",
         "train --out . --resume train",
         "train --out . --tasks 2",
     ] {
@@ -206,5 +203,5 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
             shown += usize::from(text.contains("\\u"));
         }
     }
-    assert!(shown > 15, "it was printed: {shown}");
+    assert!(shown > 12, "it was printed: {shown}");
 }

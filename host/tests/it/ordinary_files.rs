@@ -316,18 +316,3 @@ fn figures_are_drawn_as_pdf_or_it_is_said_what_that_needs() {
         assert!(line.contains("--features pdf"), "{line}");
     }
 }
-
-#[test]
-fn two_runs_lie_over_each_other() {
-    let directory = Folder::new();
-    let demo = "demo --tasks 60 --max-context 41 --context-step 10";
-    object(&directory, 0, &format!("{demo} --out a"));
-    object(&directory, 0, &format!("{demo} --layers 10 --out b"));
-    let output = run(&directory, "compare a/demo b/demo --figures both");
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    let written = files(&directory.join("both"));
-    let svg = fs::read_to_string(directory.join("both").join(&written[0])).unwrap();
-    assert!(svg.contains(">A<") && svg.contains(">B<"), "{written:?}");
-    let line = refused(&directory, "compare a/demo a --figures both");
-    assert!(line.contains("expected a run of `demo`"), "{line}");
-}

@@ -1,4 +1,4 @@
-//! `evaluate`, `import` and `compare`: a user's own data and parameters, from the command line.
+//! A user's own data and parameters, from the command line.
 
 use crate::common::*;
 
@@ -94,35 +94,11 @@ fn weights_ask_for_the_values_of_another_policy() {
 }
 
 #[test]
-fn an_import_is_repeated_bit_for_bit_from_its_config() {
+fn a_run_is_repeated_bit_for_bit_from_its_config() {
     let here = &Folder::with("data.csv", CYCLE);
     object(here, 0, "evaluate --data data.csv --out a");
     object(here, 0, "--config a/evaluate/config.toml --out b");
-    assert_eq!(object(here, 0, "compare a b")["equal"], true);
-    object(here, 0, "evaluate --data data.csv --out c --layers 16");
-    let result = object(here, 1, "compare a c");
-    assert_eq!(result["equal"], false);
-    let files: Vec<_> = (result["differences"].as_array().unwrap().iter())
-        .map(|d| (d["file"].as_str().unwrap(), d["first_difference"].as_str()))
-        .collect();
-    assert_eq!(files[0].0, "evaluate/config.toml");
-    assert_eq!(files[0].1.map(|place| place.contains("layers = 16")), Some(true), "{files:?}");
-    assert!(files.contains(&("evaluate/values.csv", None)), "{files:?}");
-    assert!(refused(here, "compare a nothing").contains("nothing: "));
-}
-
-#[test]
-fn runs_that_differ_in_threads_alone_are_equal() {
-    let here = &Folder::with("data.csv", "");
-    object(here, 0, "demo --tasks 30 --out a --threads 1");
-    object(here, 0, "demo --tasks 30 --out b --threads 2");
-    // Written on one side alone, then on both: it says how many threads there were.
-    object(here, 0, "report a");
-    object(here, 0, "compare a b");
-    object(here, 0, "report b");
-    let page = |out: &str| fs::read(here.join(out).join("report.html")).unwrap();
-    assert_ne!(page("a"), page("b"));
-    assert_eq!(object(here, 0, "compare a b")["equal"], true);
+    assert_same(&here.join("a"), &here.join("b"));
 }
 
 #[test]
@@ -131,23 +107,15 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
     let short = "--dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10";
     object(here, 0, &format!("train {short} --seeds 2"));
     as_train(&here.join("results"));
-    for command in ["evaluate --data data.csv --model", "import --tasks 2"] {
-        let results = ["results/train", "results/train/seed_1"].map(|source| {
-            let mut result = object(here, 0, &format!("{command} {source} --seed 1"));
-            (result["config"], result["seconds"]) = Default::default();
-            result
-        });
-        assert_eq!(results[0], results[1]);
-        let line = refused(here, &format!("{command} results/train --seed 7"));
-        assert!(line.contains("has no seed 7; expected one of 0, 1"), "{line}");
-    }
-    // Of a folder the log is read: it says alpha.
-    let import = |source: &str| {
-        object(here, 0, &format!("import results/train/seed_0{source} --tasks 2"))["alpha"].clone()
-    };
-    assert_eq!(import(""), import("/data.npz"));
-    assert_eq!(import("/parameters.safetensors"), 1.0);
-    assert_ne!(import(""), 1.0);
+    let results = ["results/train", "results/train/seed_1"].map(|source| {
+        let mut result =
+            object(here, 0, &format!("evaluate --data data.csv --seed 1 --model {source}"));
+        (result["config"], result["seconds"]) = Default::default();
+        result
+    });
+    assert_eq!(results[0], results[1]);
+    let line = refused(here, "evaluate --data data.csv --model results/train --seed 7");
+    assert!(line.contains("has no seed 7; expected one of 0, 1"), "{line}");
 }
 
 #[test]

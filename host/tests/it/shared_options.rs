@@ -8,7 +8,7 @@ use ictd::cli::command::clap_command;
 use ictd::experiments;
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
-const SMALL: [(&str, &[&str]); 18] = [
+const SMALL: [(&str, &[&str]); 15] = [
     ("demo --tasks 2", COMPUTES),
     ("verify --seeds 2 --layers 2", COMPUTES),
     (TRAIN, COMPUTES),
@@ -16,16 +16,13 @@ const SMALL: [(&str, &[&str]); 18] = [
     ("reproduce rnn-learning --seeds 1 --tasks 2", COMPUTES),
     ("evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
     ("predict data.csv --gamma 0.5 --model run", COMPUTES),
-    ("import run --tasks 2", COMPUTES),
     ("export run", &["seed", "out", "json", "config"]),
     ("list", JSON),
     ("digest", JSON),
     ("inspect model.ictd", JSON),
-    ("compare data.csv data.csv", JSON),
     ("completions bash", JSON),
     ("search", COMPUTES),
     // Those that are run elsewhere: their own directory, or what they print.
-    ("merge run", &["out", "json"]),
     ("plot run", JSON),
     ("report run", JSON),
 ];

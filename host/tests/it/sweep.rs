@@ -1,7 +1,7 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
-use crate::common::{self, *};
-use crate::untrusted::TRAIN;
+use crate::common::*;
+use crate::transactions::copy;
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::{Plan, Shard};
 use std::thread::sleep;
@@ -32,7 +32,7 @@ fn swept(place: &Path, out: &str, options: &str) -> String {
 }
 
 #[test]
-fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
+fn one_process_killed_shards_and_copied_folders_give_the_same_bytes() {
     let place = &Folder::with("plan.toml", PLAN);
     swept(place, "one", "");
     let collected = swept(place, "one", "--collect --metric loss --check");
@@ -77,9 +77,10 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     let incomplete = sweep(place, "left", "--collect --metric loss");
     assert_eq!(code(&incomplete), Some(1));
     assert!(said(&incomplete).contains("24 seeds are missing: boyan-L2-"), "{incomplete:?}");
-    for _ in 0..2 {
-        object(place, 0, "merge left right --out both");
+    for side in ["left", "right"] {
+        copy(&place.join(side), &place.join("both"));
     }
+    swept(place, "both", "");
     swept(place, "both", "--collect --metric loss --check");
     assert_same(&place.join("both"), &place.join("one"));
 
@@ -258,58 +259,4 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     fs::write(&damaged, intact).unwrap();
     swept(&other, "out", "--check");
-}
-
-#[test]
-fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_written() {
-    let place = Folder::new();
-    let at = |name: &str| place.join(name);
-    for (out, seeds) in [("whole", "0..3"), ("a", "0..1"), ("b", "1..3")] {
-        done(&at(out), &format!("{TRAIN} --seeds {seeds}"));
-    }
-    let refused = |from: &str, words: &str| {
-        let line = refused(&place, &format!("merge {from} --out refused"));
-        assert!(line.contains(words) && !at("refused").exists(), "{line}");
-    };
-    // Also by the run's own folder, and into one of them.
-    let name = trained(&at("b")).file_name().unwrap().to_str().unwrap().to_owned();
-    for (out, from) in [("both", &format!("a b/{name}")[..]), ("a", "b b")] {
-        for _ in 0..2 {
-            object(&place, 0, &format!("merge {from} --out {out}"));
-            assert_same(&at(out), &at("whole"));
-        }
-    }
-    refused("b nowhere", "nowhere: No such file");
-    fs::create_dir(at("empty")).unwrap();
-    refused("b empty", "empty: holds no training run");
-
-    // Another seed under this one's name, other numbers, half a file, another recipe's config.
-    let run = trained(&at("b"));
-    let intact = run.bytes("seed_2/checkpoint.bin");
-    let mut other = ictd::train::checkpoint::Checkpoint::from_bytes(&intact).unwrap();
-    other.run.points[0].loss += 1.0;
-    for (bytes, from, words) in [
-        (run.bytes("seed_3/checkpoint.bin"), "b", "belongs to another run"),
-        (other.to_bytes(), "whole b", "seed_2: other numbers than in "),
-        (intact[..intact.len() / 2].to_vec(), "b", "checkpoint.bin: "),
-    ] {
-        run.put("seed_2/checkpoint.bin", bytes);
-        refused(from, words);
-    }
-    run.put("seed_2/checkpoint.bin", &intact);
-    let text = run.text("config.toml");
-    let with_layers = |layers: u32| text.replace("layers = 3", &format!("layers = {layers}"));
-    for (layers, words) in [(2, "belongs to another run"), (0, "layers: 0")] {
-        run.put("config.toml", with_layers(layers));
-        refused("b", words);
-    }
-    run.put("config.toml", &text);
-    // Here stands another recipe under the name of this one.
-    let taken = at("taken").join(&name);
-    fs::create_dir_all(&taken).unwrap();
-    taken.put("config.toml", with_layers(2));
-    let line = common::refused(&place, "merge b --out taken");
-    assert!(line.contains("another recipe than that of"), "{line}");
-    assert_eq!(contents(&at("taken")).len(), 1);
-    assert_eq!(taken.text("config.toml"), with_layers(2));
 }

@@ -21,17 +21,16 @@ const WITHOUT_FILES: [&str; 6] = ["completions", "verify", "reproduce", "list", 
 const OF_TABLES: &str = "predict; evaluate --data; evaluate --layers 65535 --data; \
     evaluate --layers 1000 --trace-decay 0.9 --data; evaluate --model universal --data; \
     evaluate --data data.csv --queries; predict --gamma 0.9999; \
-    predict --dim 16 --model deep.ictd; compare data.csv";
-const OF_MODELS: &str = "import --tasks 2; evaluate --data data.csv --model; inspect; \
+    predict --dim 16 --model deep.ictd";
+const OF_MODELS: &str = "evaluate --data data.csv --model; inspect; \
     predict data.csv --model; export --out exported; demo --tasks 2 --model; \
-    import --tasks 2 --layers 1; evaluate --data rows.csv --model; \
+    evaluate --data rows.csv --model; \
     evaluate --data features.csv --model; predict rows.csv --model; evaluate --data; \
-    train --tasks 1 --out . --task; compare data.csv";
-const OF_CONFIGS: &str =
-    "--config; train --config; predict --config; compare data.csv; sweep --collect";
+    train --tasks 1 --out . --task";
+const OF_CONFIGS: &str = "--config; train --config; predict --config; sweep --collect";
 /// The run's name in the place of RUN.
-const OF_RUNS: &str = "report RUN; merge RUN --out joined; plot RUN; compare RUN RUN; report .; \
-    --config RUN/config.toml --out .; train --resume RUN; import RUN --tasks 2 --out .; \
+const OF_RUNS: &str = "report RUN; plot RUN; report .; \
+    --config RUN/config.toml --out .; train --resume RUN; \
     export RUN --out exported; demo --tasks 2 --model RUN --out .; demo --tasks 2 --out .";
 
 /// What was tried so far; `--nocapture` shows what each command took.
@@ -275,7 +274,6 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         "verify --seeds 2 --layers 2",
         "evaluate --data data.csv",
         "predict data.csv --gamma 0.5",
-        "import train --tasks 2",
         "reproduce figure-2 --seeds 1 --tasks 2",
         "one-layer --seeds 1 --tasks 2",
     ] {

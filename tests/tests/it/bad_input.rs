@@ -175,7 +175,7 @@ proptest! {
             Err(other) => panic!("{other}"),
         };
         for value in [
-            transformer.value(&prompt, &Td0),
+            transformer.value(&prompt, &Linear(Td0)),
             transformer.value(&prompt, &SoftmaxAttention),
         ] {
             prop_assert_eq!(value.is_err(), transitions.is_empty());

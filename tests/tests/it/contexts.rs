@@ -112,5 +112,5 @@ fn stored_bytes_of_another_kind_are_refused_by_what_differs() {
         assert!(found.starts_with(part), "{found}");
     }
     let magic = StoredError::Magic { expected: "ICTD" };
-    assert_eq!(Model::<D, TdLambda>::from_bytes(&bytes).err(), Some(magic.into()));
+    assert_eq!(Model::<D, Linear<TdLambda>>::from_bytes(&bytes).err(), Some(magic.into()));
 }

@@ -16,7 +16,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
-            literal(&transformer, &prompt, &Td0, case, &mut out);
+            literal(&transformer, &prompt, &Linear(Td0), case, &mut out);
             let readout = transformer.readout(&Statistic::from_prompt(&prompt, &Td0).unwrap());
             out.field("y", "readout", [-linalg::dot(&readout, &prompt.query)]);
             out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));

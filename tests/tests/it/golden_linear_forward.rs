@@ -13,7 +13,7 @@ fn forward<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) 
     let mut z = prompt.clone();
     let (mut all, mut y) = (Vec::new(), Vec::new());
     transformer
-        .forward(&mut z, &Td0, |z| {
+        .forward(&mut z, &Linear(Td0), |z| {
             all.extend(tests::rows(&tests::columns_of(z)));
             y.push(z.output());
         })

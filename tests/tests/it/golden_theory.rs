@@ -134,19 +134,17 @@ fn discounted<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usiz
 }
 
 /// The literal pass, and the streaming one from each way to the statistic.
-fn forms<S: Scalar, const D: usize, const K: usize, M>(
+fn forms<S: Scalar, const D: usize, const K: usize>(
     data: &Data<S, D, K>,
-    mask: M,
+    mask: impl Mask<S>,
     layer: impl Fn(&SMatrix<S, D, D>) -> Layer<S, K>,
     out: &mut Outputs<S>,
-) where
-    M: Mask<S> + Attention<S, K, Layer = Layer<S, K>>,
-{
+) {
     let layers: Vec<_> = data.c.iter().map(layer).collect();
     let transformer = Transformer::<_, MAX_LAYERS>::sequential(&layers).unwrap();
     let mut pass = Pass::from(&data.columns);
     transformer
-        .forward(&mut data.prompt.clone(), &mask, |z| {
+        .forward(&mut data.prompt.clone(), &Linear(mask), |z| {
             pass.show(&tests::columns_of(z));
         })
         .unwrap();

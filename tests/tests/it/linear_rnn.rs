@@ -50,7 +50,7 @@ fn a_linear_rnn_adds_a_reward_without_regard_to_features_and_query_and_td_does_n
     for (phi, query) in [(x, x), (x, y), (y, x), (y, y), (x, -y)] {
         let of_td = added(phi, query, |context, query| {
             let prompt = Prompt::<f64, K, 2>::discounted(context, GAMMA, &query).unwrap();
-            transformer.value(&prompt, &Td0).unwrap()
+            transformer.value(&prompt, &Linear(Td0)).unwrap()
         });
         // w_1 = sum_j R_j phi_j / n.
         assert!((of_td - phi.dot(&query) / 2.0).abs() < 1e-12);

@@ -19,7 +19,7 @@ mod linear_rnn;
 mod platforms;
 
 // What nearly every test names.
-use ictd_core::attention::{Attention, AverageReward, SoftmaxAttention};
+use ictd_core::attention::{Attention, AverageReward, Linear, SoftmaxAttention};
 use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
 use ictd_core::layer::{Layer, TwoHeadLayer};
 use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};

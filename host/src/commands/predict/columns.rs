@@ -3,9 +3,10 @@
 use super::Predict;
 use crate::error::Error;
 use crate::formats::signal_table::{SignalTable, layout};
-use compute::cells::{self, Holds, Meant, excerpt};
-use compute::rows::Layout;
-use compute::times::TimeForm;
+use compute::options::excerpt;
+use judge::cells::{self, Holds, Meant};
+use judge::rows::Layout;
+use judge::times::TimeForm;
 use std::collections::HashSet;
 use std::path::Path;
 

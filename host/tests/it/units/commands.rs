@@ -1,25 +1,4 @@
-use crate::common::*;
-use compute::predict::{KNOWN, Returns, Settled};
-use ictd::commands::compare::first_difference;
-
-#[test]
-fn the_first_difference_of_tables_and_results_is_named() {
-    for (name, a, b, found) in [
-        ("t.csv", "x,y\n1,2\n3,4\n", "x,y\n1,2\n3,5\n", "row 2, column `y`: 4 against 5"),
-        ("t.csv", "x\n1\n", "x\n1\n2\n", "line 3: only in B"),
-        ("r.json", "{\n  \"a\": 2\n}", "{\n  \"a\": 3\n}", "line 2: `\"a\": 2` against `\"a\": 3`"),
-        // Other files, and damaged ones.
-        ("f.txt", "abc", "abd", "byte 2: 0x63 against 0x64"),
-        ("f.npz", "abc", "ab", "3 against 2 bytes, equal as far as both go"),
-    ] {
-        let place = Folder::new();
-        let [a, b] = [("a", a), ("b", b)].map(|(side, content)| {
-            place.put(format!("{side}-{name}"), content);
-            place.join(format!("{side}-{name}"))
-        });
-        assert_eq!(first_difference(&a, &b).unwrap().as_deref(), Some(found));
-    }
-}
+use judge::predict::{KNOWN, Returns, Settled};
 
 #[test]
 fn a_stream_settles_to_what_a_file_in_memory_has() {

@@ -1,7 +1,7 @@
-use compute::construction::Construction;
-use compute::verify::{Successors, VerifySettings, values};
 use ictd::experiments::verify::{BOUND, error, within_bound};
 use ictd::run::report::Verdict;
+use judge::construction::Construction;
+use judge::verify::{Successors, VerifySettings, values};
 
 fn setting(c_norm: f64) -> VerifySettings {
     let successors = Successors::Independent;

@@ -1,8 +1,8 @@
 use super::*;
-use compute::cells::Holds;
-use compute::rows::Layout;
-use compute::times::TimeForm;
 use ictd::formats::signal_table::{SignalTable, layout};
+use judge::cells::Holds;
+use judge::rows::Layout;
+use judge::times::TimeForm;
 
 fn table(content: impl AsRef<[u8]>) -> Result<SignalTable, Error> {
     SignalTable::open(&Folder::with("a.csv", content).join("a.csv"))

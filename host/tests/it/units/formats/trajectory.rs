@@ -1,6 +1,6 @@
 use super::*;
 use crate::common::{array, npz_of};
-use compute::estimator::{EpisodeEnd, Transitions};
+use compute::transitions::{EpisodeEnd, Transitions};
 use ictd::formats::trajectory::{Features, Trajectory};
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";

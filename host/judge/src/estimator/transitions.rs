@@ -1,0 +1,54 @@
+//! The values that an estimator computes from a complete set of transitions.
+
+use super::Stream;
+use compute::transitions::{EpisodeEnd, Transitions};
+use ictd_core::Result;
+
+#[derive(Clone, Debug)]
+pub struct EstimatedValues {
+    /// w of v(s) = <w, phi(s)>, (d); `None` for softmax attention.
+    pub weights: Option<Vec<f64>>,
+    /// The values of the rows of [`Transitions::phi`].
+    pub rows: Vec<f64>,
+    pub queries: Vec<f64>,
+    /// The root mean squared TD error over the transitions, with their importance weights.
+    pub td_error: f64,
+}
+
+impl dyn Stream + '_ {
+    /// Observes all transitions of a set, in their order.
+    /// Returns the core's error for a transition that the stream rejects ([`Stream::observe`]).
+    pub fn observe_all(&mut self, data: &Transitions) -> Result<()> {
+        let rows = data.from.iter().zip(data.phi_next.chunks_exact(data.d));
+        for (i, (((from, next), reward), mark)) in
+            rows.zip(&data.reward).zip(&data.marks).enumerate()
+        {
+            let phi = &data.phi[from * data.d..][..data.d];
+            let next = Some(next).filter(|_| *mark != EpisodeEnd::Terminal);
+            self.observe(phi, *reward, next, data.weight(i))?;
+            if *mark == EpisodeEnd::End {
+                self.end_episode();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the values of the rows and of queries, (m, d), from a stream that has observed the transitions.
+/// Returns the core's error in the cases that [`Stream::weights`] lists.
+pub fn values_of(
+    stream: &dyn Stream,
+    data: &Transitions,
+    queries: &[f64],
+    gamma: f64,
+) -> Result<EstimatedValues> {
+    let (rows, queries) = (stream.values(&data.phi)?, stream.values(queries)?);
+    let next = stream.values(&data.phi_next)?;
+    let mut sum = 0.0;
+    for (i, ((from, next), reward)) in data.from.iter().zip(&next).zip(&data.reward).enumerate() {
+        let delta = reward + gamma * next - rows[*from];
+        sum += data.weight(i) * delta * delta;
+    }
+    let td_error = (sum / data.len() as f64).sqrt();
+    Ok(EstimatedValues { weights: stream.weights()?, rows, queries, td_error })
+}

@@ -1,0 +1,84 @@
+//! The judge of trained layers, on layers that are known.
+
+use compute::Recipe;
+use compute::log::{LogPoint, Matrices, SeedRun};
+use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
+use ictd_core::layer::{Layer, LayerParameters as _};
+use ictd_core::rng::Rng;
+use judge::judge::{ALGORITHMS, EvaluationPlan, judge, left_by_linear};
+use nalgebra::{SMatrix, SVector};
+
+type OneHead = Layer<f64, 9>;
+
+/// A seed whose parameters are these at its end.
+fn run_of(layer: &OneHead) -> SeedRun {
+    let matrix = |m: &SMatrix<f64, 9, 9>| m.transpose().iter().map(|x| *x as f32).collect();
+    let (p, q) = (matrix(&layer.p), matrix(&layer.q));
+    let layers = vec![Matrices { p, q, element: Default::default() }];
+    let [alpha, loss, vd, iws, ss, msve] = [0.3, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let points = vec![LogPoint { tasks: 1, alpha, loss, vd, iws, ss, msve, layers }];
+    let parameters = layer.matrices().flatten().map(|x| *x as f32).collect();
+    SeedRun { seed: 0, digest: String::new(), token_size: 9, parameters, points }
+}
+
+/// What a judge says of a run with this layer, metric by metric.
+fn judged(recipe: &Recipe, layer: &OneHead) -> impl Fn(&str) -> f64 + use<> {
+    let plan = EvaluationPlan { lost: true, ..EvaluationPlan::FUNCTION };
+    let said = judge(recipe, plan, 1).unwrap().unwrap()(&run_of(layer)).unwrap();
+    move |metric| said.iter().find(|of| of.metric == metric).map_or(f64::NAN, |of| of.value)
+}
+
+#[test]
+fn a_function_is_the_algorithm_that_it_was_made_from() {
+    let c = scaled_identity::<f64, 4>(0.3);
+    let residual = Some(("loss", "residual-gradient"));
+    for (changed, layer, own) in [
+        (None, td0(&c), "TD(0)"),
+        (residual, residual_gradient(&c), "residual gradient"),
+        (Some(("layers", "1")), one_layer(&c), "TD(0)"),
+    ] {
+        let recipe = Recipe::default().with_settings(changed).unwrap();
+        let said = judged(&recipe, &layer);
+        for (name, _) in ALGORITHMS {
+            let share = said(&format!("explained by {name}"));
+            assert_eq!(share > 0.999, name == own, "{own}: {share}");
+        }
+        let outside = said("outside_p") + said("outside_q");
+        assert!(said("expected") > 0.999 && said("form") > 0.999);
+        assert!(outside < 1e-12 && said("lost") < 1e-12 && said("nonlinear") < 1e-20);
+        let is_td = own == "TD(0)";
+        for [vd, iws] in [["vd_converged", "iws_converged"], ["vd_judged", "iws_judged"]] {
+            assert_eq!(said(vd) < 1e-10, is_td);
+            assert_eq!(said(iws) > 0.999_999, is_td);
+        }
+    }
+    let recipe = Recipe::default();
+    let mut rng = Rng::new(3);
+    let mut random = || SMatrix::<f64, 9, 9>::from_fn(|_, _| 0.3 * rng.normal::<f64>());
+    let layer = Layer { p: random(), q: random() };
+    let said = judged(&recipe, &layer);
+    assert!(said("explained by TD(0)") < 0.9 && said("outside_p") > 0.5);
+    assert!(said("form") < 0.9 && said("lost") > 0.5);
+    // The other sign of P alone is another layer.
+    let other = OneHead { p: -td0::<f64, 4, 9>(&c).p, ..td0(&c) };
+    assert!(judged(&recipe, &other)("form") < 0.0);
+    let diverged = judged(&recipe, &Layer { p: layer.p * f64::NAN, ..layer });
+    for metric in
+        ["explained by TD(0)", "lost", "outside_p", "vd_relative", "one_step", "nonlinear"]
+    {
+        assert!(diverged(metric).is_nan(), "{metric}");
+    }
+}
+
+#[test]
+fn what_a_linear_function_leaves_over_is_found() {
+    let mut rng = Rng::new(1);
+    let queries: Vec<SVector<f64, 4>> =
+        (0..48).map(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))).collect();
+    let left = |v: fn(&SVector<f64, 4>) -> f64| {
+        let values: Vec<f64> = queries.iter().map(v).collect();
+        left_by_linear(&queries, &values).unwrap()
+    };
+    assert!(left(|phi| 2.0 * phi[0] - phi[3]) < 1e-28);
+    assert!(left(|phi| 2.0 * phi[0] - phi[3] + 0.2 * phi[1] * phi[2]) > 1e-4);
+}

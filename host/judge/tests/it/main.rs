@@ -1,0 +1,11 @@
+//! The tests of what estimates and judges: one binary, so that what they share is compiled once.
+
+mod algorithm_1;
+mod control;
+mod drift;
+mod explained;
+mod judging;
+mod logged;
+mod predictor;
+mod universal_search;
+mod verify;
