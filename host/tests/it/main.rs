@@ -23,7 +23,6 @@ mod one_way_out;
 mod ordinary_files;
 mod own_data;
 mod own_tasks;
-mod page_of_others;
 mod predict;
 mod report;
 mod report_page;
