@@ -1,5 +1,6 @@
 //! Vectors in one order of their entries, whatever their shape.
 
+use crate::chip::{never_inlined_on_host, once_on_chip};
 use crate::linalg::{keep_apart, zeros};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
@@ -34,11 +35,12 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
         sum
     }
 
-    /// Adds s x.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn add_scaled(&mut self, s: S, x: &Self) {
-        let mut unused = Self::ZERO;
-        Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
+    once_on_chip! {
+        /// Adds s x.
+        fn add_scaled(&mut self, s: S, x: &Self) {
+            let mut unused = Self::ZERO;
+            Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
+        }
     }
 }
 
@@ -100,15 +102,14 @@ impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
         }
     }
 
-    // Not inlined on hosts: whole matrices would be unrolled, in each place where they are stored or read.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        self.iter_mut().for_each(|part| part.numbers(visit));
-    }
+    never_inlined_on_host! {
+        fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+            self.iter_mut().for_each(|part| part.numbers(visit));
+        }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn show(&self, visit: &mut impl FnMut(S)) {
-        self.iter().for_each(|part| part.show(visit));
+        fn show(&self, visit: &mut impl FnMut(S)) {
+            self.iter().for_each(|part| part.show(visit));
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Windows that keep no transitions.
+//! Memories that keep no transitions.
 
 use super::bytes::Field;
 use super::moments::{EntrySource, Moments};
@@ -130,7 +130,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer([&left, &right, token], M::IS_TD0);
+        open.add_outer([&left, &right, token], M::IS_GRAM);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
@@ -164,7 +164,7 @@ pub struct Forgetting<S: Scalar = f32> {
 }
 
 impl<S: Scalar> Forgetting<S> {
-    /// Returns the window of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns the memory of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
@@ -209,7 +209,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
         let (left, right) = mask.rank_one_update(&mut self.state, token, retention);
-        self.moments.update([&left, &right, token], M::IS_TD0, |g, left, right| {
+        self.moments.update([&left, &right, token], M::IS_GRAM, |g, left, right| {
             *g = retention * *g + left * right;
         });
         take_largest(&mut self.max_abs_rewards, rewards);
