@@ -178,7 +178,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
         z: &V,
         _: S,
     ) -> (V, V) {
-        V::zip(e, compensation, z, |e, compensation, z| {
+        V::zip3(e, compensation, z, |e, compensation, z| {
             let decayed = self.trace_decay * *e;
             *compensation *= self.trace_decay;
             *e = add_compensated(decayed, z, compensation);
@@ -268,7 +268,7 @@ impl<S: Scalar> Mask<S> for MeanCentred {
         *weight = add_compensated(decayed, S::ONE, compensation);
         let share = S::ONE / *weight;
         let [mean, compensation] = &mut state.mean;
-        V::zip(mean, compensation, z, |mean, compensation, z| {
+        V::zip3(mean, compensation, z, |mean, compensation, z| {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
         });
@@ -324,7 +324,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     #[inline(always)]
     fn rank_one_update<V: Entrywise<S>>(&self, [low, high]: &mut [V; 2], z: &V, _: S) -> (V, V) {
         let [low_decay, high_decay] = self.decays;
-        V::zip(low, high, z, |low, high, z| {
+        V::zip3(low, high, z, |low, high, z| {
             *low = low_decay * *low + z;
             *high = high_decay * *high + z;
         });

@@ -72,7 +72,7 @@ use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
 use bytes::Field;
 use core::fmt::Debug;
-use moments::{DiscountedView, EntrySource};
+use moments::{DiscountedView, SumOf};
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
@@ -121,8 +121,8 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Returns the largest size of each cumulant among them.
     fn max_abs_rewards(&self) -> [S; C];
 
-    /// Returns the sums that make up G.
-    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
+    /// Passes the moments that make up G.
+    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
@@ -382,21 +382,22 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant)?.to_columns::<_, D, C, K>(&mut out.g, of_phi_alone);
-        Ok(())
+        self.discounted(gamma, cumulant, |view| view.to_columns(&mut out.g, of_phi_alone))
     }
 
-    /// Reads a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
+    /// Passes a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
     #[inline(always)]
-    pub(crate) fn discounted(
+    pub(crate) fn discounted<T>(
         &self,
         gamma: S,
         cumulant: usize,
-    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>> {
+        read: impl FnOnce(DiscountedView<S, M::Auxiliary<D, C>, D, C>) -> T,
+    ) -> Result<T> {
         ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
         ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
-        let parts = self.sums.parts(&self.mask);
-        Ok(DiscountedView { parts, symmetric: M::IS_GRAM, gamma, cumulant })
+        Ok(self.sums.read(&self.mask, |moments| {
+            read(DiscountedView { moments, symmetric: M::IS_GRAM, gamma, cumulant })
+        }))
     }
 
     /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds

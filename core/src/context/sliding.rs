@@ -1,5 +1,5 @@
 use super::bytes::Field;
-use super::moments::{EntrySource, Moments};
+use super::moments::{Moments, SumOf};
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Result;
@@ -96,8 +96,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
-            let (mut unused, anew) = (SlidingSum::ZERO, self.recomputed(mask));
-            SlidingSum::zip(&mut self.current, &mut unused, &anew, |x, _, anew| {
+            let anew = self.recomputed(mask);
+            SlidingSum::zip(&mut self.current, &anew, |x, anew| {
                 for lane in (0..S::LANES).filter(spiked) {
                     x.set_lane(lane, anew.lane(lane));
                 }
@@ -168,8 +168,15 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         largest
     }
 
-    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        if M::HAS_DOWNDATE { self.current.moments } else { self.recomputed(mask).moments }
+    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T {
+        let anew;
+        let sum = if M::HAS_DOWNDATE {
+            &self.current
+        } else {
+            anew = self.recomputed(mask);
+            &anew
+        };
+        read(SumOf { total: &sum.moments, blocks: None })
     }
 
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {

@@ -1,7 +1,7 @@
 //! Memories that keep no transitions.
 
 use super::bytes::Field;
-use super::moments::{EntrySource, Moments};
+use super::moments::{Moments, SumOf};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask};
@@ -84,16 +84,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Auxiliary<D, C>, D, C>
-    for BlockedSums<S, M, D, C>
-{
-    #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>) -> S {
-        let [first, second] = &self.blocks;
-        self.total.sum(&at) + (first.sum(&at) + second.sum(&at))
-    }
-}
-
 impl<S: Scalar> Memory<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
@@ -143,8 +133,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        self
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T {
+        let [first, second] = &self.blocks;
+        read(SumOf { total: &self.total, blocks: Some([first, second]) })
     }
 
     sums_of_stream! {
@@ -222,8 +213,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        &self.moments
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T {
+        read(SumOf { total: &self.moments, blocks: None })
     }
 
     sums_of_stream!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);
