@@ -40,9 +40,9 @@
 //! learning robot*, 2014) learn thousands by TD(lambda).
 
 mod autoregression;
+mod belief;
 mod features;
 mod gate;
-mod horizon;
 mod observe;
 mod outlook;
 mod stored;
@@ -56,10 +56,10 @@ use crate::entrywise::{Entrywise as _, entrywise};
 use crate::error::Error;
 use crate::scalar::Real;
 use autoregression::{Autoregression, LAST};
+use belief::{Band, Belief};
 use core::mem::MaybeUninit;
 use features::{Features, M};
 use gate::Gate;
-use horizon::{Band, Belief};
 use surprise::Surprise;
 use td::Td;
 

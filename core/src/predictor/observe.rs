@@ -1,8 +1,8 @@
 //! A predictor observes a sample: this file has everything that the sample changes.
 
+use super::belief::{Belief, Moment};
 use super::features::{Features, SLOW};
 use super::gate::Gate;
-use super::horizon::{Belief, Moment};
 use super::surprise::{Observed, share};
 use super::{
     LARGEST, MOST, Outlook, Prediction, Predictor, SMALLEST, SampleStatus, larger, narrow, smaller,
