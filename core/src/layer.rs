@@ -143,9 +143,8 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     }
 }
 
-<<<<<<< HEAD
 /// Returns true if the entries, of columns of K, have one number down the diagonal from the first on and zeros elsewhere.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
     // Down the diagonal the next number comes K + 1 entries later.
     entries.chunks(K + 1).all(|diagonal| {
@@ -154,11 +153,7 @@ fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
     })
 }
 
-// On a chip these are two small functions: a black box in their loops keeps LLVM from unrolling them.
-#[cfg_attr(target_os = "none", inline(never))]
-=======
 #[inline(never)]
->>>>>>> core
 fn are_zero<S: Scalar>(x: &[S]) -> bool {
     x.iter().zip(rolled(x.len())).all(|(x, _)| *x == S::ZERO)
 }
