@@ -137,7 +137,7 @@ enum ictd_sample_status
   ICTD_SAMPLE_STATUS_TAKEN = 0,
   /** There was no sample; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_MISSING,
-  /** The sample is a probable glitch, or outside of the limits; its prediction takes its place. */
+  /** The sample is a probable glitch, outside of the limits, or beyond 1e12; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_HELD_BACK,
   /** The predictor learned from the sample, and the signal has moved to its level for good. */
   ICTD_SAMPLE_STATUS_MOVED,
@@ -184,7 +184,7 @@ typedef struct ictd_prediction {
   float low;
   /** The upper end of the band; infinity while nothing is known. */
   float high;
-  /** Not 0 once the band has ends: the horizon has been seen ten times. */
+  /** Not 0 once the band has ends: the horizon has been seen ten times, and the signal's sizes are between 1e-18 and 5e11. */
   uint32_t known;
 } ictd_prediction;
 

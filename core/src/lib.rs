@@ -50,6 +50,7 @@ extern crate std;
 mod auxiliary;
 mod by_dim;
 mod bytes;
+mod chip;
 pub mod context;
 mod entrywise;
 pub mod error;

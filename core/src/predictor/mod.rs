@@ -28,6 +28,8 @@
 //!   known sample is older.
 //! - **Any level.** It computes with distances from an anchor, the median of the first three samples: a level of 8,388,608
 //!   with a noise of 4 is predicted like one of 0, and one bad sample at power-on changes nothing.
+//! - **Any unit** that keeps sizes between 1e-18 and 5e11. Samples beyond 1e12 are held back, each with that status; of a signal that
+//!   has come beyond 5e11, or was never as large as 1e-18, no band is known.
 //! - **Memory.** It remembers 500 samples, or four of the longest horizons if that is more.
 //! - **Not for**: events whose times tell nothing (the mean is as good), horizons that were seen fewer than some ten times, and
 //!   signals with a known, long season, which it does not use.
@@ -38,9 +40,9 @@
 //! learning robot*, 2014) learn thousands by TD(lambda).
 
 mod autoregression;
+mod belief;
 mod features;
 mod gate;
-mod horizon;
 mod observe;
 mod outlook;
 mod stored;
@@ -54,18 +56,19 @@ use crate::entrywise::{Entrywise as _, entrywise};
 use crate::error::Error;
 use crate::scalar::Real;
 use autoregression::{Autoregression, LAST};
+use belief::{Band, Belief};
 use core::mem::MaybeUninit;
 use features::{Features, M};
 use gate::Gate;
-use horizon::{Band, Belief};
 use surprise::Surprise;
 use td::Td;
 
 /// TD's context remembers about MEMORY samples, and at least a few of the longest horizons.
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
-/// Squares of larger samples would leave the range of `f32`.
+/// Squares of larger samples, or of signals that are never as large as SMALLEST, would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
+const SMALLEST: f32 = 1e-18;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
 const MOST: f32 = 1e7;
 

@@ -109,9 +109,9 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
 
 fn restored<A: OnlineAlgorithm<f64>>(learner: &Learner<3, A, f64>) -> Learner<3, A, f64> {
     let (mut from, mut numbers) = (learner.clone(), Vec::new());
-    from.restore(learner.len(), &mut |x| numbers.push(*x));
+    from.visit_state(learner.len(), &mut |x| numbers.push(*x));
     let (mut to, mut numbers) = (Learner::new(*learner.algorithm()), numbers.into_iter());
-    to.restore(learner.len(), &mut |x| *x = numbers.next().unwrap());
+    to.visit_state(learner.len(), &mut |x| *x = numbers.next().unwrap());
     to
 }
 
@@ -151,7 +151,7 @@ fn learners_go_on_from_any_restored_state() {
         // An inverse that was lost is computed anew; a singular one is said to be.
         let mut change = |from, to, by| {
             let mut k = 0;
-            lstd.restore(t as u64, &mut |x| {
+            lstd.visit_state(t as u64, &mut |x| {
                 *x = if (from..to).contains(&k) { by } else { *x };
                 k += 1;
             });
@@ -184,4 +184,22 @@ fn recursive_lstd_of_three_features_is_the_same_in_vectors_of_eight() {
     let exact = lstd.value_function(&exact).unwrap().weights;
     let padded = lstd.with_features(3).value_function(&padded).unwrap().weights;
     assert_eq!(padded.as_slice(), [exact.as_slice(), &[0.0; 5]].concat());
+}
+
+#[test]
+fn emphasis_follows_the_ratios_and_encodings_refuse_by_name() {
+    use ictd_core::td::encodings::{Emphasis, actor_critic, gtd2, tdc};
+    let mut emphasis = Emphasis::default();
+    let weights = [2.0, 0.5, 0.0, 3.0].map(|rho| emphasis.weight(rho, 0.5));
+    // F = 1, 1 + 0.5 2 = 2, 1 + 0.5 0.5 2 = 1.5, 1.
+    assert_eq!(weights, [2.0, 1.0, 0.0, 3.0]);
+    let phi = SVector::from([1.0, 2.0]);
+    let transition = Transition { phi, reward: 1.0, phi_next: phi };
+    for (gamma, ratio, name) in [(0.0, 1.0, "gamma"), (1.0, 1.0, "gamma"), (0.5, 0.0, "ratio")] {
+        for encode in [gtd2::<f64, 2, 4>, tdc::<f64, 2, 4>] {
+            let refused = encode(&transition, gamma, ratio).unwrap_err();
+            assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
+        }
+    }
+    assert!(actor_critic::<f64, 2, 2, 4>(&transition, &phi, 0.0).is_err());
 }

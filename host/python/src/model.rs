@@ -66,8 +66,13 @@ impl Model {
         }
         check_discount(gamma)?;
         match method {
-            Method::Constructed { alpha, .. } if !(alpha > 0.0 && alpha.is_finite()) => {
+            Method::Constructed { alpha, .. } | Method::PreconditionedTd { alpha, .. }
+                if !(alpha > 0.0 && alpha.is_finite()) =>
+            {
                 return Err(refused("alpha", format!("{alpha}; expected a number above 0")));
+            }
+            Method::PreconditionedTd { alpha, beta } if !(beta / alpha).is_finite() => {
+                return Err(refused("beta", format!("{beta}; expected a finite number")));
             }
             Method::BatchTd { .. } if layers == 0 => {
                 return Err(refused("iterations", "0; expected at least 1"));
@@ -210,6 +215,15 @@ impl Model {
         let method = Method::Constructed { alpha, trace_decay };
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
         Self::new("td_lambda", d, method, gamma, layers)
+    }
+
+    #[doc = crate::docstring!("Model.preconditioned_td")]
+    #[staticmethod]
+    #[pyo3(signature = (d, alpha, beta, layers = LAYERS, gamma = 0.9))]
+    fn preconditioned_td(d: i128, alpha: f64, beta: f64, layers: i128, gamma: f64) -> PyResult<Self> {
+        let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
+        let method = Method::PreconditionedTd { alpha, beta };
+        Self::new("preconditioned_td", d, method, gamma, layers)
     }
 
     #[doc = crate::docstring!("Model.online_td")]

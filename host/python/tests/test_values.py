@@ -73,6 +73,17 @@ def test_batch_td_is_what_the_layers_of_theorem_1_compute():
     np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).weights(phi, reward), w, rtol=1e-12)
 
 
+def test_preconditioned_td_is_what_its_formula_says():
+    phi, reward = trajectory()
+    found = ictd.Model.preconditioned_td(4, alpha=2.0, beta=0.4, layers=3).weights(phi, reward)
+    here, following = phi[:-1], phi[1:]
+    sigma, w, c = here.T @ here / 50, np.zeros(4), 2.0 * np.eye(4)
+    for _ in range(3):
+        w = w + c @ ((reward + 0.9 * following @ w - here @ w) @ here) / 50
+        c = c - 0.4 * sigma @ c
+    assert np.abs(found - w).max() < 1e-13
+
+
 def test_lstd_is_the_textbooks():
     phi, reward = trajectory(200)
     phi_t, phi_next = phi[:-1], phi[1:]
@@ -262,6 +273,8 @@ REFUSED = [
     (lambda: ictd.Model.td0(4, layers=0), "layers"),
     (lambda: ictd.Model.td0(4, layers=-1), "layers: -1; expected an integer, at least 0"),
     (lambda: ictd.Model.td0(4, alpha=-1.0), "alpha: -1; expected a number above 0"),
+    (lambda: ictd.Model.preconditioned_td(4, 0.0, 0.1), "alpha: 0; expected a number above 0"),
+    (lambda: ictd.Model.preconditioned_td(4, 0.1, float("nan")), "beta: NaN; expected a finite number"),
     (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected at least 1"),
     (lambda: ictd.Context(-1), "d: -1; expected an integer"),
     (lambda: ictd.Task(seed=-1), "seed: -1; expected an integer"),

@@ -22,7 +22,7 @@ use judge::estimator::{Estimator, Method};
 use judge::judge::{DRAWS, by_draw};
 use judge::value_error::{ValuePredictor, over_zero, step_growth};
 
-const MINIMISER: Source = Source::paper(
+pub(super) const MINIMISER: Source = Source::paper(
     "arXiv 2509.18389, abstract",
     "one of the global minimizers of the pretraining loss can enable in-context temporal difference learning",
 )
@@ -94,7 +94,7 @@ const LESS_ERROR: ClaimSpec = claim(
 );
 const OF_TRAINING: usize = 30;
 
-fn model(
+pub(super) fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,
     layers: usize,

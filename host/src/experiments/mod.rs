@@ -11,9 +11,11 @@ pub mod follow_ups;
 pub mod judging;
 pub mod learning;
 pub mod measurements;
+pub mod off_policy;
 pub mod one_layer;
 pub mod paper;
 pub mod plots;
+pub mod pretraining_loss;
 pub mod rnn_context;
 pub mod statistics;
 pub mod universal;
@@ -67,6 +69,8 @@ pub const ALL: &[Experiment] = &[
     control::CONTROL,
     follow_ups::LOSSES,
     follow_ups::DEPTH,
+    off_policy::OFF_POLICY,
+    pretraining_loss::PRETRAINING_LOSS,
 ];
 
 pub struct ExperimentCommand {

@@ -19,7 +19,7 @@ use std::io;
 const LONGEST_MESSAGE: usize = 280;
 /// The advice for everything that other programs write as a table.
 pub const ELSEWHERE: &str =
-    "read it with `pandas.read_csv`, then use `ictd.Predictor` or `ictd.evaluate` in Python";
+    "read it with `pandas.read_csv`, then use `ictd.Predictor` or `ictd.Model.values` in Python";
 
 /// The reason why a table cannot be read.
 #[derive(Debug, thiserror::Error)]

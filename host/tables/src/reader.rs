@@ -217,6 +217,10 @@ impl Table {
         let count = limited.read_until(b'\n', &mut self.line)?;
         self.lines += 1;
         self.bytes += count as u64;
+        if self.line.contains(&0) {
+            let reason = "a NUL byte (a damaged file, or UTF-16); expected UTF-8";
+            return Err(Problem::new(format_args!("line {}", self.lines), reason));
+        }
         if count > LONGEST_ROW {
             let reason = format!("more than {LONGEST_ROW} bytes; expected a row of a table");
             return Err(Problem::new(format_args!("line {}", self.lines), reason));
@@ -230,12 +234,6 @@ impl Table {
     /// Splits the line into cells. A cell in quotes may contain separators, and a quote as two.
     fn split(&mut self) -> Result<(), Problem> {
         let place = format_args!("line {}", self.lines);
-        if self.line.contains(&0) {
-            return Err(Problem::new(
-                place,
-                "a NUL byte (a damaged file, or UTF-16); expected UTF-8",
-            ));
-        }
         let Ok(line) = str::from_utf8(&self.line) else {
             let reason = "bytes that are no text in UTF-8; expected a table in UTF-8, not packed";
             return Err(Problem::new(place, reason));

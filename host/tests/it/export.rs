@@ -64,6 +64,14 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     let want =
         Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Linear(Td0), 0.5).unwrap();
     assert_eq!(Model::from_bytes(&bytes), Ok(want));
+    let bytes = export("preconditioned-td --alpha 0.5 --beta 0.25 --layers 3");
+    let want =
+        Model::preconditioned_td(ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 }, 0.25);
+    assert_eq!(Model::from_bytes(&bytes), want);
+    for wrong in ["preconditioned-td", "td0 --beta 0.1"] {
+        let line = refusal(&ictd(&file, &format!("export --construction {wrong}")));
+        assert!(line.contains("--beta"), "{wrong}: {line}");
+    }
     let bytes = export("average-reward --dim 3 --alpha 0.125 --layers 4");
     let layer = constructions::average_reward(&constructions::scaled_identity::<f32, 3>(0.125));
     let layers = Transformer::autoregressive(layer, 4).unwrap();

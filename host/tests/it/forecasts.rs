@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::Predictor;
+use ictd_core::linalg::linear_system;
 use nalgebra::{SMatrix, SVector};
 
 const PERIOD: usize = 21;
@@ -35,7 +36,7 @@ fn autoregression<const N: usize>(x: &[f64], gamma: f64) -> f64 {
         b += phi * (weight * z[t]);
         a += phi * phi.transpose() * weight;
     }
-    let weights = a.lu().solve(&b).unwrap();
+    let weights = linear_system::solve(a, b, N, "least squares").unwrap();
     for _ in 0..4000 {
         z.push(weights.dot(&phi(&z, z.len())));
     }

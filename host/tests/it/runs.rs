@@ -10,17 +10,22 @@ use ictd::{Error, options};
 use std::collections::BTreeMap;
 
 #[test]
-fn verification_stays_below_1e_10_at_layer_40() {
+fn verification_stays_below_its_bounds_at_layer_40() {
     for successors in ["independent", "trajectory"] {
         let result = object(&Folder::new(), 0, &format!("verify --successors {successors}"));
-        for name in ["td0", "td_lambda", "residual_gradient", "average_reward"] {
-            let construction = &result["constructions"][name];
+        let rows = result["constructions"].as_object().unwrap();
+        assert_eq!(rows.len(), 10);
+        for (name, row) in rows {
+            let papers = ["td0", "td_lambda", "residual_gradient", "average_reward"];
+            let bound = if papers.contains(&name.as_str()) { 1e-10 } else { 1e-13 };
             // Not identically 0: two different programs computed it.
-            let largest = construction["max_abs_error"].as_f64().unwrap();
-            assert!(largest > 0.0 && largest <= 1e-10, "{name}: {largest}");
-            assert!(construction["streaming_max_abs_error"].as_f64().unwrap() <= 1e-10);
-            let value = construction["max_abs_value"].as_f64().unwrap();
-            assert!(value > 0.1 && value < 1000.0, "{name}: iterates up to {value}");
+            let largest = row["max_abs_error"].as_f64().unwrap();
+            assert!(largest > 0.0 && largest <= bound, "{name}: {largest}");
+            let streaming = row["streaming_max_abs_error"].as_f64();
+            assert!(streaming.map_or(name == "softmax_td", |x| x <= bound), "{name}");
+            let value = row["max_abs_value"].as_f64().unwrap();
+            assert!(value > 0.1, "{name}: iterates up to {value}");
+            assert!(value < 1000.0 || bound < 1e-10, "{name}: iterates up to {value}");
         }
     }
 }

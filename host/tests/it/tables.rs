@@ -3,7 +3,8 @@
 use crate::common::*;
 use crate::predict::{csv, predict, predictions, predictions_of_x, signal};
 
-const PANDAS: &str = "read it with `pandas.read_csv`, then use `ictd.Predictor` or `ictd.evaluate`";
+const PANDAS: &str =
+    "read it with `pandas.read_csv`, then use `ictd.Predictor` or `ictd.Model.values`";
 
 #[test]
 fn what_is_no_strict_table_is_refused_in_one_short_line() {

@@ -27,7 +27,7 @@ pub struct LinearShape<R> {
 impl<R: Real> LinearShape<R> {
     /// Returns the shape of `depth` layers for `dim` features that share one stored layer or have one each, with TD(0)'s
     /// mask and the gain 0.1, or 0.1 / L if each layer has its own.
-    pub fn new(dim: usize, stored: usize, depth: usize) -> Self {
+    pub const fn new(dim: usize, stored: usize, depth: usize) -> Self {
         LinearShape { dim, stored, depth, trace_decay: R::ZERO, gain: 0.1 / stored as f64 }
     }
 
@@ -45,7 +45,7 @@ impl<R: Real> LinearShape<R> {
 
     /// Returns K = 2 d + 1, the size of a token.
     #[inline(always)]
-    pub fn token_len(&self) -> usize {
+    pub const fn token_len(&self) -> usize {
         2 * self.dim + 1
     }
 
@@ -56,19 +56,19 @@ impl<R: Real> LinearShape<R> {
     }
 
     #[inline(always)]
-    pub(super) fn matrix_len(&self) -> usize {
+    pub(super) const fn matrix_len(&self) -> usize {
         self.token_len() * self.token_len()
     }
 
     /// Returns the number of parameters.
-    pub fn parameter_len(&self) -> usize {
+    pub const fn parameter_len(&self) -> usize {
         self.stored * 2 * self.matrix_len()
     }
 
-    /// Returns the length of a network's workspace.
-    pub fn work_len(&self) -> usize {
+    /// Returns the length of a network's workspace, with or without a trace.
+    pub const fn work_len(&self) -> usize {
         let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
-        let matrices = stored * 4 + depth * step_matrices(self) + MATRICES;
+        let matrices = stored * 4 + depth * 4 + MATRICES;
         matrices * k * k + (depth + VECTORS) * k
     }
 }

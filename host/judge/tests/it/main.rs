@@ -8,3 +8,4 @@ mod judging;
 mod logged;
 mod predictor;
 mod universal_search;
+mod verify;
