@@ -58,6 +58,7 @@ pub mod layer;
 pub mod linalg;
 pub mod mask;
 pub mod model;
+pub mod preconditioned;
 pub mod predictor;
 pub mod scalar;
 pub mod signal;

@@ -9,7 +9,7 @@ const CRATES: &[(&str, &str)] = &[
     // The last line is what trains, draws and judges: inference knows nothing of it.
     (
         "core",
-        "error scalar linalg entrywise transition auxiliary mask statistic value_function layer \
+        "error scalar linalg entrywise transition auxiliary mask statistic value_function layer preconditioned \
             transformer bytes context signal td model universal predictor by_dim \
             prompt attention constructions rng tasks metrics training invariant_set digest paper",
     ),
@@ -34,7 +34,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "host",
-        "options program files error formats model_file run exit train experiments sweep page commands cli guide",
+        "options program files error formats run exit train model_file experiments sweep page commands cli guide",
     ),
     ("host/fuzz", "bounds c_storage seeds targets"),
     (
@@ -45,8 +45,8 @@ const CRATES: &[(&str, &str)] = &[
 ];
 
 /// The small crates whose root has what their modules share.
-const ROOT_IS_SHARED: [&str; 6] =
-    ["core/c", "host/live", "host/tables", "host/fuzz", "host/python", "tests/platforms"];
+const ROOT_IS_SHARED: [&str; 7] =
+    ["core/c", "host/live", "host/tables", "host/fuzz", "host/python", "tests", "tests/platforms"];
 
 #[test]
 fn every_arrow_between_modules_runs_down() {
@@ -60,7 +60,7 @@ fn every_arrow_between_crates_runs_down() {
     let manifest = |krate: &str| root.join(krate).text("Cargo.toml");
     let members = root.text("Cargo.toml");
     let members = members.lines().find_map(|line| line.strip_prefix("members = [")).unwrap();
-    let members = members.split('"').filter(|name| !name.contains([',', ']']));
+    let members = members.split('"').filter(|name| name.starts_with(char::is_alphabetic));
     let mut listed: BTreeSet<_> = CRATES.iter().map(|(krate, _)| *krate).collect();
     for member in members {
         assert!(listed.remove(member), "{member} is not in the table of crates");

@@ -2,10 +2,8 @@
 
 use ictd::experiments::VerifyRow;
 use ictd_core::Result;
-use ictd_core::auxiliary::SecondMoments;
 use ictd_core::constructions::td0;
-use ictd_core::entrywise::Entrywise;
-use ictd_core::mask::Mask;
+use ictd_core::mask::{Entrywise, Mask};
 use ictd_core::scalar::Scalar;
 use ictd_core::td::updates::td_error;
 use judge::verify::{Vector, VerifySettings, values_under};
@@ -17,7 +15,7 @@ struct TwoSteps<S>(S);
 impl<S: Scalar> Mask<S> for TwoSteps<S> {
     /// The token before.
     type State<V: Entrywise<S>> = V;
-    type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
+    type Auxiliary<const D: usize, const C: usize> = ();
     const CODE: u8 = 5;
 
     fn from_trace_decays([lambda, _]: [S; 2]) -> Result<Self> {
