@@ -83,6 +83,10 @@ fn retire(old: &Path, place: &Path) -> io::Result<()> {
         let text = name.to_string_lossy();
         let is_ours = text == lock::FILE_NAME || ours.iter().any(|ours| *ours == text);
         let from = old.join(&name);
+        if text == info::FILE_NAME {
+            // It says which files are the run's, so it goes last.
+            continue;
+        }
         if kind != Kind::Folder && (is_ours || text.starts_with(files::TEMPORARY)) {
             files::remove(&from)?;
             continue;
@@ -94,5 +98,6 @@ fn retire(old: &Path, place: &Path) -> io::Result<()> {
         files::rename(&from, &to)?;
     }
     files::sync_folder(place)?;
+    files::remove(&old.join(info::FILE_NAME))?;
     files::remove_folder(old)
 }

@@ -5,7 +5,7 @@ use crate::common::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The modules of the host, from the ground up.
-const HOST: &str = "options program files error formats model_file run exit train experiments sweep page commands \
+const HOST: &str = "options program files error formats run exit train model_file experiments sweep page commands \
     cli guide";
 
 /// The modules of the core from which firmware computes values, from the ground up.

@@ -133,7 +133,7 @@ fn the_same_command_makes_every_damaged_file_of_a_run_again_or_refuses_it_by_nam
     for command in [
         &train,
         &format!("{train} --attention softmax --layers 1"),
-        &format!("{train} --network rnn --layers 1"),
+        &format!("{train} --network rnn"),
         "sweep plan.toml",
     ] {
         let place = &Folder::with("plan.toml", of_sweep);
