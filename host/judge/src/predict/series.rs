@@ -172,7 +172,7 @@ impl<const N: usize> Autoregression<N> {
             discounted[i] = self.weights[i] * power;
             left -= discounted[i];
         }
-        if self.unit == 0.0 || !is_stable(&mut discounted[..Self::LAGS]) {
+        if self.unit == 0.0 || !is_stable(discounted) {
             return self.lags[0];
         }
         let [low, high] = self.range;
@@ -181,23 +181,16 @@ impl<const N: usize> Autoregression<N> {
 }
 
 /// Returns true if x_t = sum_i a_i x_{t-i} decays: its reflection coefficients, by Levinson's recursion backwards, are all
-/// below 1 in absolute value. Overwrites the coefficients.
-fn is_stable(a: &mut [f64]) -> bool {
-    // A sum of absolute values below 1 says so at once.
-    if a.iter().map(|a| a.abs()).sum::<f64>() < 1.0 {
-        return true;
-    }
-    for last in (0..a.len()).rev() {
+/// below 1 in absolute value.
+fn is_stable<const N: usize>(mut a: [f64; N]) -> bool {
+    for last in (0..N - 1).rev() {
         let k = a[last];
         if k.is_nan() || k.abs() >= 1.0 {
             return false;
         }
-        let scale = 1.0 / (1.0 - k * k);
-        // Pairs from both ends, which need each other's old value.
-        for i in 0..last.div_ceil(2) {
-            let (x, y) = (a[i], a[last - 1 - i]);
-            (a[i], a[last - 1 - i]) = ((x + k * y) * scale, (y + k * x) * scale);
-        }
+        let (mut before, scale) = (a, 1.0 / (1.0 - k * k));
+        before[..last].reverse();
+        a[..last].iter_mut().zip(before).for_each(|(a, b)| *a = (*a + k * b) * scale);
     }
     true
 }
