@@ -72,7 +72,8 @@ mod table {
         for address in (top - PAINTED..top).step_by(4) {
             // SAFETY: nothing lives in the stack below this frame, and the board has 4 MiB for it.
             unsafe {
-                core::ptr::with_exposed_provenance_mut::<u32>(address).write_volatile(chip::stack::PAINT)
+                core::ptr::with_exposed_provenance_mut::<u32>(address)
+                    .write_volatile(chip::stack::PAINT)
             };
         }
         let result = call();
