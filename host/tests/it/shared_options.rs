@@ -21,7 +21,6 @@ const SMALL: [(&str, &[&str]); 15] = [
     ("digest", JSON),
     ("inspect model.ictd", JSON),
     ("completions bash", JSON),
-    ("search", COMPUTES),
     // Those that are run elsewhere: their own directory, or what they print.
     ("plot run", JSON),
     ("report run", JSON),
