@@ -126,43 +126,52 @@ impl<'a, S: Scalar> Workspace<'a, S> {
     ) -> Self {
         let (k, stored, depth) = (shape.token_len(), shape.stored, shape.depth);
         let matrix = k * k;
-        let (layers, room) = room.split_at_mut(stored * 2 * matrix);
-        let (sums, room) = room.split_at_mut(stored * 2 * matrix);
-        let (steps, room) = room.split_at_mut(depth * step_matrices(shape) * matrix);
-        let (columns, room) = room.split_at_mut(depth * k);
-        let (matrices, room) = room.split_at_mut(MATRICES * matrix);
-        layers.copy_from_slice(parameters);
-        Workspace { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
+        let (rest, stored_len) = (&mut &mut *room, stored * 2 * matrix);
+        let layers = take(rest, stored_len);
+        layers.iter_mut().zip(parameters).for_each(|(to, from)| *to = *from);
+        Workspace {
+            layers,
+            sums: take(rest, stored_len),
+            steps: take(rest, depth * step_matrices(shape) * matrix),
+            columns: take(rest, depth * k),
+            matrices: take(rest, MATRICES * matrix),
+            vectors: take(rest, VECTORS * k),
+        }
     }
 }
 
 /// Returns P and Q of layer l in the pass, `len` numbers each.
 #[inline(always)]
 pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
-    let at = 2 * l * len % layers.len();
-    [0, 1].map(|m| &layers[at + m * len..][..len])
+    let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
+    [at, at + len].map(|at| layers.get(at..at + len).unwrap_or_default())
 }
 
 #[inline(always)]
 pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
-    let at = 2 * l * len % layers.len();
-    split(&mut layers[at..][..2 * len], len)
+    let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
+    split(layers.get_mut(at..at + 2 * len).unwrap_or_default(), len)
+}
+
+/// Takes the first numbers of a buffer, or nothing if there are fewer.
+#[inline(always)]
+fn take<'a, S>(buffer: &mut &'a mut [S], len: usize) -> &'a mut [S] {
+    let whole = core::mem::take(buffer);
+    let (piece, rest) = whole.split_at_mut_checked(len).unwrap_or_default();
+    *buffer = rest;
+    piece
 }
 
 /// Returns the first N pieces of a length.
 #[inline(always)]
-pub(super) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
-    let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));
-    for piece in &mut pieces {
-        (*piece, rest) = rest.split_at_mut(len);
-    }
-    pieces
+pub(super) fn split<const N: usize, S>(mut from: &mut [S], len: usize) -> [&mut [S]; N] {
+    [(); N].map(|()| take(&mut from, len))
 }
 
 /// Writes M^T e_K, the last row.
 #[inline(always)]
 pub(super) fn last_row<S: Scalar>(k: usize, m: &[S], to: &mut [S]) {
-    for (to, column) in to.iter_mut().zip(m.chunks_exact(k)) {
-        *to = column[k - 1];
+    for (to, last) in to.iter_mut().zip(m.iter().skip(k - 1).step_by(k)) {
+        *to = *last;
     }
 }
