@@ -382,7 +382,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant, |view| view.to_columns(&mut out.g, of_phi_alone))
+        self.discounted(gamma, cumulant, |view| view.write_columns(&mut out.g, of_phi_alone))
     }
 
     /// Passes a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.

@@ -124,7 +124,11 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> DiscountedView<'_, S
 
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
-    pub(super) fn to_columns<const K: usize>(&self, g: &mut SMatrix<S, K, K>, of_phi_alone: bool) {
+    pub(super) fn write_columns<const K: usize>(
+        &self,
+        g: &mut SMatrix<S, K, K>,
+        of_phi_alone: bool,
+    ) {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let (gamma, one, all, d) = (self.gamma, S::ONE, !of_phi_alone, (K - 1) / 2);
         let r = self.cumulant;
