@@ -18,8 +18,8 @@ pub struct LinearShape<R> {
     pub stored: usize,
     /// L, the number of layers, at least 1.
     pub depth: usize,
-    /// The trace decay of TD(lambda)'s mask, in \[0, 1\]; 0 gives TD(0)'s mask.
-    pub trace_decay: R,
+    /// The trace decay of TD(lambda)'s mask, in \[0, 1\]; `None` for TD(0)'s mask.
+    pub trace_decay: Option<R>,
     /// Xavier's gain of the initial parameters, above 0.
     pub gain: f64,
 }
@@ -28,12 +28,12 @@ impl<R: Real> LinearShape<R> {
     /// Returns the shape of `depth` layers for `dim` features that share one stored layer or have one each, with TD(0)'s
     /// mask and the gain 0.1, or 0.1 / L if each layer has its own.
     pub const fn new(dim: usize, stored: usize, depth: usize) -> Self {
-        LinearShape { dim, stored, depth, trace_decay: R::ZERO, gain: 0.1 / stored as f64 }
+        LinearShape { dim, stored, depth, trace_decay: None, gain: 0.1 / stored as f64 }
     }
 
     pub(super) fn check(&self) -> Result<()> {
         let LinearShape { dim, stored, depth, trace_decay, gain } = *self;
-        TdLambda::new(trace_decay)?;
+        trace_decay.map(TdLambda::new).transpose()?;
         check_lanes(gain, "gain", |gain| gain > 0.0, "above 0")?;
         let one_or_all = "one stored layer, or one for each layer in the pass";
         refuse_unless([
@@ -52,7 +52,7 @@ impl<R: Real> LinearShape<R> {
     /// Returns the trace decay, or `None` without a trace: G is then symmetric.
     #[inline(always)]
     pub(super) fn trace<S: Scalar<Element = R>>(&self) -> Option<S> {
-        (self.trace_decay != R::ZERO).then(|| S::splat(self.trace_decay))
+        self.trace_decay.map(S::splat)
     }
 
     #[inline(always)]
@@ -65,18 +65,18 @@ impl<R: Real> LinearShape<R> {
         self.stored * 2 * self.matrix_len()
     }
 
-    /// Returns the length of a network's workspace, with or without a trace.
+    /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
+    #[inline(always)]
+    pub(super) const fn step_matrices(&self) -> usize {
+        if self.trace_decay.is_none() { 3 } else { 4 }
+    }
+
+    /// Returns the length of a network's workspace.
     pub const fn work_len(&self) -> usize {
         let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
-        let matrices = stored * 4 + depth * 4 + MATRICES;
+        let matrices = stored * 4 + depth * self.step_matrices() + MATRICES;
         matrices * k * k + (depth + VECTORS) * k
     }
-}
-
-/// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
-#[inline(always)]
-pub(super) fn step_matrices<R: Real>(shape: &LinearShape<R>) -> usize {
-    if shape.trace_decay == R::ZERO { 3 } else { 4 }
 }
 
 /// Matrices in addition to those of layers: C, H and three for intermediate results.
@@ -109,7 +109,7 @@ pub(super) struct Workspace<'a, S> {
     pub(super) layers: &'a mut [S],
     /// The adjoints of P and Q, summed over windows.
     pub(super) sums: &'a mut [S],
-    /// [`step_matrices`] for each layer in the pass.
+    /// [`LinearShape::step_matrices`] for each layer in the pass.
     pub(super) steps: &'a mut [S],
     /// A vector for each layer in the pass.
     pub(super) columns: &'a mut [S],
@@ -132,7 +132,7 @@ impl<'a, S: Scalar> Workspace<'a, S> {
         Workspace {
             layers,
             sums: take(rest, stored_len),
-            steps: take(rest, depth * step_matrices(shape) * matrix),
+            steps: take(rest, depth * shape.step_matrices() * matrix),
             columns: take(rest, depth * k),
             matrices: take(rest, MATRICES * matrix),
             vectors: take(rest, VECTORS * k),
