@@ -34,7 +34,11 @@ static float read_sensor(uint32_t *state) {
 }
 
 /* What is stored here is read from here. */
+#ifdef WITHOUT_TRAINER
+static uint8_t page[8 * ICTD_CONTEXT_WORDS(4) + 64];
+#else
 static uint8_t page[sizeof(ictd_trainer)];
+#endif
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
@@ -103,6 +107,7 @@ static ictd_status predictors(uint32_t *digest) {
     return status;
 }
 
+#ifndef WITHOUT_TRAINER
 /* A model that the stream trains, with a reset in the middle, and its reading of a context. */
 static ictd_status trainers(uint32_t *digest) {
     static ictd_trainer trainer;
@@ -137,19 +142,26 @@ static ictd_status trainers(uint32_t *digest) {
     return status;
 }
 
+#endif
+
 int main(void) {
-    uint32_t context = 0, predictor = 0, trainer = 0;
+    uint32_t context = 0, predictor = 0;
     ictd_status status = ictd_abi_version() == ICTD_ABI_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_MISMATCH;
     if (!status) status = ictd_check_environment();
     if (!status) status = contexts(&context);
     if (!status) status = predictors(&predictor);
+#ifndef WITHOUT_TRAINER
+    uint32_t trainer = 0;
     if (!status) status = trainers(&trainer);
+#endif
     if (status) {
         print(ictd_message(status));
         return 1;
     }
     show("context ", context);
     show("predictor ", predictor);
+#ifndef WITHOUT_TRAINER
     show("trainer ", trainer);
+#endif
     return 0;
 }
