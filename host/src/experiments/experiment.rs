@@ -234,13 +234,11 @@ impl ExperimentSpec {
             bases.iter().flat_map(|base| self.runs.iter().map(move |run| (*base, run)))
         {
             let name = &*name_in_base(run.name, base);
-            let mut session = session.clone();
-            session.seed = session.seed.saturating_add(base);
-            let session = &session;
+            let first = session.seed.saturating_add(base);
             let mut train: Train = options::parsed(run.options);
             train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
             train.recipe.tasks = scale.tasks.unwrap_or(train.recipe.tasks);
-            let seeds = trained(name, &train, session)?;
+            let seeds = trained(name, &train, first, session)?;
             for (metric, Interval { estimate, low, high }) in others_of_mean(&seeds) {
                 for (end, value) in [("", estimate), (" low", low), (" high", high)] {
                     long.put(name, None, &format!("{metric}{end}"), 0.0, value);
@@ -249,7 +247,7 @@ impl ExperimentSpec {
             for seed in &seeds {
                 long.extend(name, seed.seed, numbers_of(seed));
             }
-            let judge = judge(&train.recipe, self.evaluation, session.seed);
+            let judge = judge(&train.recipe, self.evaluation, first);
             if let Some(judge) = judge.context(format!("{name}, fresh tasks"))? {
                 let numbers = session.map(name, &seeds, |seed| {
                     judge(seed).context(format!("{name}, seed {}", seed.seed))

@@ -40,13 +40,17 @@ impl TrainingBudget {
     }
 }
 
-/// Returns the seeds of a run, from the folder of its recipe in `runs/` if they were trained before.
-pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
-    options.check(session.seed)?;
+/// Returns the seeds of a run from the first one on, from the folder of its recipe in `runs/` if they were trained before.
+pub fn trained(
+    name: &str,
+    options: &Train,
+    first: u64,
+    session: &Session,
+) -> Result<Vec<SeedRun>, Error> {
+    options.check(first)?;
     let place = records::place(&session.out, "runs")?;
-    let directory =
-        TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
-    let (runs, info) = crate::train::train(options, session.seed, session, name, &directory)?;
+    let directory = TrainDirectory::create(&place, &options.recipe, &options.seed_set(first))?;
+    let (runs, info) = crate::train::train(options, first, session, name, &directory)?;
     directory.summary()?.write(info, &RunFiles::default())?;
     Ok(runs)
 }
