@@ -7,6 +7,7 @@ pub mod construction;
 pub mod control;
 pub mod estimator;
 pub mod explained;
+pub mod formulas;
 pub mod invariant;
 pub mod judge;
 pub mod measure;
