@@ -9,10 +9,12 @@ use crate::formats::tasks;
 use crate::options::Word as _;
 use crate::run::report::table;
 use crate::run::{Report, RunFiles, RunManifest, Session, info, report};
-use crate::train::directory::{CONFIG, RESULTS, Summary, read_run};
+use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
-use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Train, TrainDirectory};
+use crate::train::{
+    LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Summary, Train, TrainDirectory,
+};
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
