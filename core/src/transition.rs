@@ -69,14 +69,14 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
     #[inline(always)]
     pub(crate) fn square(&self) -> S {
         let mut sum = S::ZERO;
-        for x in self.phi {
-            sum += x * x;
+        for i in 0..D {
+            sum += self.phi[i] * self.phi[i];
         }
-        for x in self.phi_next {
-            sum += x * x;
+        for i in 0..D {
+            sum += self.phi_next[i] * self.phi_next[i];
         }
-        for x in self.rewards {
-            sum += x * x;
+        for m in 0..C {
+            sum += self.rewards[m] * self.rewards[m];
         }
         sum
     }

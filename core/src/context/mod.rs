@@ -122,7 +122,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn max_abs_rewards(&self) -> [S; C];
 
     /// Passes the moments that make up G.
-    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T;
+    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
@@ -382,7 +382,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant, |view| view.to_columns(&mut out.g, of_phi_alone))
+        self.discounted(gamma, cumulant, |view| view.write_columns(&mut out.g, of_phi_alone))
     }
 
     /// Passes a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
@@ -391,13 +391,11 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
         &self,
         gamma: S,
         cumulant: usize,
-        read: impl FnOnce(DiscountedView<S, M::Auxiliary<D, C>, D, C>) -> T,
+        read: impl FnOnce(DiscountedView<S, M, D, C>) -> T,
     ) -> Result<T> {
         ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
         ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
-        Ok(self.sums.read(&self.mask, |moments| {
-            read(DiscountedView { moments, symmetric: M::IS_GRAM, gamma, cumulant })
-        }))
+        Ok(self.sums.read(&self.mask, |moments| read(DiscountedView { moments, gamma, cumulant })))
     }
 
     /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds

@@ -3,6 +3,7 @@
 use crate::auxiliary::AuxiliarySums;
 use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
+use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use nalgebra::SMatrix;
@@ -20,9 +21,9 @@ pub(crate) struct Moments<S, B, const D: usize, const C: usize> {
 
 /// The moments that make up a context's G: one, or a total and the two blocks that are not in it yet.
 #[derive(Clone, Copy)]
-pub struct SumOf<'a, S, B, const D: usize, const C: usize> {
-    pub(super) total: &'a Moments<S, B, D, C>,
-    pub(super) blocks: Option<[&'a Moments<S, B, D, C>; 2]>,
+pub struct SumOf<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    pub(super) total: &'a Moments<S, M::Auxiliary<D, C>, D, C>,
+    pub(super) blocks: Option<[&'a Moments<S, M::Auxiliary<D, C>, D, C>; 2]>,
 }
 
 impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
@@ -100,17 +101,19 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
 
 /// G(gamma) = S G_u S of a cumulant.
 #[derive(Clone, Copy)]
-pub(crate) struct DiscountedView<'a, S, B, const D: usize, const C: usize> {
-    pub(super) moments: SumOf<'a, S, B, D, C>,
-    pub(super) symmetric: bool,
+pub(crate) struct DiscountedView<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    pub(super) moments: SumOf<'a, S, M, D, C>,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, B, const D: usize, const C: usize> DiscountedView<'_, S, B, D, C> {
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> DiscountedView<'_, S, M, D, C> {
     /// Returns an entry of G_u, by its place in each moments; 0 for a place that is none.
     #[inline(always)]
-    pub(super) fn sum(&self, place: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S {
+    pub(super) fn sum(
+        &self,
+        place: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>,
+    ) -> S {
         let number = |moments| place(moments).copied().unwrap_or(S::ZERO);
         let SumOf { total, blocks } = self.moments;
         match blocks {
@@ -121,7 +124,11 @@ impl<S: Scalar, B, const D: usize, const C: usize> DiscountedView<'_, S, B, D, C
 
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
-    pub(super) fn to_columns<const K: usize>(&self, g: &mut SMatrix<S, K, K>, of_phi_alone: bool) {
+    pub(super) fn write_columns<const K: usize>(
+        &self,
+        g: &mut SMatrix<S, K, K>,
+        of_phi_alone: bool,
+    ) {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let (gamma, one, all, d) = (self.gamma, S::ONE, !of_phi_alone, (K - 1) / 2);
         let r = self.cumulant;
@@ -136,7 +143,7 @@ impl<S: Scalar, B, const D: usize, const C: usize> DiscountedView<'_, S, B, D, C
             self.block(g, [next, reward], gamma, |m, i, _| m.rewards.get(r)?.phi_next.get(i));
             self.block(g, [reward, reward], one, |m, _, _| m.rewards.get(r)?.rewards.first());
         }
-        if !self.symmetric {
+        if !M::IS_GRAM {
             self.block(g, [next, phi], gamma, |m, i, j| m.phi.get(j)?.phi_next.get(i));
             self.block(g, [reward, phi], one, |m, _, j| m.phi.get(j)?.rewards.get(r));
             if all {
@@ -153,14 +160,14 @@ impl<S: Scalar, B, const D: usize, const C: usize> DiscountedView<'_, S, B, D, C
         g: &mut SMatrix<S, K, K>,
         [(top, rows), (left, columns)]: [(usize, usize); 2],
         scale: S,
-        entry: impl Fn(&Moments<S, B, D, C>, usize, usize) -> Option<&S>,
+        entry: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>, usize, usize) -> Option<&S>,
     ) {
         for j in 0..columns {
-            let rows = if self.symmetric && top == left { j + 1 } else { rows };
+            let rows = if M::IS_GRAM && top == left { j + 1 } else { rows };
             for i in 0..rows {
                 let x = scale * self.sum(|m| entry(m, i, j));
                 g.data.0[left + j][top + i] = x;
-                if self.symmetric && (i != j || top != left) {
+                if M::IS_GRAM && (i != j || top != left) {
                     g.data.0[top + i][left + j] = x;
                 }
             }

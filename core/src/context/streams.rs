@@ -133,7 +133,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T {
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
         let [first, second] = &self.blocks;
         read(SumOf { total: &self.total, blocks: Some([first, second]) })
     }
@@ -213,7 +213,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M::Auxiliary<D, C>, D, C>) -> T) -> T {
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
         read(SumOf { total: &self.moments, blocks: None })
     }
 

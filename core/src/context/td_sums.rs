@@ -1,8 +1,8 @@
 //! The sums that are read from a statistic: TD's systems.
 
 use super::DiscountedView;
-use crate::auxiliary::{SecondMoments, TraceSums};
 use crate::entrywise::entrywise;
+use crate::mask::{TdLambda, TwoTraces};
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
@@ -69,7 +69,7 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     #[inline(always)]
     pub(crate) fn fill_from<const C: usize>(
         &mut self,
-        read: DiscountedView<S, TraceSums<S, D, C>, D, C>,
+        read: DiscountedView<S, TwoTraces<S>, D, C>,
     ) {
         let r = read.cumulant;
         self.squared_rewards = read.sum(|m| m.rewards.get(r)?.rewards.first());
@@ -118,9 +118,7 @@ pub(crate) struct LstdSystem<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> LstdSystem<S, D> {
     #[inline(always)]
-    pub(crate) fn new<const C: usize>(
-        read: DiscountedView<S, SecondMoments<S, D, C>, D, C>,
-    ) -> Self {
+    pub(crate) fn new<const C: usize>(read: DiscountedView<S, TdLambda<S>, D, C>) -> Self {
         let mut system =
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {

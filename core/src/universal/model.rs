@@ -241,7 +241,7 @@ impl<R: Real> UniversalModel<R> {
     }
 }
 
-/// The parameters that ship: what `ictd search` finds, from LSTD's ridges.
+/// The parameters that ship. A quasi-Newton search found them, from LSTD's ridges (the program `ictd search` of commit e7cf859).
 pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
     log_ridge: [
         [1.1013925, -0.416008, 0.39123097, -0.23958413],

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, search,
-    stored_model, sweep, train_run,
+    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, stored_model,
+    sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::verify::{self, Verify};
@@ -61,7 +61,6 @@ pub enum Command {
     Train(Train),
     Sweep(sweep::Sweep),
     Reproduce(reproduce::Reproduce),
-    Search(search::Search),
     #[command(skip)]
     Table(ExperimentCommand),
     /// List the experiments and the figures of the paper that they repeat
@@ -95,7 +94,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Sweep(options)) => sweep::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
-        Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
         Some(Command::List) => Ok(reproduce::list()),
         Some(Command::Plot(options)) => plot::run(options, session, &catalogue),

@@ -98,7 +98,7 @@ fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
 
 /// Returns the number of panels in each row of a page, at most three; none stands alone below others.
 pub fn rows(panels: usize, columns: usize) -> Vec<usize> {
-    if columns > 3 && panels % columns == 0 {
+    if columns > 3 && panels.is_multiple_of(columns) {
         return rows(columns, 3).repeat(panels / columns);
     }
     let columns = columns.clamp(1, 3);

@@ -12,7 +12,7 @@ fn fraction_of_root(number: u128, degree: u32) -> u32 {
 
 /// Returns the digest of a message.
 pub fn sha256(message: &[u8]) -> [u8; 32] {
-    let is_prime = |n: &u128| (2..*n).all(|divisor| n % divisor != 0);
+    let is_prime = |n: &u128| !(2..*n).any(|divisor| n.is_multiple_of(divisor));
     let primes: Vec<u128> = (2..).filter(is_prime).take(64).collect();
     let constants: Vec<u32> = primes.iter().map(|prime| fraction_of_root(*prime, 3)).collect();
     let mut hash: [u32; 8] = std::array::from_fn(|i| fraction_of_root(primes[i], 2));

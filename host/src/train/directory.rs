@@ -17,6 +17,7 @@ use crate::run::records::{write_all, write_atomic};
 use crate::run::{RunDirectory, RunFiles, RunManifest, config, info, lock, progress, records};
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
+use compute::{Stopped, Trainer};
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -116,10 +117,8 @@ impl TrainDirectory {
         Ok(Config { first, options, text })
     }
 
-    /// Returns true if a file of the directory has this content.
     fn has(&self, name: &str, content: &[u8]) -> bool {
-        let there = files::read(&self.path.join(name), content.len() as u64);
-        there.is_ok_and(|there| there == content)
+        files::has(&self.path.join(name), content)
     }
 
     /// Locks a seed for this process, and removes the incomplete files of a killed one.
@@ -213,20 +212,28 @@ impl TrainDirectory {
         progress::note(&format!("{path}: made again from the checkpoints: {names}"), false);
     }
 
-    /// Returns the summary of all finished seeds, from any process.
+    /// Returns the summary of all finished seeds, from any process; makes their files again where they are not what the
+    /// checkpoints give.
     pub fn summary(&self) -> Result<Summary<'_>, Error> {
-        let claimed = self.claim()?;
-        let (mut runs, mut digests) = (Vec::new(), Map::new());
+        self.read(Some(self.claim()?))
+    }
+
+    /// Returns the summary of all finished seeds. In a directory that is not claimed no file is changed.
+    pub fn read(&self, claimed: Option<RunDirectory>) -> Result<Summary<'_>, Error> {
+        let (mut runs, mut digests, mut differing) = (Vec::new(), Map::new(), Vec::new());
         let mut seeds = self.planned()?;
         for seed in self.seeds()? {
-            let mut found = self.recorded(seed)?;
-            if found.is_none() {
-                // Skip a seed whose own process is about to write its records.
+            let Some(found) = self.load(seed)?.filter(|found| self.has_ended(found)) else {
+                continue;
+            };
+            let records = seed_files::records(&self.recipe, &found.run)?;
+            let damaged = self.damaged(seed, &records);
+            if claimed.is_some() && !damaged.is_empty() {
+                // Skip a seed whose own process is about to write its files.
                 let Ok(_claim) = self.claim_seed(seed) else { continue };
-                found = self.load(seed)?.filter(|found| self.has_ended(found));
+                self.finish(&found.run)?;
             }
-            let Some(found) = found else { continue };
-            let records = self.finish(&found.run)?;
+            differing.extend(damaged);
             let checkpoint = found.to_bytes();
             for (name, content) in records.files().chain([(CHECKPOINT, checkpoint.as_slice())]) {
                 digests.insert(format!("seed_{seed}/{name}"), json!(info::digest(content)));
@@ -235,7 +242,24 @@ impl TrainDirectory {
         }
         seeds.extend(runs.iter().map(|run| run.seed));
         let Config { first: seed, options, text: config } = self.config(&seeds)?;
-        Ok(Summary { directory: self, claimed, runs, digests, seed, options, config })
+        let directory = self;
+        Ok(Summary { directory, claimed, runs, differing, digests, seed, options, config })
+    }
+
+    /// Returns the names of the checkpoints that training does not give again.
+    pub fn retrained(&self, runs: &[SeedRun], threads: usize) -> Result<Vec<String>, Error> {
+        let mut trainer = Trainer::new(self.recipe.clone(), runs.iter().map(|run| run.seed))?;
+        (trainer.threads, trainer.cancelled) = (threads, Some(&progress::INTERRUPTED));
+        let again = trainer.run(&()).map_err(|stopped| match stopped {
+            Stopped::Core { source, .. } => Error::Core { context: "training".into(), source },
+            _ => Error::Interrupted,
+        })?;
+        let bytes = |run: &SeedRun| {
+            let run = run.clone();
+            Checkpoint { config: String::new(), tasks_done: 0, record: Vec::new(), run }.to_bytes()
+        };
+        let other = runs.iter().zip(&again).filter(|(run, again)| bytes(run) != bytes(again));
+        Ok(other.map(|(run, _)| format!("seed_{}/{CHECKPOINT}", run.seed)).collect())
     }
 
     /// Returns the seeds that have begun: those with a checkpoint.
@@ -290,12 +314,14 @@ fn patiently<T>(
     }
 }
 
-/// The summary of all finished seeds; while it lives, this process holds the directory.
+/// The summary of all finished seeds; while it lives, this process holds the directory, if it claimed it.
 pub struct Summary<'a> {
     directory: &'a TrainDirectory,
-    claimed: RunDirectory,
+    claimed: Option<RunDirectory>,
     /// The seeds that have finished, in ascending order.
     pub runs: Vec<SeedRun>,
+    /// The names of the files that are not, or were not, what the checkpoints give.
+    pub differing: Vec<String>,
     /// The digests of the seeds' files, as the checkpoints give them.
     digests: Map<String, serde_json::Value>,
     pub seed: u64,
@@ -305,40 +331,46 @@ pub struct Summary<'a> {
 
 impl Summary<'_> {
     /// Writes the files about the whole run that are not what the checkpoints give, and marks the run as finished, with the
-    /// digest of every file. A `run.json` that says the same stays.
-    pub fn write(&self, mut info: RunManifest, records: &RunFiles) -> Result<Vec<PathBuf>, Error> {
+    /// digest of every file. A `run.json` that says the same stays. In a directory that is not claimed no file is changed.
+    pub fn write(
+        &mut self,
+        mut info: RunManifest,
+        records: &RunFiles,
+    ) -> Result<Vec<PathBuf>, Error> {
         let path = &self.directory.path;
-        let digests =
+        let there = info::read(path);
+        let of_seeds =
             self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
-        info.seeds.extend(digests);
+        info.seeds.extend(of_seeds);
         info.files.extend(self.digests.clone());
         if records.files().next().is_none() {
             // Those about all seeds, if any, stay as they are.
-            let said = info::read(path)["digests"]["files"].as_object().cloned();
-            info.files.extend(said.into_iter().flatten().filter(|(name, _)| files::is_plain(name)));
+            let said = there["digests"]["files"].as_object().cloned().into_iter().flatten();
+            info.files.extend(said.filter(|(name, _)| files::is_plain(name)));
         }
-        let config = [(CONFIG, self.config.as_bytes())];
-        let files =
-            || config.into_iter().chain(records.files().filter(|(name, _)| *name != CONFIG));
-        info.files(files());
-        let there = info::read(path);
+        let others = records.files().filter(|(name, _)| *name != CONFIG);
+        let files: Vec<_> = others.chain([(CONFIG, self.config.as_bytes())]).collect();
+        info.files(files.iter().copied());
+        let is_other = |(name, content): &&(&str, &[u8])| !self.directory.has(name, content);
+        let mut changed: Vec<_> = files.iter().filter(is_other).copied().collect();
         let was_finished = there["outcome"] == info::FINISHED;
-        let damaged = |(name, content): &(&str, &[u8])| !self.directory.has(name, content);
-        let mut changed: Vec<_> = files().filter(damaged).collect();
-        if was_finished && !changed.is_empty() {
-            let names: Vec<_> = changed.iter().map(|(name, _)| (*name).to_owned()).collect();
-            self.directory.note(&names);
-        }
         let text = info.to_text(Some(info::FINISHED));
+        let names: Vec<_> = changed.iter().map(|(name, _)| (*name).to_owned()).collect();
         if !was_finished || there["digests"] != info.digests() {
             changed.push((info::FILE_NAME, text.as_bytes()));
         }
-        let written = self.claimed.write(changed);
+        self.differing.extend(changed.iter().map(|(name, _)| (*name).to_owned()));
+        let Some(claimed) = &self.claimed else { return Ok(Vec::new()) };
+        if was_finished && !names.is_empty() {
+            self.directory.note(&names);
+        }
+        let written = claimed.write(changed);
         if written.is_err() {
             // If that cannot be written either, the file keeps `running`.
             let _ = info.write(path, Some(&info::outcome(&written)));
         }
         written?;
-        Ok(files().map(|(name, _)| path.join(name)).chain([path.join(info::FILE_NAME)]).collect())
+        let names = files.iter().map(|(name, _)| *name).chain([info::FILE_NAME]);
+        Ok(names.map(|name| path.join(name)).collect())
     }
 }

@@ -1,8 +1,8 @@
 //! Reads the rows of a table one after another: the file need not fit in memory.
 
 use crate::clock::time;
+use crate::problem::{ELSEWHERE, Problem};
 use crate::text::excerpt;
-use crate::{ELSEWHERE, Problem};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read};
 use std::ops::Range;

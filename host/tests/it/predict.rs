@@ -222,7 +222,7 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--separator 5", "--separator 5: expected one character that no number has"),
         (&x, "--model nothing", "nothing: "),
         (&x, "--gamma 0.99", "column `x`: at most 200 rows without a gap; expected 739"),
-        ("x\n1\n", "", "column `x`: at most 1 rows without a gap; expected 118"),
+        ("x\n1\n", "", "column `x`: at most 1 rows without a gap; expected 117"),
         ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
         (&gaps, "--skip-gaps", "at most 6 rows without a gap; expected"),
     ] {

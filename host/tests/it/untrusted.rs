@@ -2,7 +2,6 @@
 
 use crate::bounds::bounded;
 use crate::common::{self, *};
-use std::io::{Cursor, Write};
 #[cfg(unix)]
 use std::os::unix::fs::{FileTypeExt, symlink};
 
@@ -29,17 +28,6 @@ pub(crate) fn npy_of(header: &str, data: &[u8]) -> Vec<u8> {
     bytes.extend(header.as_bytes());
     bytes.extend(data);
     bytes
-}
-
-/// A compressed `.npz`.
-pub(crate) fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, array) in arrays {
-        let options = zip::write::SimpleFileOptions::default();
-        archive.start_file(format!("{name}.npy"), options).unwrap();
-        archive.write_all(array).unwrap();
-    }
-    archive.finish().unwrap().into_inner()
 }
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use super::{Estimator, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Memory};
+use ictd_core::context::{Context, Forgetting, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
 use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
@@ -20,10 +20,12 @@ pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result
 pub(super) enum AnyValueFunction<const D: usize> {
     Linear(ValueFunction<f64, D>),
     Bounded(ClippedValueFunction<f64, D>),
+    /// Several functions, `None` where there is no solution.
+    Several(Vec<Option<ValueFunction<f64, D>>>),
     Other(OfQuery<D>),
 }
 
-pub(super) use AnyValueFunction::{Bounded, Linear, Other};
+pub(super) use AnyValueFunction::{Bounded, Linear, Other, Several};
 
 /// Compiled once for each D, whatever the value function was read from.
 impl<const D: usize> AnyValueFunction<D> {
@@ -31,7 +33,7 @@ impl<const D: usize> AnyValueFunction<D> {
         let weights = match self {
             Linear(v) => &v.weights,
             Bounded(v) => &v.value_function.weights,
-            Other(_) => return None,
+            Several(_) | Other(_) => return None,
         };
         Some(weights.as_slice()[..d].to_vec())
     }
@@ -41,6 +43,11 @@ impl<const D: usize> AnyValueFunction<D> {
         Ok(match self {
             Linear(v) => states.map(|phi| v.at(&phi)).collect(),
             Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
+            Several(all) => states
+                .flat_map(|phi| {
+                    all.iter().map(move |v| v.as_ref().map_or(f64::NAN, |v| v.at(&phi)))
+                })
+                .collect(),
             Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
         })
     }
@@ -197,6 +204,24 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.observer.restore(bytes)
     }
+}
+
+/// Returns a stream that reads LSTD with each ridge from one context.
+pub(super) fn lstds<const D: usize>(
+    d: usize,
+    gamma: f64,
+    lambda: f64,
+    ridges: &[f64],
+    window: Forgetting<f64>,
+) -> Result<Box<dyn Stream>> {
+    let lstd = |ridge: &f64| Lstd::new(LstdSettings { gamma, lambda, ridge: *ridge });
+    let all = ridges.iter().map(lstd).collect::<Result<Vec<_>>>()?;
+    let mask = all.first().map_or(TdLambda::new(0.0)?, |lstd| *lstd.mask());
+    let observer = Context::<D, TdLambda<f64>, _, f64>::with_memory(mask, window);
+    let read: Read<D, _> = Box::new(move |context| {
+        Ok(Several(all.iter().map(|lstd| lstd.value_function(context).ok()).collect()))
+    });
+    Ok(Box::new(EstimatorStream { d, takes_weights: true, observer, read }))
 }
 
 // Not inlined, as each needs megabytes of stack for 32 features.

@@ -1,7 +1,7 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, forecasts of a series, the predictor.
 
 use super::series::{Autoregression, SeriesForecaster};
-use crate::estimator::{Estimator, Method, Stream};
+use crate::estimator::{Estimator, Method, Stream, lstd_stream};
 use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
 use ictd_core::{Error, Predictor, UniversalModel};
 use std::collections::VecDeque;
@@ -35,14 +35,14 @@ pub struct Candidate {
     pub name: String,
     /// The name of its column: the name, and the settings if several are tried.
     pub column: String,
-    learner: Forecaster,
 }
 
 enum Forecaster {
-    /// An estimator on the features, normalised if `is_scaled`.
+    /// Estimators on the features, normalised if `is_scaled`: so many, whose values a stream returns one after another.
     Stream {
         stream: Box<dyn Stream>,
         is_scaled: bool,
+        count: usize,
     },
     Series(SeriesForecaster),
     Predictor,
@@ -52,38 +52,40 @@ enum Forecaster {
 pub const OF_PREDICTOR: [&str; 3] = ["predictor_low", "predictor_high", "surprise"];
 
 /// Returns all candidates for a discount; the predictor is the last one.
-fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> {
+fn candidates(settings: &Settings, gamma: f64) -> Result<(Vec<Candidate>, Vec<Forecaster>), Error> {
     let Settings { given, retention, d, period } = settings;
-    let (d, mut all) = (*d, Vec::new());
-    let mut add = |name: &str, of: String, learner| {
-        all.push(Candidate { name: name.into(), column: format!("{name}{of}"), learner });
+    let (d, mut all, mut learners) = (*d, Vec::new(), Vec::new());
+    let mut add = |name: &str, of: Vec<String>, learner| {
+        let column = |of| Candidate { name: name.into(), column: format!("{name}{of}") };
+        all.extend(of.into_iter().map(column));
+        learners.push(learner);
     };
+    let plain = || vec![String::new()];
     let learned = |estimator: &Estimator, retention, is_scaled| -> Result<_, Error> {
         let stream = estimator.with_gamma(gamma)?.stream(d, retention)?;
-        Ok(Forecaster::Stream { stream, is_scaled })
+        Ok(Forecaster::Stream { stream, is_scaled, count: 1 })
     };
     let estimator = |method| Estimator { method, gamma, layers: 1 };
     let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::pretrained(gamma)?)));
-    add("universal", String::new(), learned(&shipped, Some(*retention), false)?);
+    add("universal", plain(), learned(&shipped, Some(*retention), false)?);
     for (name, model) in given {
-        add(name, String::new(), learned(model, Some(*retention), false)?);
+        add(name, plain(), learned(model, Some(*retention), false)?);
     }
     for lambda in TD_LAMBDAS {
         for step_size in STEP_SIZES {
             let alpha = step_size / d as f64;
             let td = estimator(Method::OnlineTd { lambda, alpha, true_online: false });
             let column = format!(" step_size={step_size:?} lambda={lambda:?}");
-            add("td", column, learned(&td, None, true)?);
+            add("td", vec![column], learned(&td, None, true)?);
         }
     }
     for retention in RETENTIONS {
-        for ridge in RIDGES {
-            let lstd = estimator(Method::Lstd { lambda: LSTD_LAMBDA, ridge });
-            let column = format!(" ridge={ridge:?} retention={retention:?}");
-            add("lstd", column, learned(&lstd, Some(retention), false)?);
-        }
+        let column = |ridge| format!(" ridge={ridge:?} retention={retention:?}");
+        let stream = lstd_stream(d, gamma, LSTD_LAMBDA, &RIDGES, retention)?;
+        let learner = Forecaster::Stream { stream, is_scaled: false, count: RIDGES.len() };
+        add("lstd", RIDGES.map(column).into(), learner);
     }
-    let mut add_series = |name, series| add(name, String::new(), Forecaster::Series(series));
+    let mut add_series = |name, series| add(name, plain(), Forecaster::Series(series));
     add_series("ar", SeriesForecaster::Autoregression(Box::new(Autoregression::new())));
     let long = SeriesForecaster::LongAutoregression(Box::new(Autoregression::new()));
     add_series("ar32", long);
@@ -93,12 +95,13 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
         add_series("seasonal", SeriesForecaster::Seasonal { period, values: VecDeque::new() });
     }
     add_series("persistence", SeriesForecaster::Latest(0.0));
-    add("predictor", String::new(), Forecaster::Predictor);
-    Ok(all)
+    add("predictor", plain(), Forecaster::Predictor);
+    Ok((all, learners))
 }
 
 pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
+    learners: Vec<Forecaster>,
     gamma: f64,
     d: usize,
     /// 1 without `seasonal`.
@@ -114,8 +117,10 @@ pub(super) struct CandidateSet {
 
 impl CandidateSet {
     pub(super) fn new(settings: &Settings, gamma: f64) -> Result<Self, Error> {
+        let (candidates, learners) = candidates(settings, gamma)?;
         Ok(CandidateSet {
-            candidates: candidates(settings, gamma)?,
+            candidates,
+            learners,
             gamma,
             d: settings.d,
             period: settings.period.unwrap_or(1) as u64,
@@ -143,21 +148,21 @@ impl CandidateSet {
         let outlook = self.predictor.observe(value);
         let ([band], surprise) = (outlook.predictions, outlook.surprise);
         let sum = |mean: f64| (mean / (1.0 - self.gamma)) as f32;
-        for candidate in &mut self.candidates {
-            predictions.push(match &mut candidate.learner {
-                Forecaster::Stream { stream, is_scaled } => {
+        for learner in &mut self.learners {
+            predictions.push(match learner {
+                Forecaster::Stream { stream, is_scaled, count } => {
                     let at = usize::from(*is_scaled);
                     if follows {
                         let [before, now] = [&self.before, &self.now].map(|of| &of[at][..d]);
                         stream.observe(before, deviation, Some(now), 1.0)?;
                     }
+                    let values = stream.values(&self.now[at][..d]).unwrap_or_default();
                     // Before the first transition every value is 0.
-                    let x = match stream.values(&self.now[at][..d]) {
-                        Ok(values) => values.first().copied().unwrap_or(f64::NAN),
-                        Err(_) if stream.observed() == 0 => 0.0,
-                        Err(_) => f64::NAN,
-                    };
-                    self.level.discounted_sum(self.gamma, x) as f32
+                    let none = if stream.observed() == 0 { 0.0 } else { f64::NAN };
+                    let x = |i| values.get(i).copied().unwrap_or(none);
+                    let sum = |i| self.level.discounted_sum(self.gamma, x(i)) as f32;
+                    predictions.extend((0..*count).map(sum));
+                    continue;
                 }
                 Forecaster::Series(series) => {
                     series.observe(Some(value), self.gamma);
@@ -177,8 +182,8 @@ impl CandidateSet {
         let missing = missing.min(most + missing.saturating_sub(most) % self.period);
         self.signal.end_episode();
         (0..missing).for_each(|_| _ = self.predictor.observe(None));
-        for candidate in &mut self.candidates {
-            match &mut candidate.learner {
+        for learner in &mut self.learners {
+            match learner {
                 Forecaster::Stream { stream, .. } => stream.end_episode(),
                 Forecaster::Series(series) => {
                     (0..missing).for_each(|_| series.observe(None, self.gamma));

@@ -11,6 +11,9 @@ const RIDGE: f64 = 0.01;
 /// Forgetting pauses while the trace of the inverse is at least 1 over this ridge.
 const LEAST_RIDGE: f64 = 1e-5;
 
+/// The stability of an autoregression is tested after each of so many values; its weights change little between them.
+const TESTED: usize = 8;
+
 pub(super) enum SeriesForecaster {
     /// Persistence: forecasts the latest value.
     Latest(f64),
@@ -55,10 +58,10 @@ impl SeriesForecaster {
     }
 
     /// Returns the discounted sum of the forecasts, sum_k gamma^k x_{t+1+k}.
-    pub(super) fn discounted_sum(&self, gamma: f64) -> f64 {
+    pub(super) fn discounted_sum(&mut self, gamma: f64) -> f64 {
         let horizon = 1.0 - gamma;
         match self {
-            SeriesForecaster::Latest(x) => x / horizon,
+            SeriesForecaster::Latest(x) => *x / horizon,
             SeriesForecaster::Average(average) => average.unwrap_or(0.0) / horizon,
             SeriesForecaster::Holt(state) => {
                 let [level, trend] = state.unwrap_or_default();
@@ -69,7 +72,7 @@ impl SeriesForecaster {
             SeriesForecaster::Seasonal { period, values } if values.len() == *period => {
                 let (mut sum, mut weight) = (0.0, 1.0);
                 for x in values {
-                    sum += weight * x;
+                    sum += weight * *x;
                     weight *= gamma;
                 }
                 sum / (1.0 - weight)
@@ -93,6 +96,8 @@ pub(super) struct Autoregression<const N: usize> {
     weights: [f64; N],
     /// The inverse of the regressors' second-moment matrix; it is symmetric.
     inverse: [[f64; N]; N],
+    /// Whether the discounted forecasts decay, as far as was tested.
+    is_stable: bool,
 }
 
 impl<const N: usize> Autoregression<N> {
@@ -103,7 +108,16 @@ impl<const N: usize> Autoregression<N> {
         weights[0] = 1.0;
         (0..N).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
         let (lags, range) = ([0.0; N], [f64::INFINITY, f64::NEG_INFINITY]);
-        Autoregression { lags, seen: 0, centre: 0.0, unit: 0.0, range, weights, inverse }
+        Autoregression {
+            lags,
+            seen: 0,
+            centre: 0.0,
+            unit: 0.0,
+            range,
+            weights,
+            inverse,
+            is_stable: true,
+        }
     }
 
     fn observe(&mut self, x: f64) {
@@ -160,7 +174,7 @@ impl<const N: usize> Autoregression<N> {
     ///
     /// S (1 - sum_i phi_i gamma^i) = c / (1 - gamma) + sum_i phi_i K_i, where K_i = x_{t+1-i} + gamma K_{i-1} sums known
     /// values. If the iteration grows faster than the discount falls, returns the latest value.
-    fn mean(&self, gamma: f64) -> f64 {
+    fn mean(&mut self, gamma: f64) -> f64 {
         let phi = self.regressors();
         let (mut known, mut power, mut left) = (0.0, 1.0, 1.0);
         let mut sum = self.weights[Self::LAGS] / (1.0 - gamma);
@@ -172,7 +186,10 @@ impl<const N: usize> Autoregression<N> {
             discounted[i] = self.weights[i] * power;
             left -= discounted[i];
         }
-        if self.unit == 0.0 || !is_stable(&mut discounted[..Self::LAGS]) {
+        if self.seen.is_multiple_of(TESTED) {
+            self.is_stable = is_stable(discounted);
+        }
+        if self.unit == 0.0 || !self.is_stable {
             return self.lags[0];
         }
         let [low, high] = self.range;
@@ -181,23 +198,16 @@ impl<const N: usize> Autoregression<N> {
 }
 
 /// Returns true if x_t = sum_i a_i x_{t-i} decays: its reflection coefficients, by Levinson's recursion backwards, are all
-/// below 1 in absolute value. Overwrites the coefficients.
-fn is_stable(a: &mut [f64]) -> bool {
-    // A sum of absolute values below 1 says so at once.
-    if a.iter().map(|a| a.abs()).sum::<f64>() < 1.0 {
-        return true;
-    }
-    for last in (0..a.len()).rev() {
+/// below 1 in absolute value.
+fn is_stable<const N: usize>(mut a: [f64; N]) -> bool {
+    for last in (0..N - 1).rev() {
         let k = a[last];
         if k.is_nan() || k.abs() >= 1.0 {
             return false;
         }
-        let scale = 1.0 / (1.0 - k * k);
-        // Pairs from both ends, which need each other's old value.
-        for i in 0..last.div_ceil(2) {
-            let (x, y) = (a[i], a[last - 1 - i]);
-            (a[i], a[last - 1 - i]) = ((x + k * y) * scale, (y + k * x) * scale);
-        }
+        let (mut before, scale) = (a, 1.0 / (1.0 - k * k));
+        before[..last].reverse();
+        a[..last].iter_mut().zip(before).for_each(|(a, b)| *a = (*a + k * b) * scale);
     }
     true
 }

@@ -29,9 +29,7 @@
 
 mod layer_pass;
 
-use super::shape::{
-    LinearShape, Workspace, last_row, layer, layer_mut, split, statistic, step_matrices,
-};
+use super::shape::{LinearShape, Workspace, last_row, layer, layer_mut, split, statistic};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,
@@ -57,7 +55,7 @@ kernel! {
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
-        let len = step_matrices(shape) * matrix;
+        let len = shape.step_matrices() * matrix;
         let mut steps = LayerPasses { k, len, matrices: steps, columns };
         // Layers before the last two; the first of them slides from window to window.
         let formed = depth.saturating_sub(2);
