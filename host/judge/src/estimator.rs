@@ -9,8 +9,8 @@ mod reader;
 mod transitions;
 mod without_context;
 
+pub use empty::lstd_stream;
 pub(crate) use reader::{TransitionSink, padded};
-use reader::{lstds, on_context};
 pub use transitions::{EstimatedValues, values_of};
 
 use crate::parameters::{Parameters, Universal, as_bytes};
@@ -46,24 +46,6 @@ pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
         let made = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
         made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
     })
-}
-
-/// Returns a stream of d features whose values are those of LSTD(lambda) with each ridge in turn, from one context that forgets.
-/// Returns the core's error, as [`Estimator::stream`] does.
-pub fn lstd_stream(
-    d: usize,
-    gamma: f64,
-    lambda: f64,
-    ridges: &[f64],
-    retention: f64,
-) -> Result<Box<dyn Stream>> {
-    let window = Forgetting::new(retention)?;
-    match d {
-        1..=4 => lstds::<4>(d, gamma, lambda, ridges, window),
-        5..=8 => lstds::<8>(d, gamma, lambda, ridges, window),
-        9..=32 => lstds::<32>(d, gamma, lambda, ridges, window),
-        _ => Err(Error::CapacityExceeded { parameter: "features", capacity: 32 }),
-    }
 }
 
 /// The largest number of transitions that a softmax transformer accepts: its cost grows with their square.
