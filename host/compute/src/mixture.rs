@@ -100,10 +100,11 @@ pub fn draw_added(
             expected: "a number that the task allows",
         });
     }
-    let arrays = family.draw(states, dim, gamma, rng)?;
-    if (arrays.states, arrays.dim) != (states, dim) {
+    let mut arrays = family.draw(states, dim, gamma, rng)?;
+    if (arrays.states, arrays.dim) != (states, dim) || !arrays.is_one_task() {
         return Err(Error::Mismatch { parameter: "task" });
     }
+    arrays.restart_at_ends();
     Ok(arrays)
 }
 
