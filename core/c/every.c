@@ -34,7 +34,11 @@ static float read_sensor(uint32_t *state) {
 }
 
 /* What is stored here is read from here. */
+#ifdef WITHOUT_TRAINER
 static uint8_t page[8 * ICTD_CONTEXT_WORDS(4) + 64];
+#else
+static uint8_t page[sizeof(ictd_trainer)];
+#endif
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
@@ -103,17 +107,61 @@ static ictd_status predictors(uint32_t *digest) {
     return status;
 }
 
+#ifndef WITHOUT_TRAINER
+/* A model that the stream trains, with a reset in the middle, and its reading of a context. */
+static ictd_status trainers(uint32_t *digest) {
+    static ictd_trainer trainer;
+    static ICTD_FORGETTING(2) storage;
+    static ictd_model model;
+    ictd_context *const context = &storage.context;
+    ictd_value_function value_function;
+    float phi[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+    size_t written;
+    uint32_t state = 1;
+
+    ictd_status status = ictd_trainer_init(&trainer, sizeof trainer, 2, 0.9f, 0.25f);
+    if (!status) status = ictd_context_init(context, sizeof storage, 2, 0.9f, 0.99f);
+    for (int n = 1; !status && n <= 300; n++) {
+        const float *now = phi[(n + 1) % 2];
+        float *next = phi[n % 2];
+        for (int i = 0; i < 2; i++) next[i] = 0.5f * now[i] + read_sensor(&state);
+        const float reward = now[0] - 0.5f * next[1];
+        status = ictd_trainer_observe(&trainer, next, reward);
+        if (!status) status = ictd_context_observe(context, now, reward, next);
+        if (!status && n == 150) {
+            status = ictd_trainer_to_bytes(&trainer, page, sizeof page, &written);
+            if (!status) status = ictd_trainer_init(&trainer, sizeof trainer, 2, 0.9f, 1.0f);
+            if (!status) status = ictd_trainer_from_bytes(&trainer, page, written);
+        }
+    }
+    if (!status) status = ictd_trainer_to_bytes(&trainer, page, sizeof page, &written);
+    for (size_t at = 0; !status && at < written; at++) add(digest, (float)page[at]);
+    if (!status) status = ictd_trainer_model(&trainer, &model);
+    if (!status) status = ictd_model_value_function(&model, context, &value_function);
+    if (!status) add(digest, ictd_value_function_at(&value_function, phi[0]));
+    return status;
+}
+
+#endif
+
 int main(void) {
     uint32_t context = 0, predictor = 0;
     ictd_status status = ictd_abi_version() == ICTD_ABI_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_MISMATCH;
     if (!status) status = ictd_check_environment();
     if (!status) status = contexts(&context);
     if (!status) status = predictors(&predictor);
+#ifndef WITHOUT_TRAINER
+    uint32_t trainer = 0;
+    if (!status) status = trainers(&trainer);
+#endif
     if (status) {
         print(ictd_message(status));
         return 1;
     }
     show("context ", context);
     show("predictor ", predictor);
+#ifndef WITHOUT_TRAINER
+    show("trainer ", trainer);
+#endif
     return 0;
 }

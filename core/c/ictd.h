@@ -88,6 +88,9 @@
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
 
+/** The size of a trainer in words of 8 bytes. */
+#define ICTD_TRAINER_WORDS 560
+
 /** The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing. */
 enum ictd_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -137,7 +140,7 @@ enum ictd_sample_status
   ICTD_SAMPLE_STATUS_TAKEN = 0,
   /** There was no sample; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_MISSING,
-  /** The sample is a probable glitch, or outside of the limits; its prediction takes its place. */
+  /** The sample is a probable glitch, outside of the limits, or beyond 1e12; its prediction takes its place. */
   ICTD_SAMPLE_STATUS_HELD_BACK,
   /** The predictor learned from the sample, and the signal has moved to its level for good. */
   ICTD_SAMPLE_STATUS_MOVED,
@@ -184,7 +187,7 @@ typedef struct ictd_prediction {
   float low;
   /** The upper end of the band; infinity while nothing is known. */
   float high;
-  /** Not 0 once the band has ends: the horizon has been seen ten times. */
+  /** Not 0 once the band has ends: the horizon has been seen ten times, and the signal's sizes are between 1e-18 and 5e11. */
   uint32_t known;
 } ictd_prediction;
 
@@ -204,6 +207,25 @@ typedef struct ictd_outlook {
   ictd_sample_status status;
 } ictd_outlook;
 
+/** A trainer of a model, by TD on the stream that it observes. */
+typedef struct ictd_trainer {
+  /** Belongs to the library. */
+  uint64_t opaque[ICTD_TRAINER_WORDS];
+} ictd_trainer;
+
+/** A trained transformer: three layers that share P and Q, and read a context's sums over their trace. It is plain data, and may be copied, stored and compiled in. */
+typedef struct ictd_model {
+  /** The number of features, 1 to 4. */
+  uint32_t features;
+  /** The discount that it was trained for. */
+  float gamma;
+  /** P, row by row. Rows and columns are those of a token: 4 features, 4 of the next state, and the reward; zeros where there are
+   * fewer features. */
+  float p[9][9];
+  /** Q, row by row. */
+  float q[9][9];
+} ictd_model;
+
 /* The layout is the library's. (C99 cannot check it.) */
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L
 #ifdef __cplusplus
@@ -217,6 +239,8 @@ ICTD_ASSERT(sizeof(ictd_status) == 4 && sizeof(ictd_sample_status) == 4);
 ICTD_ASSERT(sizeof(ictd_predictor) == 8 * ICTD_PREDICTOR_WORDS);
 ICTD_ASSERT(ICTD_ALIGNOF(ictd_predictor) == ICTD_ALIGNOF(uint64_t));
 ICTD_ASSERT(sizeof(ictd_context) == 8 && ICTD_ALIGNOF(ictd_context) == ICTD_ALIGNOF(uint64_t));
+ICTD_ASSERT(sizeof(ictd_trainer) == 8 * ICTD_TRAINER_WORDS);
+ICTD_ASSERT(ICTD_ALIGNOF(ictd_trainer) == ICTD_ALIGNOF(uint64_t));
 ICTD_ASSERT(sizeof(ictd_prediction) == 16 && ICTD_ALIGNOF(ictd_prediction) == 4);
 ICTD_ASSERT(offsetof(ictd_prediction, mean) == 0);
 ICTD_ASSERT(offsetof(ictd_prediction, low) == 4);
@@ -234,6 +258,11 @@ ICTD_ASSERT(offsetof(ictd_value_function, linearity) == 4);
 ICTD_ASSERT(offsetof(ictd_value_function, value_clip) == 8);
 ICTD_ASSERT(offsetof(ictd_value_function, weights) == 12);
 ICTD_ASSERT(offsetof(ictd_value_function, feature_clip) == 76);
+ICTD_ASSERT(sizeof(ictd_model) == 656 && ICTD_ALIGNOF(ictd_model) == 4);
+ICTD_ASSERT(offsetof(ictd_model, features) == 0);
+ICTD_ASSERT(offsetof(ictd_model, gamma) == 4);
+ICTD_ASSERT(offsetof(ictd_model, p) == 8);
+ICTD_ASSERT(offsetof(ictd_model, q) == 332);
 #undef ICTD_ASSERT
 #undef ICTD_ALIGNOF
 #endif
@@ -331,6 +360,41 @@ ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
 ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
                                       const uint8_t *bytes,
                                       size_t len);
+
+/** Makes a trainer in its storage of `bytes` bytes, for 1 to 4 features and a discount gamma in [0, 1). Its model begins as Theorem 1's:
+ * three steps of TD with a step size above 0, such as 1. */
+ictd_status ictd_trainer_init(ictd_trainer *storage,
+                              size_t bytes,
+                              size_t features,
+                              float gamma,
+                              float step_size);
+
+/** Takes the features of the next state, and the reward on the way to it (that of the first state is ignored), and trains. What it
+ * has trained is judged on what comes next before it replaces the model. */
+ictd_status ictd_trainer_observe(ictd_trainer *trainer,
+                                 const float *phi,
+                                 float reward);
+
+/** Writes the model that has predicted best so far. */
+ictd_status ictd_trainer_model(const ictd_trainer *trainer, ictd_model *model);
+
+/** Reads the value function that a model computes from a context of as many features and with its discount. Values are clipped at
+ * what the largest reward seen adds up to; the linearity is 1. */
+ictd_status ictd_model_value_function(const ictd_model *model,
+                                      const ictd_context *context,
+                                      ictd_value_function *value_function);
+
+/** Writes a trainer to the front of a buffer of `len` bytes, to be stored, and how many bytes it took; its storage's size is enough. */
+ictd_status ictd_trainer_to_bytes(const ictd_trainer *trainer,
+                                  uint8_t *buffer,
+                                  size_t len,
+                                  size_t *written);
+
+/** Reads a stored trainer of `len` bytes into a trainer with the same features and discount. It then continues like the stored one,
+ * with the same bits. */
+ictd_status ictd_trainer_from_bytes(ictd_trainer *trainer,
+                                    const uint8_t *bytes,
+                                    size_t len);
 
 #ifdef __cplusplus
 }  // extern "C"

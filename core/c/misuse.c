@@ -131,8 +131,54 @@ static int predictors(void) {
     return 0;
 }
 
+/* A model of the stream; the wrong features, another discount, damage. */
+static int trainers(void) {
+    const float phi[3] = {0.5f, -1.0f, 2.0f}, bad[2] = {1.0f, NAN};
+    static ictd_trainer trainer, other;
+    static ICTD_CONTEXT(2) of_two;
+    static ICTD_CONTEXT(3) of_three;
+    ictd_model model;
+    ictd_value_function value;
+    static unsigned char page[sizeof trainer];
+    size_t written = 0;
+    EXPECT(ictd_trainer_observe(&trainer, phi, 1.0f) == ICTD_STATUS_BAD_HANDLE);
+    EXPECT(ictd_trainer_init(&trainer, sizeof trainer - 400, 2, 0.9f, 1.0f) == ICTD_STATUS_BAD_STORAGE);
+    EXPECT(ictd_trainer_init(&trainer, sizeof trainer, 5, 0.9f, 1.0f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_trainer_init(&trainer, sizeof trainer, 2, 1.0f, 1.0f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_trainer_init(&trainer, sizeof trainer, 2, 0.9f, 0.0f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_trainer_init(NULL, sizeof trainer, 2, 0.9f, 1.0f) == ICTD_STATUS_NULL);
+    EXPECT(ictd_trainer_init(&trainer, sizeof trainer, 2, 0.9f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_observe(&trainer, bad, 1.0f) == ICTD_STATUS_NON_FINITE);
+    EXPECT(ictd_trainer_observe(&trainer, NULL, 1.0f) == ICTD_STATUS_NULL);
+    for (int t = 0; t < 100; t++) EXPECT(ictd_trainer_observe(&trainer, phi + t % 2, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_to_bytes(&trainer, page, 100, &written) == ICTD_STATUS_DAMAGED && written == 0);
+    EXPECT(ictd_trainer_to_bytes(&trainer, page, sizeof page, &written) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_init(&other, sizeof other, 3, 0.9f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_from_bytes(&other, page, written) == ICTD_STATUS_MISMATCH);
+    EXPECT(ictd_trainer_init(&other, sizeof other, 2, 0.8f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_from_bytes(&other, page, written) == ICTD_STATUS_MISMATCH);
+    EXPECT(ictd_trainer_init(&other, sizeof other, 2, 0.9f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_trainer_from_bytes(&other, page, written - 1) == ICTD_STATUS_DAMAGED);
+    EXPECT(ictd_trainer_from_bytes(&other, page, written) == ICTD_STATUS_OK);
+
+    EXPECT(ictd_trainer_model(&trainer, NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_trainer_model(&trainer, &model) == ICTD_STATUS_OK && model.features == 2);
+    EXPECT(ictd_context_init(&of_two.context, sizeof of_two, 2, 0.9f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_context_init(&of_three.context, sizeof of_three, 3, 0.9f, 1.0f) == ICTD_STATUS_OK);
+    EXPECT(ictd_model_value_function(&model, &of_two.context, &value) == ICTD_STATUS_EMPTY);
+    EXPECT(ictd_context_observe(&of_two.context, phi, 1.0f, phi) == ICTD_STATUS_OK);
+    EXPECT(ictd_context_observe(&of_three.context, phi, 1.0f, phi) == ICTD_STATUS_OK);
+    EXPECT(ictd_model_value_function(&model, &of_three.context, &value) == ICTD_STATUS_MISMATCH);
+    EXPECT(ictd_model_value_function(&model, &of_two.context, NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_model_value_function(&model, &of_two.context, &value) == ICTD_STATUS_OK);
+    EXPECT(ictd_value_function_at(&value, phi) > 0.0f && ictd_value_function_at(&value, phi) <= 10.0f);
+    model.gamma = 0.8f;
+    EXPECT(ictd_model_value_function(&model, &of_two.context, &value) == ICTD_STATUS_MISMATCH);
+    return 0;
+}
+
 int main(void) {
     EXPECT(ictd_abi_version() == ICTD_ABI_VERSION);
     EXPECT(strcmp(ictd_message(ICTD_STATUS_OK), "done") == 0 && strcmp(ictd_message(99), "not a status") == 0);
-    return contexts() || predictors();
+    return contexts() || predictors() || trainers();
 }

@@ -10,17 +10,16 @@ use ictd_core::training::{
     BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings,
 };
 
-/// Numbers of the workspace of a layer that is shared three times, for 2 features.
-const ROOM: usize = 800;
+/// A layer that is shared three times, for 2 features.
+const SHAPE: LinearShape<f32> = LinearShape::new(2, 1, 3);
 /// States of a trajectory: n + W + 2.
 const TRAJECTORY: usize = 18;
 
 fn main() -> Result<(), Error> {
-    let shape = LinearShape::new(2, 1, 3);
-    let network = LinearNetwork::new(shape, [0.0; 2 * 25], [0.0; ROOM])?;
+    let network = LinearNetwork::new(SHAPE, [0.0; SHAPE.parameter_len()], [0.0; SHAPE.work_len()])?;
     let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
     let settings = TrainerSettings { context_len: 8, batch_size: 8, ..Default::default() };
-    let reference = BatchTdReference::new(shape.depth, 0.0)?;
+    let reference = BatchTdReference::new(SHAPE.depth, 0.0)?;
     let mut trainer =
         MultiTaskTd::<f32, _, _, 2, TRAJECTORY>::new(settings, tasks, network, reference, &[1])?;
     println!("{} bytes: network, Adam, gradient, task, trajectory", size_of_val(&trainer));

@@ -17,7 +17,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
 /// Auxiliary sums that a mask keeps in addition to G; `()` keeps none.
 pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S> {
     /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of the mask's factors and a token.
-    fn update(&mut self, of: [&Token<S, D, C>; 3], f: impl FnMut(&mut S, S, S));
+    fn update(&mut self, factors: [&Token<S, D, C>; 3], f: impl FnMut(&mut S, S, S));
 
     /// Adds column `index` of `full` (F's columns, then the rewards') to this sum, its rounding error to `error`, and
     /// zeroes it in `full`.

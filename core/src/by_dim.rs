@@ -3,10 +3,12 @@
 use crate::mask::Td0;
 use crate::model::{AttentionMechanism, Linear};
 
+#[doc(hidden)]
 /// A feature dimension; [`Model`] computes the token size from it.
 pub struct FeatureDim<const D: usize>;
 
 /// The types that belong to a feature dimension.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "there is no alias for `{Self}`: the feature dimension must be 1 to 32",
     note = "for another dimension D, or code that is generic over it, write the full type with its \

@@ -1,5 +1,6 @@
 //! The layout of stored values: numbers in one order, little-endian, and a checksum at the end.
 
+use crate::chip::rolled;
 use crate::error::{Result, StoredError};
 use crate::scalar::Real;
 
@@ -11,8 +12,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);
-        // Not unrolled on a chip, for its flash.
-        for _ in 0..if cfg!(target_os = "none") { core::hint::black_box(8) } else { 8 } {
+        for _ in rolled(8) {
             let divide = (crc & 1).wrapping_neg();
             crc = crc >> 1 ^ 0xedb8_8320 & divide;
         }

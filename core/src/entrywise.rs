@@ -1,9 +1,9 @@
 //! Vectors in one order of their entries, whatever their shape.
 
-use crate::linalg::{keep_apart, zeros};
+use crate::chip::{never_inlined_on_host, once_on_chip};
+use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use core::fmt::Debug;
-use nalgebra::SVector;
 
 /// Numbers in a fixed order that are combined entry by entry: columns of Z, the unscaled tokens of a context that a mask
 /// combines, and sums of these.
@@ -11,34 +11,23 @@ pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     /// The vector of zeros.
     const ZERO: Self;
 
+    /// Calls `f(a, z)` entry by entry.
+    fn zip(a: &mut Self, z: &Self, f: impl FnMut(&mut S, S));
+
     /// Calls `f(a, b, z)` entry by entry.
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
+    fn zip3(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
 
     /// Shows each number, in order, to be changed.
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        let (mut unused, zero) = (Self::ZERO, Self::ZERO);
-        Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
-    }
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S));
 
     /// Shows each number, in the same order.
-    fn show(&self, visit: &mut impl FnMut(S)) {
-        let (mut unused, mut zero) = (Self::ZERO, Self::ZERO);
-        Self::zip(&mut unused, &mut zero, self, |_, _, x| visit(x));
-    }
+    fn show(&self, visit: &mut impl FnMut(S));
 
-    /// Returns <x, x>.
-    #[inline(always)]
-    fn square(&self) -> S {
-        let (mut copy, mut unused, mut sum) = (*self, Self::ZERO, S::ZERO);
-        Self::zip(&mut copy, &mut unused, self, |_, _, x| sum += x * x);
-        sum
-    }
-
-    /// Adds s x.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn add_scaled(&mut self, s: S, x: &Self) {
-        let mut unused = Self::ZERO;
-        Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
+    once_on_chip! {
+        /// Adds s x.
+        fn add_scaled(&mut self, s: S, x: &Self) {
+            Self::zip(self, x, |a, x| *a += s * x);
+        }
     }
 }
 
@@ -52,8 +41,13 @@ macro_rules! entrywise {
             };
 
             #[inline(always)]
-            fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, &mut $S, $S)) {
-                $($crate::entrywise::Entrywise::<$S>::zip(
+            fn zip(a: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, $S)) {
+                $($crate::entrywise::Entrywise::<$S>::zip(&mut a.$field, &z.$field, &mut f);)*
+            }
+
+            #[inline(always)]
+            fn zip3(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut $S, &mut $S, $S)) {
+                $($crate::entrywise::Entrywise::<$S>::zip3(
                     &mut a.$field, &mut b.$field, &z.$field, &mut f,
                 );)*
             }
@@ -74,7 +68,13 @@ impl<S: Scalar> Entrywise<S> for S {
     const ZERO: Self = S::ZERO;
 
     #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+    fn zip(a: &mut Self, z: &Self, mut f: impl FnMut(&mut S, S)) {
+        keep_apart::<S>();
+        f(a, *z);
+    }
+
+    #[inline(always)]
+    fn zip3(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         keep_apart::<S>();
         f(a, b, *z);
     }
@@ -94,44 +94,43 @@ impl<S: Scalar, V: Entrywise<S>, const N: usize> Entrywise<S> for [V; N] {
     const ZERO: Self = [V::ZERO; N];
 
     #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+    fn zip(a: &mut Self, z: &Self, mut f: impl FnMut(&mut S, S)) {
         for i in 0..N {
-            V::zip(&mut a[i], &mut b[i], &z[i], &mut f);
+            V::zip(&mut a[i], &z[i], &mut f);
         }
     }
 
-    // Not inlined on hosts: whole matrices would be unrolled, in each place where they are stored or read.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        self.iter_mut().for_each(|part| part.numbers(visit));
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn show(&self, visit: &mut impl FnMut(S)) {
-        self.iter().for_each(|part| part.show(visit));
-    }
-}
-
-impl<S: Scalar, const K: usize> Entrywise<S> for SVector<S, K> {
-    const ZERO: Self = zeros();
-
     #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S)) {
-        Entrywise::zip(&mut a.data.0[0], &mut b.data.0[0], &z.data.0[0], f);
+    fn zip3(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        for i in 0..N {
+            V::zip3(&mut a[i], &mut b[i], &z[i], &mut f);
+        }
+    }
+
+    never_inlined_on_host! {
+        fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+            self.iter_mut().for_each(|part| part.numbers(visit));
+        }
+
+        fn show(&self, visit: &mut impl FnMut(S)) {
+            self.iter().for_each(|part| part.show(visit));
+        }
     }
 }
 
 impl<S: Scalar> Entrywise<S> for () {
     const ZERO: Self = ();
-    #[inline(always)]
-    fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
+    fn zip(_: &mut Self, _: &Self, _: impl FnMut(&mut S, S)) {}
+    fn zip3(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
+    fn numbers(&mut self, _: &mut impl FnMut(&mut S)) {}
+    fn show(&self, _: &mut impl FnMut(S)) {}
 }
 
 /// Adds `full` to `total` + `error`, and makes it 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
 /// half a unit in the total's last place.
 #[inline(never)]
 fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
-    V::zip(total, error, full, |total, error, x| {
+    V::zip3(total, error, full, |total, error, x| {
         let x = x + *error;
         let sum = *total + x;
         let x_part = sum - *total;

@@ -1,5 +1,6 @@
 //! The parameters of a layer, theta_l, and the map that it applies to every column of Z.
 
+use crate::chip::rolled;
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_identity, add_scaled, mul, mul_to, zeros};
 use crate::scalar::Scalar;
@@ -84,8 +85,7 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
     }
 
     /// Writes B_l = I + (1/n) P_l G_l Q_l, the map that this layer applies to every column of Z.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[inline(never)]
     pub(crate) fn column_map_to(
         &self,
         g: &SMatrix<S, K, K>,
@@ -144,7 +144,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
 }
 
 /// Returns true if the entries, of columns of K, have one number down the diagonal from the first on and zeros elsewhere.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
     // Down the diagonal the next number comes K + 1 entries later.
     entries.chunks(K + 1).all(|diagonal| {
@@ -153,21 +153,14 @@ fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
     })
 }
 
-// On a chip these are two small functions: a black box in their loops keeps LLVM from unrolling them.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn are_zero<S: Scalar>(x: &[S]) -> bool {
-    x.iter().all(|x| {
-        core::hint::black_box(&());
-        *x == S::ZERO
-    })
+    x.iter().zip(rolled(x.len())).all(|(x, _)| *x == S::ZERO)
 }
 
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn are_opposite<S: Scalar>(x: &[S], y: &[S]) -> bool {
-    x.iter().zip(y).all(|(x, y)| {
-        core::hint::black_box(&());
-        *x == -*y
-    })
+    x.iter().zip(y).zip(rolled(x.len())).all(|((x, y), _)| *x == -*y)
 }
 
 /// The parameters of one two-head layer; K = 2 D + 2, every matrix (K, K).

@@ -12,7 +12,7 @@
 //! | [`predictor`], [`signal`] | predictions of sensor samples, with a band and a surprise; features of signals |
 //! | [`td`] | classical algorithms: online TD(lambda), LSTD, recursive LSTD, batch TD |
 //! | [`transition`], [`error`] | a transition; the errors |
-//! | [`linalg`], [`scalar`] | matrix products with one order of summation; `f32`, `f64` and lanes of them |
+//! | [`scalar`] | `f32`, `f64` and lanes of them |
 //!
 //! The feature `research` adds:
 //!
@@ -36,7 +36,7 @@
 //!
 //! IEEE 754 fixes the bits of `+ - * /` and of the square root. This crate fixes the rest: every sum is written in one
 //! order, elementary functions are the crate's own, random floats are made from integer bits, and lanes never mix. See
-//! [`scalar`] and [`linalg`].
+//! [`scalar`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -50,13 +50,16 @@ extern crate std;
 mod auxiliary;
 mod by_dim;
 mod bytes;
+mod chip;
 pub mod context;
 mod entrywise;
 pub mod error;
 pub mod layer;
+#[doc(hidden)]
 pub mod linalg;
 pub mod mask;
 pub mod model;
+pub mod preconditioned;
 pub mod predictor;
 pub mod scalar;
 pub mod signal;

@@ -26,11 +26,11 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The sums that a context keeps in addition to G: second moments, or nothing if G contains them.
     type Auxiliary<const D: usize, const C: usize>: AuxiliarySums<S, D, C>;
 
-    /// True if G is TD(0)'s, sum_j z_j z_j^T: a context then adds z z^T, keeps the upper triangle, and uses
-    /// [`Mask::rank_one_update`] only for the auxiliary sums. It is false for any other mask, also if its G is symmetric.
-    const IS_TD0: bool = false;
+    /// True if G is the Gram matrix sum_j z_j z_j^T, as for TD(0): a context then adds z z^T, keeps the upper triangle, and
+    /// uses [`Mask::rank_one_update`] only for the auxiliary sums. It is false if any z z^T has another weight than 1.
+    const IS_GRAM: bool = false;
 
-    /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
+    /// True if a sliding context's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
     const HAS_DOWNDATE: bool = false;
 
     /// True if the state is nothing but traces, which start again at 0 with each episode: outer products of transitions may then
@@ -63,10 +63,10 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
         retention: S,
     ) -> (V, V);
 
-    /// Returns the outer product that G loses with the oldest token of a window, and removes that token from the state;
+    /// Returns the outer product that G loses with the oldest token of a sliding context, and removes that token from the state;
     /// `None` without a token, or if the mask has no such update ([`Mask::HAS_DOWNDATE`]).
     ///
-    /// The window comes newest first; the flag of a token is true if it was the last of its episode.
+    /// The tokens come newest first; the flag of a token is true if it was the last of its episode.
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _state: &mut Self::State<V>,
@@ -84,7 +84,7 @@ pub struct Td0;
 impl<S: Scalar> Mask<S> for Td0 {
     type State<V: Entrywise<S>> = ();
     type Auxiliary<const D: usize, const C: usize> = ();
-    const IS_TD0: bool = true;
+    const IS_GRAM: bool = true;
     const HAS_DOWNDATE: bool = true;
     const STATE_IS_TRACE: bool = true;
     const CODE: u8 = 1;
@@ -178,7 +178,7 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
         z: &V,
         _: S,
     ) -> (V, V) {
-        V::zip(e, compensation, z, |e, compensation, z| {
+        V::zip3(e, compensation, z, |e, compensation, z| {
             let decayed = self.trace_decay * *e;
             *compensation *= self.trace_decay;
             *e = add_compensated(decayed, z, compensation);
@@ -240,7 +240,7 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
 impl<S: Scalar> Mask<S> for MeanCentred {
     type State<V: Entrywise<S>> = RunningMean<S, V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
-    // No update when a window's first token goes, in O(K^2): every running mean changes.
+    // No update when a sliding context's first token goes, in O(K^2): every running mean changes.
     const CODE: u8 = 3;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -268,7 +268,7 @@ impl<S: Scalar> Mask<S> for MeanCentred {
         *weight = add_compensated(decayed, S::ONE, compensation);
         let share = S::ONE / *weight;
         let [mean, compensation] = &mut state.mean;
-        V::zip(mean, compensation, z, |mean, compensation, z| {
+        V::zip3(mean, compensation, z, |mean, compensation, z| {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
         });
@@ -303,9 +303,9 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     /// Both traces, e_i = decay e_{i-1} + z_i with e_{-1} = 0.
     type State<V: Entrywise<S>> = [V; 2];
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
-    const IS_TD0: bool = true;
+    const IS_GRAM: bool = true;
     const STATE_IS_TRACE: bool = true;
-    // A window's sums are recomputed: the state does not say what a trace still holds of the oldest token.
+    // A sliding context's sums are recomputed: the state does not say what a trace still holds of the oldest token.
     const CODE: u8 = 4;
 
     fn from_trace_decays([low, high]: [S; 2]) -> Result<Self, Error> {
@@ -324,7 +324,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     #[inline(always)]
     fn rank_one_update<V: Entrywise<S>>(&self, [low, high]: &mut [V; 2], z: &V, _: S) -> (V, V) {
         let [low_decay, high_decay] = self.decays;
-        V::zip(low, high, z, |low, high, z| {
+        V::zip3(low, high, z, |low, high, z| {
             *low = low_decay * *low + z;
             *high = high_decay * *high + z;
         });

@@ -166,8 +166,8 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
         let mut g = zeros();
         let mut state = Entrywise::ZERO;
         for z in columns {
-            let (left, right) = mask.rank_one_update(&mut state, &z, S::ONE);
-            add_outer(&mut g, &left, &right);
+            let (left, right) = mask.rank_one_update(&mut state, &z.data.0[0], S::ONE);
+            add_outer(&mut g, &left.into(), &right.into());
         }
         Ok(Statistic { g, inverse_len })
     }

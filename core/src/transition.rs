@@ -1,6 +1,6 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
-use crate::entrywise::{Entrywise, entrywise};
+use crate::entrywise::entrywise;
 use crate::error::{Error, Result};
 use crate::linalg::zeros;
 use crate::scalar::{Scalar, check_lanes};
@@ -65,6 +65,22 @@ pub struct Token<S, const D: usize, const C: usize> {
 entrywise!([S: Scalar, const D: usize, const C: usize] S, Token<S, D, C> { phi, phi_next, rewards });
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
+    /// Returns <u, u>.
+    #[inline(always)]
+    pub(crate) fn square(&self) -> S {
+        let mut sum = S::ZERO;
+        for i in 0..D {
+            sum += self.phi[i] * self.phi[i];
+        }
+        for i in 0..D {
+            sum += self.phi_next[i] * self.phi_next[i];
+        }
+        for m in 0..C {
+            sum += self.rewards[m] * self.rewards[m];
+        }
+        sum
+    }
+
     /// Returns false for what [`Transition::check`] refuses, or has a number larger than the limit (0: no limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {

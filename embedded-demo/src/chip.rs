@@ -1,5 +1,8 @@
 //! The firmware's access to its chip: a logger, counters, the stack's mark, an exit.
 
+#[path = "stack.rs"]
+pub(crate) mod stack;
+
 use core::panic::PanicInfo;
 use cortex_m::peripheral::{SYST, syst::SystClkSource};
 use cortex_m_rt::{ExceptionFrame, exception};
@@ -56,27 +59,6 @@ impl Counter {
         let instructions = (ticks * 1_000_000_000 + SYSTICK_HZ * 32) / (SYSTICK_HZ * 64);
         (result, instructions as u32)
     }
-}
-
-unsafe extern "C" {
-    static _stack_end: u32;
-    static _stack_start: u32;
-}
-
-/// The runtime paints the stack with this word before `main`.
-pub(crate) const PAINT: u32 = 0xcccc_cccc;
-
-/// Returns the bytes of stack used at most since it was painted, below an address or in all.
-pub(crate) fn stack_used(below: Option<usize>) -> u32 {
-    let mut lowest = &raw const _stack_end;
-    let top = below.unwrap_or((&raw const _stack_start).addr());
-    // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
-    unsafe {
-        while lowest.addr() < top && lowest.read_volatile() == PAINT {
-            lowest = lowest.add(1);
-        }
-    }
-    (top - lowest.addr()) as u32
 }
 
 /// Whether costs are held to budgets: those count the instructions of the emulated MPS2 board.

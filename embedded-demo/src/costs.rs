@@ -1,6 +1,6 @@
 //! Measures the costs of the operations on this chip.
 
-use crate::chip::{Counter, HAS_BUDGETS, stack_used};
+use crate::chip::{Counter, HAS_BUDGETS, stack};
 use crate::demo::{self, GAMMA, TRAINED};
 use crate::log::decimals;
 use core::hint::black_box;
@@ -94,7 +94,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
     within &= universal(&mut counter, unit)?;
-    defmt::info!("chip: stack at most {=u32} bytes", stack_used(None));
+    defmt::info!("chip: stack at most {=u32} bytes", stack::used(None));
     if HAS_BUDGETS && !within {
         defmt::error!(
             "chip: over budget: observe {=u32} (the dearest {=u32}, with {=usize} cumulants {=u32}), \

@@ -23,38 +23,23 @@ pub(crate) fn report(bits: u32, expected: u32) {
 }
 
 #[cfg(target_os = "none")]
-mod chip {
-    use panic_never as _;
+#[path = "stack.rs"]
+mod stack;
 
-    unsafe extern "C" {
-        static _stack_end: u32;
-        static _stack_start: u32;
-    }
-
-    /// The stack's budget in bytes; software floating point gets twice as much.
-    const STACK: usize = if cfg!(target_abi = "eabihf") { 4096 } else { 8192 };
-
-    /// Returns the bytes of stack used at most; the runtime painted it before `main`.
-    fn stack_high_water() -> usize {
-        let (mut lowest, top) = (&raw const _stack_end, &raw const _stack_start);
-        // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
-        unsafe {
-            while lowest < top && lowest.read_volatile() == 0xcccc_cccc {
-                lowest = lowest.add(1);
-            }
-        }
-        top.addr() - lowest.addr()
-    }
-
-    /// Ends with exit code 0; 1 for another value than expected; 4 if the stack exceeds `stack` budgets.
-    pub(crate) fn exit(bits: Option<u32>, expected: u32, stack: usize) -> ! {
-        let code = match bits {
-            Some(bits) if bits == expected && stack_high_water() <= stack * STACK => 0,
-            Some(bits) if bits == expected => 4,
-            _ => 1,
-        };
-        semihosting::process::exit(code)
-    }
-}
 #[cfg(target_os = "none")]
-pub(crate) use chip::exit;
+use panic_never as _;
+
+/// The stack's budget in bytes; software floating point gets twice as much.
+#[cfg(target_os = "none")]
+const STACK: u32 = if cfg!(target_abi = "eabihf") { 4096 } else { 8192 };
+
+/// Ends with exit code 0; 1 for another value than expected; 4 if the stack exceeds `budgets` of its budgets.
+#[cfg(target_os = "none")]
+pub(crate) fn exit(bits: Option<u32>, expected: u32, budgets: u32) -> ! {
+    let code = match bits {
+        Some(bits) if bits == expected && stack::used(None) <= budgets * STACK => 0,
+        Some(bits) if bits == expected => 4,
+        _ => 1,
+    };
+    semihosting::process::exit(code)
+}

@@ -24,6 +24,7 @@ pub mod sweep;
 pub mod train;
 
 pub use error::Error;
+pub use experiments::Extensions;
 pub use figures;
 
 use cli::command;
@@ -33,9 +34,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Parses the arguments (the first is the program's name), runs the command, prints its report, and returns the exit code.
 pub fn run(arguments: Vec<OsString>) -> u8 {
+    run_with(Extensions::default(), arguments)
+}
+
+/// Runs the program like [`run`], with tasks, rows of `verify` and experiments of another crate ([`guide::task`],
+/// [`guide::algorithm`], [`guide::figure`]).
+pub fn run_with(extensions: Extensions, arguments: Vec<OsString>) -> u8 {
     // Known before parsing, so that errors of parsing are JSON too.
     exit::begin(arguments.iter().any(|a| a == "--json"));
-    let ended = catch_unwind(AssertUnwindSafe(|| command(arguments)));
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        command::extend(extensions)?;
+        command(arguments)
+    }));
     match ended.unwrap_or_else(|panic| Err(exit::panicked(&*panic))) {
         Ok(code) => code,
         Err(error) => exit::fail(&error),

@@ -4,6 +4,7 @@ pub use compute::options::*;
 pub use compute::words::Word;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
 use compute::settings::SETTINGS;
@@ -69,6 +70,9 @@ pub(crate) fn recipe(found: &ArgMatches) -> Result<Recipe, clap::Error> {
                 clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("--{invalid}"))
             })?;
         }
+    }
+    if found.value_source("states") == Some(ValueSource::DefaultValue) {
+        recipe.take_default_states();
     }
     Ok(recipe)
 }

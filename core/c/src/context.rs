@@ -5,6 +5,8 @@ use core::mem::MaybeUninit;
 use core::slice::from_raw_parts;
 use ictd_core::context::{Context, Forgetting, Growing, Memory};
 use ictd_core::mask::TwoTraces;
+#[cfg(feature = "trainer")]
+use ictd_core::statistic::Statistic;
 use ictd_core::universal::Estimate;
 use ictd_core::{Error, UniversalModel};
 
@@ -93,6 +95,16 @@ impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
             }
             first => self.context.read(first.map_or(bytes, |(_, rest)| rest)),
         }
+    }
+}
+
+#[cfg(feature = "trainer")]
+impl<W: Memory<f32>> OfFeatures<4, W> {
+    fn statistic(&self, gamma: f32) -> Result<(Statistic<f32, 9>, f32), ictd_status> {
+        if gamma != self.gamma {
+            return Err(ictd_status::Mismatch);
+        }
+        Ok((self.context.statistic(gamma, 0)?, self.context.max_abs_reward(0)))
     }
 }
 
@@ -283,6 +295,33 @@ pub unsafe extern "C" fn ictd_context_value_function(
         unsafe { value_function.write(read) };
         Ok(())
     }))
+}
+
+/// Returns the statistic and the largest reward of a context of `features` features, 1 to 4, whose discount must be gamma.
+///
+/// # Safety
+/// The rules at the head of ictd.h.
+#[cfg(feature = "trainer")]
+pub(crate) unsafe fn statistic(
+    context: *const ictd_context,
+    features: u32,
+    gamma: f32,
+) -> Result<(Statistic<f32, 9>, f32), ictd_status> {
+    // SAFETY: it is null or initialised storage, by the rules in ictd.h.
+    let kind = unsafe { kind(context.cast()) }?;
+    if kind & 255 != features || !(1..=4).contains(&features) {
+        return Err(ictd_status::Mismatch);
+    }
+    match kind >> 8 {
+        #[cfg(feature = "growing")]
+        // SAFETY: the pointer is not null, and the kind names the type of the value.
+        0 => unsafe { &(*context.cast::<Handle<OfFeatures<4, Growing>>>()).value }.statistic(gamma),
+        #[cfg(feature = "forgetting")]
+        // SAFETY: the pointer is not null, and the kind names the type of the value.
+        1 => unsafe { &(*context.cast::<Handle<OfFeatures<4, Forgetting>>>()).value }
+            .statistic(gamma),
+        _ => Err(ictd_status::BadHandle),
+    }
 }
 
 /// Returns the value of the state with features phi; NaN if a pointer is null.

@@ -1,5 +1,5 @@
 //! The C interface of ictd-core: a predictor of a signal, and contexts with the universal model for those who bring their own
-//! features, 1 to 16 of them. The caller owns all storage; nothing is allocated. Its header is `ictd.h`, in the
+//! features, 1 to 16 of them, or with a model that the device trains. The caller owns all storage; nothing is allocated. Its header is `ictd.h`, in the
 //! folder of this crate.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
@@ -12,10 +12,14 @@ use panic_never as _;
 #[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 mod context;
 mod predictor;
+#[cfg(feature = "trainer")]
+mod trainer;
 
 #[cfg(any(feature = "capacity-4", feature = "capacity-8", feature = "capacity-16"))]
 pub use context::*;
 pub use predictor::*;
+#[cfg(feature = "trainer")]
+pub use trainer::*;
 
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;

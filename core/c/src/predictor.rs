@@ -33,7 +33,7 @@ pub struct ictd_prediction {
     pub low: f32,
     /// The upper end of the band; infinity while nothing is known.
     pub high: f32,
-    /// Not 0 once the band has ends: the horizon has been seen ten times.
+    /// Not 0 once the band has ends: the horizon has been seen ten times, and the signal's sizes are between 1e-18 and 5e11.
     pub known: u32,
 }
 
@@ -45,7 +45,7 @@ pub enum ictd_sample_status {
     Taken = 0,
     /// There was no sample; its prediction takes its place.
     Missing,
-    /// The sample is a probable glitch, or outside of the limits; its prediction takes its place.
+    /// The sample is a probable glitch, outside of the limits, or beyond 1e12; its prediction takes its place.
     HeldBack,
     /// The predictor learned from the sample, and the signal has moved to its level for good.
     Moved,

@@ -1,6 +1,10 @@
 //! What `every.c` prints on every platform, computed by the Rust crate. `ICTD_BLESS=1 cargo test -p ictd-c` writes it.
 
-use ictd_core::{Error, Predictor, UniversalModel};
+use ictd_core::context::Forgetting;
+use ictd_core::mask::Td0;
+use ictd_core::model::ConstructionSettings;
+use ictd_core::training::{StreamTd, StreamTdSettings};
+use ictd_core::{Context, Error, Model, Predictor, UniversalModel};
 use std::{env, fs};
 
 struct Sensor(u32);
@@ -53,9 +57,38 @@ fn predictors() -> Result<u32, Error> {
     Ok(digest)
 }
 
+fn trainers() -> Result<u32, Error> {
+    let (mut sensor, mut digest, gamma) = (Sensor(1), 0, 0.9);
+    let model = Model::<4>::td0(ConstructionSettings { alpha: 0.25, depth: 3, gamma })?;
+    let settings = StreamTdSettings { gamma, ..Default::default() };
+    let mut trainer = StreamTd::<f32, 4, 9, 3, 18>::new(settings, model.transformer().layers()[0])?;
+    let mut context = Context::<4, Td0, Forgetting>::with_memory(Td0, Forgetting::new(0.99)?);
+    let mut phi = [0.0; 4];
+    for _ in 0..300 {
+        let next = [0.5 * phi[0] + sensor.read(), 0.5 * phi[1] + sensor.read(), 0.0, 0.0];
+        let reward = phi[0] - 0.5 * next[1];
+        trainer.observe(&next, reward)?;
+        context.observe(&phi, reward, &next)?;
+        phi = next;
+    }
+    let mut bytes = vec![0; StreamTd::<f32, 4, 9, 3, 18>::SIZE];
+    // C stores the number of features, too.
+    [2].iter().chain(trainer.write(&mut bytes)?).for_each(|x| add(&mut digest, f32::from(*x)));
+    let statistic = context.statistic(gamma, 0)?;
+    let value = StreamTd::<f32, 4, 9, 3, 18>::value_function(*trainer.layer(), statistic)?.at(&phi);
+    let largest = context.max_abs_reward(0) / (1.0 - gamma);
+    add(&mut digest, value.clamp(-largest, largest));
+    Ok(digest)
+}
+
 #[test]
 fn the_digests_of_c_are_those_of_the_crate() -> Result<(), Error> {
-    let digests = format!("context {:08x}\npredictor {:08x}\n", contexts()?, predictors()?);
+    let digests = format!(
+        "context {:08x}\npredictor {:08x}\ntrainer {:08x}\n",
+        contexts()?,
+        predictors()?,
+        trainers()?
+    );
     if env::var_os("ICTD_BLESS").is_some() {
         fs::write("digests.txt", &digests).unwrap();
     }

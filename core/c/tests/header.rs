@@ -101,7 +101,8 @@ macro_rules! layout {
 fn layouts() -> String {
     let structs = layout!(ictd_prediction: mean, low, high, known)
         + &layout!(ictd_outlook: predictions, depth, surprise, recent, status)
-        + &layout!(ictd_value_function: features, linearity, value_clip, weights, feature_clip);
+        + &layout!(ictd_value_function: features, linearity, value_clip, weights, feature_clip)
+        + &layout!(ictd_model: features, gamma, p, q);
     format!(
         "\
 /* The layout is the library's. (C99 cannot check it.) */
@@ -117,6 +118,8 @@ ICTD_ASSERT(sizeof(ictd_status) == 4 && sizeof(ictd_sample_status) == 4);
 ICTD_ASSERT(sizeof(ictd_predictor) == 8 * ICTD_PREDICTOR_WORDS);
 ICTD_ASSERT(ICTD_ALIGNOF(ictd_predictor) == ICTD_ALIGNOF(uint64_t));
 ICTD_ASSERT(sizeof(ictd_context) == 8 && ICTD_ALIGNOF(ictd_context) == ICTD_ALIGNOF(uint64_t));
+ICTD_ASSERT(sizeof(ictd_trainer) == 8 * ICTD_TRAINER_WORDS);
+ICTD_ASSERT(ICTD_ALIGNOF(ictd_trainer) == ICTD_ALIGNOF(uint64_t));
 {structs}#undef ICTD_ASSERT
 #undef ICTD_ALIGNOF
 #endif

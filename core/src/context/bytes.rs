@@ -2,10 +2,10 @@
 
 use super::{Context, Memory, MemorySums};
 use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
+use crate::chip::unknown_on_host;
 use crate::error::{Error, Result, StoredError, ensure};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
-use core::hint::black_box;
 
 const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
@@ -26,23 +26,22 @@ pub enum Field<N, C> {
 
 type FieldToRead<'a, 'b, R> = Field<&'a mut R, (&'b mut u64, u64)>;
 
-impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
+impl<const D: usize, M: Mask<R>, Mem: Memory<R>, R: Real, const C: usize> Context<D, M, Mem, R, C> {
     fn kind() -> [u8; KIND] {
         const {
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
         }
         let ([d0, d1], [c0, c1]) = ((D as u16).to_le_bytes(), (C as u16).to_le_bytes());
-        let [n0, n1, n2, n3] = W::CAPACITY.to_le_bytes();
-        let (scalar, window, mask) = (R::BYTES as u8, W::CODE, M::CODE);
-        [VERSION, scalar, window, mask, d0, d1, c0, c1, n0, n1, n2, n3]
+        let [n0, n1, n2, n3] = Mem::CAPACITY.to_le_bytes();
+        let (scalar, memory, mask) = (R::BYTES as u8, Mem::CODE, M::CODE);
+        [VERSION, scalar, memory, mask, d0, d1, c0, c1, n0, n1, n2, n3]
     }
 
     /// Returns how many bytes the stored context takes at the moment.
     pub fn byte_len(&self) -> usize {
         let mut bytes = HEADER + CHECKSUM + 4 * R::BYTES;
         let mut visit: &mut dyn FnMut(Field<R, u64>) = &mut |field| {
-            // A host's compiler would else run the loops itself, for seconds with 64 features.
-            bytes = if cfg!(target_os = "none") { bytes } else { black_box(bytes) };
+            bytes = unknown_on_host(bytes);
             bytes += if matches!(field, Field::Number(_)) { R::BYTES } else { 8 };
         };
         self.sums.show(&mut visit);
@@ -78,11 +77,11 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// | 0 | 4 | `ICTC` |
     /// | 4 | 1 | format version: 2 |
     /// | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
-    /// | 6 | 1 | window: 1 growing, 2 forgetting, 3 sliding |
+    /// | 6 | 1 | memory: 1 growing, 2 forgetting, 3 sliding |
     /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward), 4 two traces |
     /// | 8 | 2 | d |
     /// | 10 | 2 | C, the cumulants |
-    /// | 12 | 4 | the window's capacity, 0 without one |
+    /// | 12 | 4 | the capacity of a sliding memory, 0 of another |
     /// | 16 | 4 | the total number of bytes |
     /// | 20 | 4 b | two trace decays (0: no trace), retention, limit (0: no limit) |
     /// | 20 + 4 b | | the sums: numbers of b bytes, counts of 8 |
@@ -125,7 +124,7 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     /// context is read by [`Context::from_bytes`].)
     /// Returns the errors of [`Context::from_bytes`], and [`Error::Mismatch`] for another mask or memory.
     pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
-        const { assert!(W::CAPACITY == 0, "what a sliding context stores depends on its length") }
+        const { assert!(Mem::CAPACITY == 0, "what a sliding context stores depends on its length") }
         let (mask, memory, limit, stored) = Self::settings(bytes)?;
         let parameter = "mask or memory of context and bytes";
         ensure(mask == self.mask && memory == self.memory, Error::Mismatch { parameter })?;
@@ -141,15 +140,15 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
     }
 
     /// Checks a stored context up to its sums, and returns its settings and a reader of the sums.
-    fn settings(bytes: &[u8]) -> Result<(M, W, R, Reader<'_>)> {
+    fn settings(bytes: &[u8]) -> Result<(M, Mem, R, Reader<'_>)> {
         let parts = [
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),
-            ("window (1: growing, 2: forgetting, 3: sliding)", 1),
+            ("memory (1: growing, 2: forgetting, 3: sliding)", 1),
             ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred, 4: two traces)", 1),
             ("feature dimension", 2),
             ("number of cumulants", 2),
-            ("capacity of the window", 4),
+            ("capacity of the memory", 4),
         ];
         let (mut stored, expected) = header(bytes, &Self::kind(), MAGIC, &parts)?;
         let len = count(bytes);
@@ -160,6 +159,6 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         let decays = [stored.number(), stored.number()];
         let (retention, limit) = (stored.number(), stored.number());
         let limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
-        Ok((M::from_trace_decays(decays)?, W::from_retention(retention)?, limit, stored))
+        Ok((M::from_trace_decays(decays)?, Mem::from_retention(retention)?, limit, stored))
     }
 }

@@ -1,6 +1,6 @@
 //! The streaming context: one transition at a time in O(K^2), in memory that does not depend on how many there were.
 //!
-//! | window | remembers | statistic |
+//! | memory | remembers | statistic |
 //! |---|---|---|
 //! | [`Growing`] | every transition, equally | blocked, compensated sum: its error does not grow with n |
 //! | [`Forgetting`] | the past, shrunk by a factor per transition | G <- retention G + left right^T |
@@ -19,11 +19,11 @@
 //! // TD(lambda), the last hundred or so transitions.
 //! let mut context = Context::<4, TdLambda, Forgetting>::with_memory(TdLambda::new(0.9)?, Forgetting::new(0.99)?);
 //! // TD(0), the last 64 transitions, three cumulants, in f64.
-//! let window = Context::<4, Td0, Sliding<64>, f64, 3>::with_memory(Td0, Sliding);
+//! let latest = Context::<4, Td0, Sliding<64>, f64, 3>::with_memory(Td0, Sliding);
 //!
 //! context.observe(&[0.5, 0.0, 1.0, 0.0], 0.25, &[0.0; 4])?;
 //! context.end_episode();
-//! assert_eq!((CONTEXT.lock().unwrap().len(), context.len(), window.len()), (0, 1, 0));
+//! assert_eq!((CONTEXT.lock().unwrap().len(), context.len(), latest.len()), (0, 1, 0));
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
@@ -32,7 +32,7 @@
 //! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants (under TD(lambda)'s mask d^2 + C more,
 //! and its trace of 4 d + 2 C), a context in `f32` takes the following number of bytes on a 32-bit device, rounded up to a multiple of 8:
 //!
-//! | window | bytes | d = 4, C = 1 | d = 8 | d = 16 |
+//! | memory | bytes | d = 4, C = 1 | d = 8 | d = 16 |
 //! |---|---|---|---|---|
 //! | [`Growing`] | 16 m + 4 C + 24 | 1,328 | 4,656 | 17,456 |
 //! | [`Forgetting`] | 4 m + 4 C + 20 | 352 | 1,184 | 4,384 |
@@ -63,6 +63,7 @@ pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::LstdSystem;
 pub use td_sums::{TdSums, TdSystem};
 
+use crate::chip::once_on_chip;
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Entrywise, Mask, Td0};
@@ -71,14 +72,14 @@ use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
 use bytes::Field;
 use core::fmt::Debug;
-use moments::{DiscountedView, EntrySource};
+use moments::{DiscountedView, SumOf};
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     /// The sums that a context keeps under a mask, for D features and C cumulants.
     type Sums<M: Mask<S>, const D: usize, const C: usize>: MemorySums<S, M, D, C>;
 
-    /// The code of this window in stored contexts.
+    /// The code of this memory in stored contexts.
     const CODE: u8;
 
     /// How many transitions it holds; 0 if it does not keep them.
@@ -89,11 +90,11 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
         S::ONE
     }
 
-    /// Returns the window with this retention, as a stored context has it, with the errors of [`Forgetting::new`].
+    /// Returns the memory with this retention, as a stored context has it, with the errors of [`Forgetting::new`].
     fn from_retention(retention: S) -> Result<Self>;
 }
 
-/// The sums that a window keeps, together with the state of the mask.
+/// The sums that a memory keeps, together with the state of the mask.
 pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {
@@ -120,8 +121,8 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Returns the largest size of each cumulant among them.
     fn max_abs_rewards(&self) -> [S; C];
 
-    /// Returns the sums that make up G.
-    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C>;
+    /// Passes the moments that make up G.
+    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
@@ -157,22 +158,22 @@ impl<S: Scalar, const C: usize> Rewards<S, C> for [S; C] {
     }
 }
 
-/// A context that transitions stream into: for D features under mask M, remembering what window W does, in scalars S,
+/// A context that transitions stream into: for D features under mask M, remembering what `Mem` does, in scalars S,
 /// with C cumulants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Context<
     const D: usize,
     M: Mask<S> = Td0,
-    W: Memory<S> = Growing,
+    Mem: Memory<S> = Growing,
     S: Scalar = f32,
     const C: usize = 1,
 > {
     mask: M,
-    memory: W,
+    memory: Mem,
     /// The largest size of a number that is observed; 0 is no limit, so that an empty context is
     /// all zeros.
     limit: S,
-    sums: W::Sums<M, D, C>,
+    sums: Mem::Sums<M, D, C>,
 }
 
 impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {
@@ -188,7 +189,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
     }
 }
 
-impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar> Context<D, M, W, S> {
+impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar> Context<D, M, Mem, S> {
     /// Does what [`Context::observe`] does, with the same errors.
     #[inline(always)]
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<()> {
@@ -196,13 +197,15 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar> Context<D, M, W, S> {
     }
 }
 
-impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
-    /// Returns an empty context of a mask and a window.
-    pub const fn with_memory(mask: M, memory: W) -> Self {
+impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
+    Context<D, M, Mem, S, C>
+{
+    /// Returns an empty context of a mask and a memory.
+    pub const fn with_memory(mask: M, memory: Mem) -> Self {
         const {
             assert!(D > 0 && C > 0, "a context has at least one feature and one cumulant");
         }
-        Context { mask, memory, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
+        Context { mask, memory, limit: S::ZERO, sums: Mem::Sums::<M, D, C>::EMPTY }
     }
 
     /// Returns the same context, which from now on refuses transitions with a number larger than `limit`, which is above 0:
@@ -218,25 +221,25 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         Ok(self)
     }
 
-    /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a number,
-    /// or an array with one for each cumulant.
-    /// Returns the errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the limit; the context then does not change.
-    // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub fn observe(
-        &mut self,
-        phi: &impl FeatureVector<S, D>,
-        rewards: impl Rewards<S, C>,
-        phi_next: &impl FeatureVector<S, D>,
-    ) -> Result<()> {
-        let rewards = rewards.to_array();
-        let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
-        if !token.is_accepted(self.limit) {
-            return token.refuse(self.limit);
+    once_on_chip! {
+        /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a
+        /// number, or an array with one for each cumulant.
+        /// Returns the errors of [`Transition::check`], and [`Error::OutOfRange`] beyond the limit; the context then does
+        /// not change.
+        pub fn observe(
+            &mut self,
+            phi: &impl FeatureVector<S, D>,
+            rewards: impl Rewards<S, C>,
+            phi_next: &impl FeatureVector<S, D>,
+        ) -> Result<()> {
+            let rewards = rewards.to_array();
+            let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
+            if !token.is_accepted(self.limit) {
+                return token.refuse(self.limit);
+            }
+            self.sums.add(&self.mask, self.memory.retention(), &token, &token.rewards);
+            Ok(())
         }
-        self.sums.add(&self.mask, self.memory.retention(), &token, &token.rewards);
-        Ok(())
     }
 
     /// Does what [`Context::observe`] does for a transition of another policy b than the evaluated one, pi, with the importance
@@ -273,7 +276,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         rho: S,
     ) -> Result<()> {
         const {
-            assert!(M::STATE_IS_TRACE && W::CAPACITY == 0, "such a context takes no weights");
+            assert!(M::STATE_IS_TRACE && Mem::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
         let rewards = rewards.to_array();
@@ -327,7 +330,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
         self.sums.end_episode();
     }
 
-    /// Returns the number of transitions in the context: all that were observed, or those in the window.
+    /// Returns the number of transitions in the context: all that were observed, or the last ones that a sliding context holds.
     pub fn len(&self) -> u64 {
         self.sums.transitions()
     }
@@ -344,7 +347,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
 
     /// Forgets everything but the limit.
     pub fn clear(&mut self) {
-        self.sums = W::Sums::<M, D, C>::EMPTY;
+        self.sums = Mem::Sums::<M, D, C>::EMPTY;
     }
 
     /// Returns the mask.
@@ -353,7 +356,7 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     }
 
     /// Returns the memory: what part of the stream the context remembers.
-    pub fn memory(&self) -> &W {
+    pub fn memory(&self) -> &Mem {
         &self.memory
     }
 
@@ -379,21 +382,20 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
     ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant)?.to_columns::<_, D, C, K>(&mut out.g, of_phi_alone);
-        Ok(())
+        self.discounted(gamma, cumulant, |view| view.write_columns(&mut out.g, of_phi_alone))
     }
 
-    /// Reads a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
+    /// Passes a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
     #[inline(always)]
-    pub(crate) fn discounted(
+    pub(crate) fn discounted<T>(
         &self,
         gamma: S,
         cumulant: usize,
-    ) -> Result<DiscountedView<S, impl EntrySource<S, M::Auxiliary<D, C>, D, C>>> {
+        read: impl FnOnce(DiscountedView<S, M, D, C>) -> T,
+    ) -> Result<T> {
         ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
         ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
-        let parts = self.sums.parts(&self.mask);
-        Ok(DiscountedView { parts, symmetric: M::IS_TD0, gamma, cumulant })
+        Ok(self.sums.read(&self.mask, |moments| read(DiscountedView { moments, gamma, cumulant })))
     }
 
     /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds

@@ -3,6 +3,7 @@
 use crate::auxiliary::AuxiliarySums;
 use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
+use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use nalgebra::SMatrix;
@@ -10,7 +11,7 @@ use nalgebra::SMatrix;
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token. C cumulants share the feature
 /// columns. Under a symmetric mask only the upper triangle is kept; under another B holds the second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments<S, B, const D: usize, const C: usize> {
+pub(crate) struct Moments<S, B, const D: usize, const C: usize> {
     pub(super) phi: [Token<S, D, C>; D],
     pub(super) phi_next: [Token<S, D, C>; D],
     /// The column of each cumulant, with that cumulant alone.
@@ -18,26 +19,11 @@ pub struct Moments<S, B, const D: usize, const C: usize> {
     pub(super) auxiliary: B,
 }
 
-/// Moments, or several moments that are read as their sum.
-pub trait EntrySource<S, B, const D: usize, const C: usize> {
-    /// Returns a number of the sum, by its place in each moments; 0 for a place that is none.
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S;
-}
-
-impl<S, B, P: EntrySource<S, B, D, C>, const D: usize, const C: usize> EntrySource<S, B, D, C>
-    for &P
-{
-    #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S {
-        P::sum(self, at)
-    }
-}
-
-impl<S: Scalar, B, const D: usize, const C: usize> EntrySource<S, B, D, C> for Moments<S, B, D, C> {
-    #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, B, D, C>) -> Option<&S>) -> S {
-        at(self).copied().unwrap_or(S::ZERO)
-    }
+/// The moments that make up a context's G: one, or a total and the two blocks that are not in it yet.
+#[derive(Clone, Copy)]
+pub struct SumOf<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    pub(super) total: &'a Moments<S, M::Auxiliary<D, C>, D, C>,
+    pub(super) blocks: Option<[&'a Moments<S, M::Auxiliary<D, C>, D, C>; 2]>,
 }
 
 impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
@@ -48,7 +34,7 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
     #[inline(always)]
     pub(super) fn update(
         &mut self,
-        of @ [left, right, token]: [&Token<S, D, C>; 3],
+        factors @ [left, right, token]: [&Token<S, D, C>; 3],
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
@@ -89,12 +75,12 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.auxiliary.update(of, f);
+        self.auxiliary.update(factors, f);
     }
 
     #[inline(always)]
-    pub(super) fn add_outer(&mut self, of: [&Token<S, D, C>; 3], symmetric: bool) {
-        self.update(of, symmetric, |g, left, right| *g += left * right);
+    pub(super) fn add_outer(&mut self, factors: [&Token<S, D, C>; 3], symmetric: bool) {
+        self.update(factors, symmetric, |g, left, right| *g += left * right);
     }
 
     /// Adds column `index` of `full` to this sum, adds the rounding errors to `error`, and sets the column in `full`
@@ -113,25 +99,36 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
     }
 }
 
-/// G(gamma) = S G_u S of a cumulant, and the parts that it is the sum of.
+/// G(gamma) = S G_u S of a cumulant.
 #[derive(Clone, Copy)]
-pub(crate) struct DiscountedView<S, P> {
-    pub(super) parts: P,
-    pub(super) symmetric: bool,
+pub(crate) struct DiscountedView<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    pub(super) moments: SumOf<'a, S, M, D, C>,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, P> DiscountedView<S, P> {
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> DiscountedView<'_, S, M, D, C> {
+    /// Returns an entry of G_u, by its place in each moments; 0 for a place that is none.
+    #[inline(always)]
+    pub(super) fn sum(
+        &self,
+        place: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>,
+    ) -> S {
+        let number = |moments| place(moments).copied().unwrap_or(S::ZERO);
+        let SumOf { total, blocks } = self.moments;
+        match blocks {
+            None => number(total),
+            Some([first, second]) => number(total) + (number(first) + number(second)),
+        }
+    }
+
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
-    pub(super) fn to_columns<B, const D: usize, const C: usize, const K: usize>(
+    pub(super) fn write_columns<const K: usize>(
         &self,
         g: &mut SMatrix<S, K, K>,
         of_phi_alone: bool,
-    ) where
-        P: EntrySource<S, B, D, C>,
-    {
+    ) {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let (gamma, one, all, d) = (self.gamma, S::ONE, !of_phi_alone, (K - 1) / 2);
         let r = self.cumulant;
@@ -146,7 +143,7 @@ impl<S: Scalar, P> DiscountedView<S, P> {
             self.block(g, [next, reward], gamma, |m, i, _| m.rewards.get(r)?.phi_next.get(i));
             self.block(g, [reward, reward], one, |m, _, _| m.rewards.get(r)?.rewards.first());
         }
-        if !self.symmetric {
+        if !M::IS_GRAM {
             self.block(g, [next, phi], gamma, |m, i, j| m.phi.get(j)?.phi_next.get(i));
             self.block(g, [reward, phi], one, |m, _, j| m.phi.get(j)?.rewards.get(r));
             if all {
@@ -158,21 +155,19 @@ impl<S: Scalar, P> DiscountedView<S, P> {
     /// Writes a block, its first row or column and their number given for both, times `scale`, and if G is symmetric its
     /// mirror image.
     #[inline(always)]
-    fn block<B, const D: usize, const C: usize, const K: usize>(
+    fn block<const K: usize>(
         &self,
         g: &mut SMatrix<S, K, K>,
         [(top, rows), (left, columns)]: [(usize, usize); 2],
         scale: S,
-        entry: impl Fn(&Moments<S, B, D, C>, usize, usize) -> Option<&S>,
-    ) where
-        P: EntrySource<S, B, D, C>,
-    {
+        entry: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>, usize, usize) -> Option<&S>,
+    ) {
         for j in 0..columns {
-            let rows = if self.symmetric && top == left { j + 1 } else { rows };
+            let rows = if M::IS_GRAM && top == left { j + 1 } else { rows };
             for i in 0..rows {
-                let x = scale * self.parts.sum(|m| entry(m, i, j));
+                let x = scale * self.sum(|m| entry(m, i, j));
                 g.data.0[left + j][top + i] = x;
-                if self.symmetric && (i != j || top != left) {
+                if M::IS_GRAM && (i != j || top != left) {
                     g.data.0[top + i][left + j] = x;
                 }
             }

@@ -1,5 +1,5 @@
 use super::bytes::Field;
-use super::moments::{EntrySource, Moments};
+use super::moments::{Moments, SumOf};
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Result;
@@ -11,8 +11,8 @@ use heapless::Deque;
 /// The last N transitions alone: exactly a prompt of those, as in Algorithm 1. It keeps N tokens and two statistics.
 ///
 /// Adding the new and subtracting the dropped token alone would drift. So there is a second sum, made by addition only;
-/// every N transitions it holds exactly the window, replaces the first, and starts again at 0. When a dropped token was
-/// large compared with the remaining ones (a spike), the sum is recomputed from the window, O(N K^2). The error is that
+/// every N transitions it holds exactly the kept tokens, replaces the first, and starts again at 0. When a dropped token was
+/// large compared with the remaining ones (a spike), the sum is recomputed from the tokens, O(N K^2). The error is that
 /// of at most N slides, whatever the stream holds. Under [`MeanCentred`](crate::mask::MeanCentred) reading costs
 /// O(N K^2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,16 +36,16 @@ impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
-    window: Deque<WindowToken<S, D, C>, N>,
+    kept: Deque<KeptToken<S, D, C>, N>,
     current: SlidingSum<S, M, D, C>,
     /// The transitions since the last replacement.
     fresh: SlidingSum<S, M, D, C>,
     fresh_len: usize,
 }
 
-/// A token of the window; true if it was the last of its episode.
+/// A token that is kept; true if it was the last of its episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct WindowToken<S, const D: usize, const C: usize> {
+struct KeptToken<S, const D: usize, const C: usize> {
     token: Token<S, D, C>,
     ends: bool,
 }
@@ -68,7 +68,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, 
     #[inline(always)]
     fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
-        self.moments.add_outer([&left, &right, token], M::IS_TD0);
+        self.moments.add_outer([&left, &right, token], M::IS_GRAM);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
@@ -85,19 +85,19 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     SlidingSums<S, M, D, C, N>
 {
     fn drop_oldest(&mut self, mask: &M) {
-        let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
+        let newest_first = self.kept.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
-        let Some((oldest, (left, right))) = self.window.pop_front().zip(factors) else {
+        let Some((oldest, (left, right))) = self.kept.pop_front().zip(factors) else {
             return;
         };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update([&left, &right, &oldest.token], M::IS_TD0, subtract);
+        self.current.moments.update([&left, &right, &oldest.token], M::IS_GRAM, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
-            let (mut unused, anew) = (SlidingSum::ZERO, self.of_window(mask));
-            SlidingSum::zip(&mut self.current, &mut unused, &anew, |x, _, anew| {
+            let anew = self.recomputed(mask);
+            SlidingSum::zip(&mut self.current, &anew, |x, anew| {
                 for lane in (0..S::LANES).filter(spiked) {
                     x.set_lane(lane, anew.lane(lane));
                 }
@@ -107,9 +107,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
 
     #[cold]
     #[inline(never)]
-    fn of_window(&self, mask: &M) -> SlidingSum<S, M, D, C> {
+    fn recomputed(&self, mask: &M) -> SlidingSum<S, M, D, C> {
         let mut sum = SlidingSum::ZERO;
-        for kept in &self.window {
+        for kept in &self.kept {
             sum.add(mask, &kept.token);
             if kept.ends {
                 sum.end_episode();
@@ -125,7 +125,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
         SlidingSums {
-            window: Deque::new(),
+            kept: Deque::new(),
             current: SlidingSum::ZERO,
             fresh: SlidingSum::ZERO,
             fresh_len: 0,
@@ -133,10 +133,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     };
 
     fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>, _rewards: &[S; C]) {
-        if self.window.is_full() {
+        if self.kept.is_full() {
             self.drop_oldest(mask);
         }
-        let pushed = self.window.push_back(WindowToken { token: *token, ends: false });
+        let pushed = self.kept.push_back(KeptToken { token: *token, ends: false });
         debug_assert!(pushed.is_ok(), "the oldest made room");
         if M::HAS_DOWNDATE {
             self.current.add(mask, token);
@@ -153,29 +153,36 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     fn end_episode(&mut self) {
         self.current.end_episode();
         self.fresh.end_episode();
-        if let Some(newest) = self.window.back_mut() {
+        if let Some(newest) = self.kept.back_mut() {
             newest.ends = true;
         }
     }
 
     fn transitions(&self) -> u64 {
-        self.window.len() as u64
+        self.kept.len() as u64
     }
 
     fn max_abs_rewards(&self) -> [S; C] {
         let mut largest = [S::ZERO; C];
-        self.window.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
+        self.kept.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
         largest
     }
 
-    fn parts(&self, mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
+    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
+        let anew;
+        let sum = if M::HAS_DOWNDATE {
+            &self.current
+        } else {
+            anew = self.recomputed(mask);
+            &anew
+        };
+        read(SumOf { total: &sum.moments, blocks: None })
     }
 
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {
-        visit(Field::Count(self.window.len() as u64));
+        visit(Field::Count(self.kept.len() as u64));
         visit(Field::Count(self.fresh_len as u64));
-        for kept in &self.window {
+        for kept in &self.kept {
             kept.token.show(&mut |x| visit(Field::Number(x)));
             visit(Field::Count(kept.ends.into()));
         }
@@ -184,17 +191,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
     }
 
     fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>)) {
-        let (mut len, mut fresh_len) = (self.window.len() as u64, self.fresh_len as u64);
+        let (mut len, mut fresh_len) = (self.kept.len() as u64, self.fresh_len as u64);
         visit(Field::Count((&mut len, N as u64)));
         visit(Field::Count((&mut fresh_len, N as u64 - 1)));
         self.fresh_len = fresh_len as usize;
         // A context that is being read gets room for its tokens.
-        while (self.window.len() as u64) < len {
-            if self.window.push_back(WindowToken { token: Token::ZERO, ends: false }).is_err() {
+        while (self.kept.len() as u64) < len {
+            if self.kept.push_back(KeptToken { token: Token::ZERO, ends: false }).is_err() {
                 break;
             }
         }
-        for kept in &mut self.window {
+        for kept in &mut self.kept {
             kept.token.numbers(&mut |x| visit(Field::Number(x)));
             let mut ends = kept.ends.into();
             visit(Field::Count((&mut ends, 1)));

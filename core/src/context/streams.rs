@@ -1,7 +1,7 @@
-//! Windows that keep no transitions.
+//! Memories that keep no transitions.
 
 use super::bytes::Field;
-use super::moments::{EntrySource, Moments};
+use super::moments::{Moments, SumOf};
 use super::{Memory, MemorySums, take_largest};
 use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask};
@@ -84,16 +84,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S, M::Auxiliary<D, C>, D, C>
-    for BlockedSums<S, M, D, C>
-{
-    #[inline(always)]
-    fn sum(&self, at: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>) -> S {
-        let [first, second] = &self.blocks;
-        self.total.sum(&at) + (first.sum(&at) + second.sum(&at))
-    }
-}
-
 impl<S: Scalar> Memory<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
@@ -130,7 +120,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer([&left, &right, token], M::IS_TD0);
+        open.add_outer([&left, &right, token], M::IS_GRAM);
         take_largest(&mut self.max_abs_rewards, rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
@@ -143,8 +133,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        self
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
+        let [first, second] = &self.blocks;
+        read(SumOf { total: &self.total, blocks: Some([first, second]) })
     }
 
     sums_of_stream! {
@@ -164,7 +155,7 @@ pub struct Forgetting<S: Scalar = f32> {
 }
 
 impl<S: Scalar> Forgetting<S> {
-    /// Returns the window of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns the memory of a retention in (0, 1), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
@@ -209,7 +200,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
         let (left, right) = mask.rank_one_update(&mut self.state, token, retention);
-        self.moments.update([&left, &right, token], M::IS_TD0, |g, left, right| {
+        self.moments.update([&left, &right, token], M::IS_GRAM, |g, left, right| {
             *g = retention * *g + left * right;
         });
         take_largest(&mut self.max_abs_rewards, rewards);
@@ -222,8 +213,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl EntrySource<S, M::Auxiliary<D, C>, D, C> {
-        &self.moments
+    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
+        read(SumOf { total: &self.moments, blocks: None })
     }
 
     sums_of_stream!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);

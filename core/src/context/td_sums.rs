@@ -1,8 +1,8 @@
 //! The sums that are read from a statistic: TD's systems.
 
-use super::{DiscountedView, EntrySource};
-use crate::auxiliary::{SecondMoments, TraceSums};
+use super::DiscountedView;
 use crate::entrywise::entrywise;
+use crate::mask::{TdLambda, TwoTraces};
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
@@ -67,45 +67,41 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     }
 
     #[inline(always)]
-    pub(crate) fn fill_from<P, const C: usize>(&mut self, read: &DiscountedView<S, P>)
-    where
-        P: EntrySource<S, TraceSums<S, D, C>, D, C>,
-    {
+    pub(crate) fn fill_from<const C: usize>(
+        &mut self,
+        read: DiscountedView<S, TwoTraces<S>, D, C>,
+    ) {
         let r = read.cumulant;
-        self.squared_rewards = read.parts.sum(|m| m.rewards.get(r)?.rewards.first());
+        self.squared_rewards = read.sum(|m| m.rewards.get(r)?.rewards.first());
         let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         for j in 0..D {
             for i in 0..D {
-                plain.a[j][i] = gamma * read.parts.sum(|m| m.phi_next.get(j)?.phi.get(i));
+                plain.a[j][i] = gamma * read.sum(|m| m.phi_next.get(j)?.phi.get(i));
             }
         }
         for j in 0..D {
             for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
-                let now = read.parts.sum(|m| m.phi.get(j)?.phi.get(i));
-                let next = read.parts.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
+                let now = read.sum(|m| m.phi.get(j)?.phi.get(i));
+                let next = read.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
                 self.residual_gram[j][i] = now - across + (square * next - back);
                 self.second_moments[j][i] = now + next;
             }
-            plain.b[j] = read.parts.sum(|m| m.rewards.get(r)?.phi.get(j));
+            plain.b[j] = read.sum(|m| m.rewards.get(r)?.phi.get(j));
             self.residual_rewards[j] =
-                plain.b[j] - gamma * read.parts.sum(|m| m.rewards.get(r)?.phi_next.get(j));
+                plain.b[j] - gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
-                    let now =
-                        read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
-                    let next = read
-                        .parts
-                        .sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
+                    let now = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
+                    let next =
+                        read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
                     system.a[j][i] = now - gamma * next;
                 }
-                system.b[j] =
-                    read.parts.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
-                system.squares[j] =
-                    read.parts.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
+                system.b[j] = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
+                system.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
             }
         }
     }
@@ -122,19 +118,16 @@ pub(crate) struct LstdSystem<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> LstdSystem<S, D> {
     #[inline(always)]
-    pub(crate) fn new<P, const C: usize>(read: &DiscountedView<S, P>) -> Self
-    where
-        P: EntrySource<S, SecondMoments<S, D, C>, D, C>,
-    {
+    pub(crate) fn new<const C: usize>(read: DiscountedView<S, TdLambda<S>, D, C>) -> Self {
         let mut system =
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                let next = read.parts.sum(|m| m.phi.get(j)?.phi_next.get(i));
-                system.a[j][i] = read.parts.sum(|m| m.phi.get(j)?.phi.get(i)) - read.gamma * next;
+                let next = read.sum(|m| m.phi.get(j)?.phi_next.get(i));
+                system.a[j][i] = read.sum(|m| m.phi.get(j)?.phi.get(i)) - read.gamma * next;
             }
-            system.b[j] = read.parts.sum(|m| m.phi.get(j)?.rewards.get(read.cumulant));
-            system.squares[j] = read.parts.sum(|m| m.auxiliary.phi.get(j)?.get(j));
+            system.b[j] = read.sum(|m| m.phi.get(j)?.rewards.get(read.cumulant));
+            system.squares[j] = read.sum(|m| m.auxiliary.phi.get(j)?.get(j));
         }
         system
     }

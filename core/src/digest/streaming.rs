@@ -56,23 +56,23 @@ fn forward<S: Scalar<Element = f32>, const C: usize>(
     })
 }
 
-/// Runs each window with each mask, over more transitions than a block of the growing sum or several windows
+/// Runs each memory with each mask, over more transitions than a block of the growing sum or several windows
 /// contain.
 pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    windows(run, Td0)?;
-    windows(run, TdLambda::new(S::splat(0.5))?)?;
-    windows(run, MeanCentred)
+    memories(run, Td0)?;
+    memories(run, TdLambda::new(S::splat(0.5))?)?;
+    memories(run, MeanCentred)
 }
 
-fn windows<S: Scalar<Element = f32>>(run: &mut DigestRun<S>, mask: impl Mask<S>) -> Result<()> {
+fn memories<S: Scalar<Element = f32>>(run: &mut DigestRun<S>, mask: impl Mask<S>) -> Result<()> {
     stream(run, Context::<D, _, _, S>::with_memory(mask, Growing))?;
     stream(run, Context::<D, _, _, S>::with_memory(mask, Forgetting::new(S::splat(0.97))?))?;
     stream(run, Context::<D, _, _, S>::with_memory(mask, Sliding::<20>))
 }
 
-fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Memory<S>>(
+fn stream<S: Scalar<Element = f32>, M: Mask<S>, Mem: Memory<S>>(
     run: &mut DigestRun<S>,
-    mut context: Context<D, M, W, S>,
+    mut context: Context<D, M, Mem, S>,
 ) -> Result<()> {
     let mut draws = run.draws();
     for t in 0..600 {
@@ -88,8 +88,8 @@ fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Memory<S>>(
 
 /// Episodes and three cumulants, read for several discounts, and the context as it is stored.
 pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    fn stream<M: Mask<f32>, W: Memory<f32>>(
-        mut context: Context<D, M, W, f32, 3>,
+    fn stream<M: Mask<f32>, Mem: Memory<f32>>(
+        mut context: Context<D, M, Mem, f32, 3>,
         mut number: impl FnMut() -> f32,
         digest: &mut Digest,
     ) -> Result<()> {

@@ -76,7 +76,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let with_trace =
-        network::<S, ONE>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
+        network::<S, ONE>(LinearShape { trace_decay: Some(0.9), ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
     let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };

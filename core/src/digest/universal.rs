@@ -52,16 +52,16 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
     Ok(())
 }
 
-/// Computes the shipped model's values on each window from the first transition on.
+/// Computes the shipped model's values on each memory from the first transition on.
 pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
-        fn stream<W: Memory<f32>>(
+        fn stream<Mem: Memory<f32>>(
             model: &UniversalModel,
-            window: W,
+            memory: Mem,
             mut number: impl FnMut() -> f32,
             mut show: impl FnMut(f32),
         ) -> Result<()> {
-            let mut context = Context::<D, TwoTraces, W>::with_memory(*model.mask(), window);
+            let mut context = Context::<D, TwoTraces, Mem>::with_memory(*model.mask(), memory);
             for t in 0..60 {
                 let phi = [number(), 256.0 * number(), 1.0];
                 match t % 20 {
@@ -153,8 +153,8 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
         })?;
         let mut learner = recursive.context::<D>();
         let lstd = Lstd::new(LstdSettings { gamma: 0.9, lambda: 0.75, ridge: 0.5 })?;
-        let window = Forgetting::new(0.97)?;
-        let mut context = Context::<D, _, Forgetting>::with_memory(*lstd.mask(), window);
+        let memory = Forgetting::new(0.97)?;
+        let mut context = Context::<D, _, Forgetting>::with_memory(*lstd.mask(), memory);
         for t in 0..200 {
             let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
             let phi = [number(), number(), number()];

@@ -49,7 +49,7 @@ fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; 
 }
 
 #[inline(always)]
-fn from<S>(x: &[S], at: usize) -> &[S] {
+fn rest_from<S>(x: &[S], at: usize) -> &[S] {
     x.get(at..).unwrap_or_default()
 }
 
@@ -123,7 +123,7 @@ kernel! {
                         a_l[n] = columns[n][l];
                     }
                 } else {
-                    (a_l, rows) = (numbers_at(rows, 0), from(rows, k));
+                    (a_l, rows) = (numbers_at(rows, 0), rest_from(rows, k));
                 }
                 for n in 0..N {
                     for c in 0..M {
@@ -155,18 +155,12 @@ pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
     products::<S, M, true>(k, a, vectors);
 }
 
-/// The product of two matrices, as a const parameter.
-const PLAIN: u8 = 0;
-/// A^T B.
-const FIRST_TRANSPOSED: u8 = 1;
-/// A B^T.
-const SECOND_TRANSPOSED: u8 = 2;
-/// A B^T where that is symmetric: its upper triangle, and the lower one by that.
-const UPPER: u8 = 3;
-
 kernel! {
-    /// Computes M = onto + A B, with the transpose that `FORM` names.
-    fn product as Product<'a, S: Scalar, const FORM: u8>(
+    /// Computes M = onto + A B, of A^T if `A_TRANSPOSED`, of B^T if `B_TRANSPOSED`; if the product is `SYMMETRIC`, its upper
+    /// triangle, and the lower one by that.
+    fn product as Product<
+        'a, S: Scalar, const A_TRANSPOSED: bool, const B_TRANSPOSED: bool, const SYMMETRIC: bool
+    >(
         k: usize,
         m: &'a mut [S],
         onto: Addend<'a, S>,
@@ -176,17 +170,17 @@ kernel! {
         let mut i = 0;
         tiles!(i < k, N in [3, 1], {
             // A multiple of 3, as tiles are.
-            let mut j = if FORM == UPPER { i / 3 * 3 } else { 0 };
+            let mut j = if SYMMETRIC { i / 3 * 3 } else { 0 };
             tiles!(j < k, M in [3, 1], {
                 let mut sums = [[S::ZERO; N]; M];
                 let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
                 for c in 0..M {
                     sums[c] = onto.numbers(m, (j + c) * k + i);
-                    if FORM < SECOND_TRANSPOSED {
+                    if !B_TRANSPOSED {
                         b_columns[c] = &b[(j + c) * k..][..k];
                     }
                 }
-                if FORM == FIRST_TRANSPOSED {
+                if A_TRANSPOSED {
                     for n in 0..N {
                         a_columns[n] = &a[(i + n) * k..][..k];
                     }
@@ -194,19 +188,19 @@ kernel! {
                 let (mut a_rows, mut b_rows) = (&a[i..], &b[j..]);
                 for l in 0..k {
                     let (mut a_l, mut b_l) = ([S::ZERO; N], [S::ZERO; M]);
-                    if FORM == FIRST_TRANSPOSED {
+                    if A_TRANSPOSED {
                         for n in 0..N {
                             a_l[n] = a_columns[n][l];
                         }
                     } else {
-                        (a_l, a_rows) = (numbers_at(a_rows, 0), from(a_rows, k));
+                        (a_l, a_rows) = (numbers_at(a_rows, 0), rest_from(a_rows, k));
                     }
-                    if FORM >= SECOND_TRANSPOSED {
-                        (b_l, b_rows) = (numbers_at(b_rows, 0), from(b_rows, k));
+                    if B_TRANSPOSED {
+                        (b_l, b_rows) = (numbers_at(b_rows, 0), rest_from(b_rows, k));
                     }
                     for c in 0..M {
                         // Read where it is used: registers are few.
-                        let x = if FORM < SECOND_TRANSPOSED { b_columns[c][l] } else { b_l[c] };
+                        let x = if !B_TRANSPOSED { b_columns[c][l] } else { b_l[c] };
                         for n in 0..N {
                             sums[c][n] += a_l[n] * x;
                         }
@@ -217,26 +211,26 @@ kernel! {
                 }
             });
         });
-        if FORM == UPPER {
+        if SYMMETRIC {
             mirror(k, m);
         }
     }
 }
 
-macro_rules! of_matrices {
-    ($($name:ident: $form:ident;)*) => {$(
+macro_rules! products_of_matrices {
+    ($($name:ident: $a:literal $b:literal $symmetric:literal;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
-            product::<S, $form>(k, m, onto, a, b);
+            product::<S, $a, $b, $symmetric>(k, m, onto, a, b);
         }
     )*};
 }
 
-of_matrices! {
-    mul: PLAIN;
-    transpose_mul: FIRST_TRANSPOSED;
-    mul_transpose: SECOND_TRANSPOSED;
-    mul_transpose_symmetric: UPPER;
+products_of_matrices! {
+    mul: false false false;
+    transpose_mul: true false false;
+    mul_transpose: false true false;
+    mul_transpose_symmetric: false true true;
 }
 
 kernel! {

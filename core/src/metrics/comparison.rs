@@ -8,7 +8,7 @@ use crate::tasks::Mrp;
 use crate::value_function::ValueFunction;
 use nalgebra::SVector;
 
-/// Returns the value function of `iterations` steps of batch TD with learning rate alpha from w = 0, in the context of
+/// Returns the value function of `iterations` steps of batch TD with step size alpha from w = 0, in the context of
 /// a statistic: TD(0) under its mask, TD(lambda) under that of a trace.
 /// Returns [`Error::NonFinite`] if the iterates blow up.
 pub fn batch_td<R: Real, const D: usize, const K: usize>(

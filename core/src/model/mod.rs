@@ -192,7 +192,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
 impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     Model<R, D, K, C, Linear<M>>
 {
-    /// Returns an empty context of the model's mask that remembers every transition; one with any window will do.
+    /// Returns an empty context of the model's mask that remembers every transition; one with any memory will do.
     pub const fn context(&self) -> Context<D, M, Growing, R> {
         Context::<D, M, Growing, R>::with_memory(self.attention.0, Growing)
     }
@@ -215,9 +215,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
     /// trace decays; [`Error::Diverges`] and [`Error::NonFinite`] if the layers blow up.
-    pub fn value_function<W: Memory<R>, const CUMULANTS: usize>(
+    pub fn value_function<Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, M, W, R, CUMULANTS>,
+        context: &Context<D, M, Mem, R, CUMULANTS>,
     ) -> Result<ValueFunction<R, D>> {
         self.estimate(context, Gvf { cumulant: 0, gamma: self.gamma })
     }
@@ -225,9 +225,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     /// Returns the value function of one of the context's cumulants for a discount. A discount other than the model's
     /// needs layers that run TD for every discount, as constructions do and trained parameters do not.
     /// Returns the errors of [`Model::value_function`], and [`Error::OutOfRange`], naming `cumulant` or `gamma`.
-    pub fn value_function_for<W: Memory<R>, const CUMULANTS: usize>(
+    pub fn value_function_for<Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, M, W, R, CUMULANTS>,
+        context: &Context<D, M, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>> {
         let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
@@ -239,9 +239,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     }
 
     #[inline(always)]
-    fn estimate<W: Memory<R>, const CUMULANTS: usize>(
+    fn estimate<Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, M, W, R, CUMULANTS>,
+        context: &Context<D, M, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>> {
         ensure(

@@ -76,6 +76,12 @@ impl Features {
         1.0 / smaller(larger(n, 1.0), MEAN)
     }
 
+    /// Returns the largest distance from the origin so far.
+    #[inline]
+    pub(super) fn reach(&self) -> f32 {
+        larger(self.highest, -self.lowest)
+    }
+
     /// Begins again at the level that lies at this distance, which becomes the origin; only the extremes stay.
     pub(super) fn begin_at(&mut self, level: f32) {
         let lowest = smaller(self.lowest - level, 0.0);

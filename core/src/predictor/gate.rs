@@ -31,7 +31,7 @@ pub enum SampleStatus {
     Taken = 0,
     /// There was no sample, or it was NaN; its prediction takes its place.
     Missing = 1,
-    /// The sample is a probable glitch, or outside of the limits; its prediction takes its place.
+    /// The sample is a probable glitch, outside of the limits, or beyond 1e12; its prediction takes its place.
     HeldBack = 2,
     /// The predictor learned from the sample, and the signal has moved to its level for good.
     Moved = 3,

@@ -5,42 +5,37 @@
 //!
 //! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
 //!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how
-//!   much better than the long-run mean it has been. Over ten recordings and processes of 4,000 samples the squared error over
-//!   the variance of the returns is, in the geometric mean, 0.07 for a horizon of 1 sample, 0.10 for 5, 0.13 for 10, 0.19 for 40
-//!   and 0.39 for 100.
-//! - **Band.** It contains the return nine times in ten: 90 % in the mean over the same and all five horizons, 83 % at least and
-//!   95 % at most. It makes no assumption about how errors are distributed, or that they are independent. Until a horizon has been
-//!   seen ten times, its band is infinite: the long-run mean is not yet known well enough.
-//! - **Surprise.** The errors of the next sample, its level, and how long nothing has changed are compared with their usual values. The
-//!   thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms: on clean signals they were crossed by 1.09 and 0.8 times 1 in
-//!   100 and 1 in 1,000 samples of the same ten, and by 0.7 to 1.2 times 1 in 1,000 of 80,000 samples of seven processes. With six
-//!   injected faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve
-//!   is 0.80; that of an exponential average's z-score is 0.60. At 0.999, 63 % of the faults that are alone give an alarm, and 36 %
-//!   of those that come after others: a fault that comes again and again becomes usual, as does a change for good. An event is one
-//!   alarm, and one more if it comes to pass 0.9999. None of the first 20 samples gives an alarm.
+//!   much better than the long-run mean it has been.
+//! - **Band.** It contains the return nine times in ten, and makes no assumption about how errors are distributed, or that
+//!   they are independent. Until a horizon has been seen ten times, its band is infinite: the long-run mean is not yet known
+//!   well enough.
+//! - **Surprise.** The errors of the next sample, its level, and how long nothing has changed are compared with their usual
+//!   values. The thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms. A fault that comes again and again becomes
+//!   usual, as does a change for good. An event is one alarm, and one more if it comes to pass 0.9999. None of the first 20
+//!   samples gives an alarm.
 //! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
 //!   samples or so is held back ([`SampleStatus`]). An event that comes again is data from the third time on, if three come within
 //!   about 1,000 samples; a level that moved is taken with the eighth sample (with the third at the start). What the sensor cannot
 //!   measure is never taken ([`Predictor::with_limits`]).
 //! - **Gaps.** The prediction of a sample takes its place if it is missing or held back, up to 100 in a row; after that the last
-//!   one holds. The first sample after a gap revises the last prediction in it, and predictions are no part of means. With 30 %
-//!   missing, here and there, the error at a horizon of 10 was 1.06 times that without; at a horizon of 1 it is larger, because the last
-//!   known sample is older.
+//!   one holds. The first sample after a gap revises the last prediction in it, and predictions are no part of means.
 //! - **Any level.** It computes with distances from an anchor, the median of the first three samples: a level of 8,388,608
 //!   with a noise of 4 is predicted like one of 0, and one bad sample at power-on changes nothing.
+//! - **Any unit** that keeps sizes between 1e-18 and 5e11. Samples beyond 1e12 are held back, each with that status; of a signal that
+//!   has come beyond 5e11, or was never as large as 1e-18, no band is known.
 //! - **Memory.** It remembers 500 samples, or four of the longest horizons if that is more.
 //! - **Not for**: events whose times tell nothing (the mean is as good), horizons that were seen fewer than some ten times, and
 //!   signals with a known, long season, which it does not use.
 //!
-//! `cargo test -p compute --test it predictor -- --nocapture` measures this.
+//! `cargo test -p compute --test it predictor -- --nocapture` measures how well it predicts, and its alarms.
 //!
 //! The name of many predictions at once is nexting: Modayil, White and Sutton (*Multi-timescale nexting in a reinforcement
 //! learning robot*, 2014) learn thousands by TD(lambda).
 
 mod autoregression;
+mod belief;
 mod features;
 mod gate;
-mod horizon;
 mod observe;
 mod outlook;
 mod stored;
@@ -54,18 +49,19 @@ use crate::entrywise::{Entrywise as _, entrywise};
 use crate::error::Error;
 use crate::scalar::Real;
 use autoregression::{Autoregression, LAST};
+use belief::{Band, Belief};
 use core::mem::MaybeUninit;
 use features::{Features, M};
 use gate::Gate;
-use horizon::{Band, Belief};
 use surprise::Surprise;
 use td::Td;
 
 /// TD's context remembers about MEMORY samples, and at least a few of the longest horizons.
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
-/// Squares of larger samples would leave the range of `f32`.
+/// Squares of larger samples, or of signals that are never as large as SMALLEST, would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
+const SMALLEST: f32 = 1e-18;
 /// Samples are counted up to here, where adding 1 still changes an `f32`.
 const MOST: f32 = 1e7;
 

@@ -1,10 +1,12 @@
 //! A predictor observes a sample: this file has everything that the sample changes.
 
+use super::belief::{Belief, Moment};
 use super::features::{Features, SLOW};
 use super::gate::Gate;
-use super::horizon::{Belief, Moment};
 use super::surprise::{Observed, share};
-use super::{LARGEST, MOST, Outlook, Prediction, Predictor, SampleStatus, larger, narrow, smaller};
+use super::{
+    LARGEST, MOST, Outlook, Prediction, Predictor, SMALLEST, SampleStatus, larger, narrow, smaller,
+};
 use crate::linalg::dot_arrays as dot;
 use crate::linalg::linear_system::epsilon;
 use crate::scalar::Real;
@@ -113,9 +115,14 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let state = &mut self.state;
         let (taken, follows, factor) = (state.taken, !moved, state.td.factor);
         let moment = Moment { value, taken, follows, factor, halves, imputed };
+        // What a refused sample was is no part of an answer.
+        let level = narrow(self.anchor).abs();
+        let size = if imputed { level } else { size };
         let pad = RESOLUTION * state.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
         let (signal, phi) = (&state.signal, state.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
+        let reach = larger(level, signal.reach());
+        let has_squares = reach == 0.0 || (SMALLEST..=LARGEST / 2.0).contains(&reach);
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
@@ -131,7 +138,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             let [low, high] = band.observe(belief.length, gamma, delta, state.seen, pad);
             let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
             out.mean = at(mean);
-            out.known = state.seen >= SEEN * belief.length;
+            out.known = has_squares && state.seen >= SEEN * belief.length;
             (out.low, out.high) = (at(mean + low), at(mean + high));
         }
         observe(H, &mut state.next);

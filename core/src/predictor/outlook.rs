@@ -13,7 +13,7 @@ pub struct Prediction<S: Real = f32> {
     pub low: S,
     /// The upper end of the band; infinity while nothing is known.
     pub high: S,
-    /// True once the band has ends: the horizon has been seen ten times.
+    /// True once the band has ends: the horizon has been seen ten times, and the signal's sizes are between 1e-18 and 5e11.
     pub known: bool,
 }
 

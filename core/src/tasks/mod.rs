@@ -41,7 +41,7 @@ pub use finite::{
 };
 pub use mrp::Mrp;
 pub use signals::random_signal;
-pub use spec::{TaskKind, TaskSpec};
+pub use spec::{StateCounts, TaskKind, TaskSpec};
 
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::zeros;

@@ -14,7 +14,7 @@ use nalgebra::{SMatrix, SVector};
 pub(super) const SYSTEM: &str = "the LSTD system";
 
 /// Batch TD(lambda): w <- w + alpha (b - A w) / n from w = 0, a number of times, over the n transitions of a context of
-/// any window. Which alpha converges: [the module](super#step-sizes) says.
+/// any memory. Which alpha converges: [the module](super#step-sizes) says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar = f32> {
     gamma: S,
@@ -69,7 +69,7 @@ impl<S: Scalar> BatchTd<S> {
 /// w = S (S A S + ridge I)^-1 S b.
 ///
 /// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
-/// feature that was always 0 has the weight 0. A context of any window is read in (D + 1)^3 / 3 operations.
+/// feature that was always 0 has the weight 0. A context of any memory is read in (D + 1)^3 / 3 operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lstd<R: Real = f32> {
     gamma: R,
@@ -134,9 +134,9 @@ macro_rules! context_methods {
             }
 
             /// Returns the value function of a context's first cumulant, with the errors of `value_function_for`.
-            pub fn value_function<const D: usize, W: Memory<S>, const C: usize>(
+            pub fn value_function<const D: usize, Mem: Memory<S>, const C: usize>(
                 &self,
-                context: &Context<D, TdLambda<S>, W, S, C>,
+                context: &Context<D, TdLambda<S>, Mem, S, C>,
             ) -> Result<ValueFunction<S, D>> {
                 self.value_function_for(context, 0)
             }
@@ -145,16 +145,16 @@ macro_rules! context_methods {
             /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace
             /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of
             /// the scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
-            pub fn value_function_for<const D: usize, W: Memory<S>, const C: usize>(
+            pub fn value_function_for<const D: usize, Mem: Memory<S>, const C: usize>(
                 &self,
-                context: &Context<D, TdLambda<S>, W, S, C>,
+                context: &Context<D, TdLambda<S>, Mem, S, C>,
                 cumulant: usize,
             ) -> Result<ValueFunction<S, D>> {
                 if self.mask != *context.mask() {
                     let parameter = "the trace decay of algorithm and context";
                     return Err(Error::Mismatch { parameter });
                 }
-                let system = LstdSystem::new(&context.discounted(self.gamma, cumulant)?);
+                let system = context.discounted(self.gamma, cumulant, LstdSystem::new)?;
                 Ok(ValueFunction { weights: self.weights(system, context.effective_len())? })
             }
         }

@@ -43,14 +43,13 @@
 mod batch;
 pub mod encodings;
 mod online;
-pub mod preconditioned;
 mod recursive_lstd;
 #[cfg(feature = "research")]
 pub mod updates;
 
+pub use crate::preconditioned::{self, PreconditionedTd};
 pub use batch::{BatchTd, BatchTdSettings, Lstd, LstdSettings};
 pub use online::{Learner, OnlineAlgorithm, OnlineTd, OnlineTdSettings};
-pub use preconditioned::PreconditionedTd;
 pub use recursive_lstd::{RecursiveLstd, RecursiveLstdSettings};
 
 use crate::error::Result;

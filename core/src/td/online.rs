@@ -104,9 +104,9 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
         *self = Self::new(self.algorithm);
     }
 
-    /// Visits each number of the learner's state, always in the same order. A learner that is given another learner's numbers
-    /// and number of transitions continues like that learner.
-    pub fn restore(&mut self, len: u64, visit: &mut impl FnMut(&mut S)) {
+    /// Visits each number of the learner's state, always in the same order, to read or to replace it, and sets the number of
+    /// transitions. A learner that is given another learner's numbers and length continues like that learner.
+    pub fn visit_state(&mut self, len: u64, visit: &mut impl FnMut(&mut S)) {
         self.len = len;
         self.algorithm.numbers(&mut self.state, visit);
     }

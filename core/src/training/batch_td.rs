@@ -153,18 +153,18 @@ kernel! {
         let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
         let (mut loss, mut gradient) = (BatchLoss::new(windows, targets), S::ZERO);
         for i in loss.passes() {
-            let of = loss.pass(i);
+            let valued = loss.pass(i);
             if !slide {
-                system = reference.system(&of.window, 0);
-            } else if let Some(t) = of.t {
+                system = reference.system(&valued.window, 0);
+            } else if let Some(t) = valued.t {
                 let room = room.each_mut().map(|room| room.as_flattened_mut());
                 let [gained, lost] =
                     gained_and_lost(windows, t, reference.lambda, room, z.as_flattened_mut());
                 system.add(S::ONE, gained);
                 system.add(-S::ONE, lost);
             }
-            let [v, slope] = reference.value_and_slope(&system, of.window.query());
-            if let Some(v_bar) = loss.take(&of, v) {
+            let [v, slope] = reference.value_and_slope(&system, valued.window.query());
+            if let Some(v_bar) = loss.take(&valued, v) {
                 gradient += v_bar * slope;
             }
         }

@@ -7,33 +7,28 @@
 //! `f32` network on a chip or eight seeds side by side in the lanes of a register, each lane bit
 //! for bit the network that its seed trains alone.
 //!
-//! On a device's own trajectory, without a simulated task: features and rewards as [`Windows`], and a
-//! step of Adam on them (or [`td_update`] per window).
+//! On the stream that a device sees, without simulated tasks, a [`StreamTd`] learns to value the stream's own states:
 //!
 //! ```
-//! use ictd_core::Model;
-//! use ictd_core::attention::{Linear, Td0};
-//! use ictd_core::rng::Rng;
-//! use ictd_core::training::{
-//!     Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, Targets, Windows,
-//! };
-//! # let features = [[0.5, -0.25]; 12];
-//! # let rewards = [0.75; 11];
+//! use ictd_core::{Context, Model};
+//! use ictd_core::model::ConstructionSettings;
+//! use ictd_core::training::{StreamTd, StreamTdSettings};
 //!
-//! // Three shared layers for two features: K = 2 * 2 + 1.
-//! let shape = LinearShape::new(2, 1, 3);
-//! let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
-//! network.initialise_lane(0, &mut Rng::new(1));
-//! let mut adam = Adam::new(AdamSettings::default(), network.parameters())?;
-//!
-//! // n = 6 transitions in a context; phi_0 to phi_11 and R_1 to R_11 make W = 4 windows.
-//! let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9)?;
-//! let mut gradient = network.parameters().zeros_like();
-//! let loss = network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient);
-//! adam.step(network.parameters_mut(), &gradient);
-//!
-//! assert!(loss.is_finite() && windows.count() == 4);
-//! let model = Model::<2>::new(network.transformer::<5, 1>(0)?, Linear(Td0), 0.9)?;
+//! // It begins with Theorem 1's weights: two features, three layers, contexts of 16 transitions.
+//! let start = Model::<2>::td0(ConstructionSettings { alpha: 1.0, depth: 3, gamma: 0.9 })?;
+//! let settings = StreamTdSettings { gamma: 0.9, ..Default::default() };
+//! let mut trainer = StreamTd::<f32, 2, 5, 3, 18>::new(settings, start.transformer().layers()[0])?;
+//! let mut context = Context::<2>::new();
+//! let mut phi = [0.5, -0.25];
+//! for _ in 0..100 {
+//!     let (reward, next) = (0.75, [phi[1], -phi[0]]);
+//!     trainer.observe(&next, reward)?;
+//!     context.observe(&phi, reward, &next)?;
+//!     phi = next;
+//! }
+//! let statistic = context.statistic(0.9, 0)?;
+//! let value = StreamTd::<f32, 2, 5, 3, 18>::value_function(*trainer.layer(), statistic)?.at(&phi);
+//! # assert!(value.is_finite());
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
@@ -46,6 +41,7 @@ mod network;
 mod rnn;
 mod settings;
 mod softmax;
+mod stream;
 mod windows;
 
 pub use adam::Adam;
@@ -58,4 +54,5 @@ pub use network::{
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, TrainerSettings};
 pub use softmax::SoftmaxNetwork;
+pub use stream::{StreamTd, StreamTdSettings};
 pub use windows::{TrajectoryBuffer, Window, Windows};

@@ -150,9 +150,9 @@ pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
     let loss = BatchLoss::new(windows, Targets::Bootstrapped);
     let mut v_next = S::ZERO;
     for i in loss.passes() {
-        let of = loss.pass(i);
-        let v = network.value(&of.window);
-        if let Some((t, error)) = of.t.and_then(|t| Some((t, errors.get_mut(t)?))) {
+        let valued = loss.pass(i);
+        let v = network.value(&valued.window);
+        if let Some((t, error)) = valued.t.and_then(|t| Some((t, errors.get_mut(t)?))) {
             *error = windows.td_target(t, v_next) - v;
         }
         v_next = v;
@@ -210,18 +210,18 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
     /// bootstraps. For a residual gradient v_t-bar is (1/W) -2 (delta_t - gamma delta_{t-1}), as delta_{t-1}
     /// has v_t in its target, and a window that only bootstraps has one.
     #[inline(always)]
-    pub(super) fn take(&mut self, of: &Valued<S>, v: S) -> Option<S> {
+    pub(super) fn take(&mut self, valued: &Valued<S>, v: S) -> Option<S> {
         let v_next = core::mem::replace(&mut self.v_next, v);
         let mut error = S::ZERO;
-        if let Some(t) = of.t {
+        if let Some(t) = valued.t {
             error = self.targets.target(self.windows, t, v_next) - v;
             self.squares += error * error;
         }
         if let Targets::Residual(errors) = self.targets {
-            if let Some(t) = of.earlier {
+            if let Some(t) = valued.earlier {
                 error -= self.windows.gamma() * errors.get(t).copied().unwrap_or(S::ZERO);
             }
-        } else if of.t.is_none() {
+        } else if valued.t.is_none() {
             return None;
         }
         Some(-(self.inverse_count + self.inverse_count) * error)
@@ -243,35 +243,35 @@ pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
 ) -> S {
     let mut loss = BatchLoss::new(windows, targets);
     for i in loss.passes() {
-        let of = loss.pass(i);
-        if of.t.is_none() && !matches!(targets, Targets::Residual(_)) {
-            let v = network.value(&of.window);
-            loss.take(&of, v);
+        let valued = loss.pass(i);
+        if valued.t.is_none() && !matches!(targets, Targets::Residual(_)) {
+            let v = network.value(&valued.window);
+            loss.take(&valued, v);
         } else {
-            let adjoint = |v| loss.take(&of, v).unwrap_or(S::ZERO);
-            network.value_and_gradient(&of.window, adjoint, gradient);
+            let adjoint = |v| loss.take(&valued, v).unwrap_or(S::ZERO);
+            network.value_and_gradient(&valued.window, adjoint, gradient);
         }
     }
     loss.mean()
 }
 
-/// Writes one update of Algorithm 1, theta += step_size delta_t grad v_t, with v_t and v_{t+1} of the current theta; the residual
-/// gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t.
+/// Writes one update of Algorithm 1, theta += alpha delta_t grad v_t, with v_t and v_{t+1} of the current theta; the residual
+/// gradient's is alpha delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t.
 pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
     t: usize,
     targets: Targets<S>,
-    step_size: S,
+    alpha: S,
     update: &mut N::Parameters,
 ) -> S {
     update.slices_mut().for_each(|slice| slice.fill(S::ZERO));
     let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
     let target = targets.target(windows, t, v_next);
-    let adjoint = |v: S| step_size * (target - v);
+    let adjoint = |v: S| alpha * (target - v);
     let v = network.value_and_gradient(&windows.window(t), adjoint, update);
     if let Targets::Residual(_) = targets {
-        let adjoint = -windows.gamma() * (step_size * (target - v));
+        let adjoint = -windows.gamma() * (alpha * (target - v));
         network.value_and_gradient(&windows.successor(t), |_| adjoint, update);
     }
     target - v

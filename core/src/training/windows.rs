@@ -128,10 +128,11 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.gamma
     }
 
-    /// Returns phi_k, (d), for k = 0 to n + W + 1; of a window those that its transitions pass through for k <= n.
+    /// Returns phi_k, (d), for k = 0 to n + W + 1, and nothing beyond; of a window those that its transitions pass through
+    /// for k <= n.
     #[inline(always)]
     pub fn phi(&self, k: usize) -> &'a [S] {
-        &self.features[k * self.dim..][..self.dim]
+        self.features.get(k * self.dim..(k + 1) * self.dim).unwrap_or_default()
     }
 
     /// Returns R_1 to R_{n+W+1}; of a window R_{t+1} to R_{t+n}.
@@ -140,10 +141,9 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.rewards
     }
 
-    /// Returns window t, for t = 0 to W.
+    /// Returns window t, for t = 0 to W; the last one beyond.
     #[inline(always)]
     pub fn window(&self, t: usize) -> Window<'a, S> {
-        debug_assert!(t <= self.count(), "window {t} of {}", self.count());
         self.window_of_span(self.span(t.min(self.count())))
     }
 
@@ -157,8 +157,8 @@ impl<'a, S: Scalar> Windows<'a, S> {
     #[inline(always)]
     fn window_of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S> {
         Window(Windows {
-            features: &self.features[t * self.dim..(t + n + 2) * self.dim],
-            rewards: &self.rewards[t..t + n],
+            features: self.features.get(t * self.dim..(t + n + 2) * self.dim).unwrap_or_default(),
+            rewards: self.rewards.get(t..t + n).unwrap_or_default(),
             context_len: n,
             lengths: &[],
             ..*self
@@ -169,18 +169,17 @@ impl<'a, S: Scalar> Windows<'a, S> {
     /// to the front of z, which already contains the zeros.
     #[inline(always)]
     pub(super) fn write_token(&self, capacity: usize, j: usize, z: &mut [S]) {
-        debug_assert!(self.dim <= capacity, "{} features of {capacity}", self.dim);
-        debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
-        let j = j.min(self.rewards.len() - 1);
-        let (phi, phi_next) = (self.phi(j), self.phi(j + 1));
-        let (here, rest) = z.split_at_mut(capacity);
-        let (next, rest) = rest.split_at_mut(capacity);
-        for i in 0..self.dim {
+        let (here, rest) = z.split_at_mut_checked(capacity).unwrap_or_default();
+        let (next, rest) = rest.split_at_mut_checked(capacity).unwrap_or_default();
+        let numbers = self.phi(j).iter().zip(self.phi(j + 1));
+        for ((here, next), (phi, phi_next)) in here.iter_mut().zip(next).zip(numbers) {
             keep_apart::<S>();
-            here[i] = phi[i];
-            next[i] = self.gamma * phi_next[i];
+            *here = *phi;
+            *next = self.gamma * *phi_next;
         }
-        rest[0] = self.rewards[j];
+        if let (Some(last), Some(reward)) = (rest.first_mut(), self.rewards.get(j)) {
+            *last = *reward;
+        }
     }
 
     /// Returns context token j of the trajectory as one of (K - 1) / 2 >= d features: with zeros for those that
@@ -198,13 +197,13 @@ impl<'a, S: Scalar> Windows<'a, S> {
         token
     }
 
-    /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
+    /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1; beyond, NaN.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
-        debug_assert!(t < self.count(), "window {t} of {}", self.count());
         let [start, n] = self.span(t);
         // The transition from the query.
-        self.rewards[(start + n + 1).min(self.rewards.len() - 1)] + self.gamma * v_next
+        let reward = self.rewards.get(start + n + 1).copied();
+        reward.unwrap_or(S::from_f64(f64::NAN)) + self.gamma * v_next
     }
 }
 

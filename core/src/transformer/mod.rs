@@ -17,9 +17,9 @@ use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
 };
+use crate::preconditioned::PreconditionedTd;
 use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
-use crate::td::PreconditionedTd;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 use readout::{iterate, iterate_any_c};

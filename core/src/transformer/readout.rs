@@ -13,11 +13,12 @@
 //! vector that batch TD iterates.
 
 use super::Transformer;
-use crate::entrywise::Entrywise;
+use crate::chip::rolled;
 use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::linalg::{
-    dot_arrays, identity, mul_to, mul_vector, transpose, transpose_mul_vector, zeros,
+    arrays::add_scaled, dot_arrays, identity, mul_to, mul_vector, transpose, transpose_mul_vector,
+    zeros,
 };
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -43,7 +44,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     }
 
     /// Returns the readout of more than three layers; the first `formed` layers form G, B and their product.
-    #[cfg_attr(target_os = "none", inline(never))]
+    #[inline(never)]
     fn deep_readout(&self, g: &SMatrix<S, K, K>, inverse_len: S, formed: usize) -> SVector<S, K> {
         let (mut g, mut b, mut identity, mut zeros) = (*g, zeros(), identity(), zeros());
         // References, which swap without a copy.
@@ -63,7 +64,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
 
     /// Returns (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
     /// B and G of the layer before (no B: G itself).
-    #[cfg_attr(target_os = "none", inline(never))]
+    #[inline(never)]
     fn last_two_layers(
         &self,
         g: &SMatrix<S, K, K>,
@@ -81,7 +82,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         // x + (1/n) a
         let plus = |x: &SVector<S, K>, a: &SVector<S, K>| {
             let mut out = *x;
-            Entrywise::add_scaled(&mut out, inverse_len, a);
+            add_scaled(&mut out.data.0[0], inverse_len, &a.data.0[0]);
             out
         };
         let mut layers = self.pass().rev();
@@ -125,11 +126,9 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
         n[j][j] += S::ONE;
         y[j] = x * rewards.data.0[j][2 * D];
     }
-    let first = y.square();
-    for _ in 0..depth {
-        // `black_box` keeps LLVM from unrolling the loop, which saves flash.
-        core::hint::black_box(&());
-        u.add_scaled(S::ONE, &y);
+    let first = dot_arrays(&y, &y);
+    for _ in rolled(depth) {
+        add_scaled(&mut u, S::ONE, &y);
         let b = y;
         for m in 0..D {
             y[m] = dot_arrays(&n[m], &b);
@@ -138,7 +137,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     for u in &mut u {
         *u *= step;
     }
-    let excess = y.square() - S::from_f64(1e4) * first;
+    let excess = dot_arrays(&y, &y) - S::from_f64(1e4) * first;
     if JUDGED && (0..S::LANES).any(|lane| excess.lane(lane) > Scalar::ZERO) {
         return Err(Error::Diverges);
     }
@@ -157,13 +156,12 @@ pub(super) fn iterate_any_c<S: Scalar, const D: usize, const K: usize>(
     for (row, column) in row.iter_mut().zip(&g.data.0) {
         *row = column[K - 1];
     }
-    for _ in 0..depth {
-        core::hint::black_box(&());
+    for _ in rolled(depth) {
         let y = transpose_mul_vector(q, &row);
         for (u, y) in u.iter_mut().zip(&y) {
             *u += step * *y;
         }
-        row.add_scaled(step, &transpose_mul_vector(g, &y));
+        add_scaled(&mut row.data.0[0], step, &transpose_mul_vector(g, &y).data.0[0]);
     }
     ValueFunction::from_readout(&u)
 }

@@ -95,9 +95,9 @@ impl<R: Real> UniversalModel<R> {
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
     /// decays; [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is
     /// singular in spite of its ridge.
-    pub fn value_function<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+    pub fn value_function<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
     ) -> Result<ClippedValueFunction<R, D>, Error> {
         Ok(self.estimate(context, self.gvf(0))?.value_function)
     }
@@ -107,9 +107,9 @@ impl<R: Real> UniversalModel<R> {
     /// is left out.
     /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
     /// `gamma` or `cumulant`.
-    pub fn estimate<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+    pub fn estimate<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         gvf: Gvf<R>,
     ) -> Result<Estimate<R, D>, Error> {
         let Gvf { cumulant, gamma } = gvf;
@@ -133,9 +133,9 @@ impl<R: Real> UniversalModel<R> {
     /// Returns the sums of a context that the model solves, for one cumulant and a discount.
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
     /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
-    pub fn sums<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+    pub fn sums<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         gvf: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
         let mut sums = TdSums::ZERO;
@@ -144,23 +144,23 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Computes [`UniversalModel::sums`] in place; a chip would copy them.
-    fn fill<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+    fn fill<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
         sums: &mut TdSums<R, D>,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<(), Error> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
-        sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?);
+        context.discounted(check_gamma(gamma)?, cumulant, |view| sums.fill_from(view))?;
         Ok(())
     }
 
     /// Returns what the model needs to know of a context in addition to its sums.
-    pub fn context_summary<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
+    pub fn context_summary<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         gamma: R,
     ) -> ContextSummary<R> {
         let (effective_len, one) = (context.effective_len(), R::ONE);
@@ -241,7 +241,7 @@ impl<R: Real> UniversalModel<R> {
     }
 }
 
-/// The parameters that ship: what `ictd search` finds, from LSTD's ridges.
+/// The parameters that ship. A quasi-Newton search found them, from LSTD's ridges (the program `ictd search` of commit e7cf859).
 pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
     log_ridge: [
         [1.1013925, -0.416008, 0.39123097, -0.23958413],

@@ -100,17 +100,17 @@ const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
 const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn exp<R: Real>(x: R) -> R {
     (x * R::from_f64(core::f64::consts::LOG2_E)).exp2()
 }
 
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn ln<R: Real>(x: R) -> R {
     x.ln()
 }
 
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn sigmoid<R: Real>(x: R) -> R {
     // `exp2` takes arguments up to 127.
     let least = R::from_f64(-80.0);
@@ -127,7 +127,7 @@ fn linear_combination<R: Real, const N: usize>(parameters: &[R; N], quantities: 
 }
 
 /// Returns ln(x + 10^-4), capped at 9: beyond that, how far a solution exploded does not matter.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn capped_ln<R: Real>(x: R) -> R {
     let (log, most) = (ln(x + R::from_f64(1e-4)), R::from_f64(9.0));
     if log < most { log } else { most }
@@ -157,7 +157,7 @@ const fn least_product<R>() -> f64 {
 }
 
 /// Rescales the sums so that each feature and the reward have sum of squares 1; `roots` are the current sqrt(F_ii).
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]) -> Units<R, D> {
     let half = R::from_f64(0.5);
     let (mut features, mut seen, mut lost) = ([R::ZERO; D], R::ZERO, R::ZERO);
@@ -191,7 +191,7 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
 }
 
 /// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
     let (mut sum, two) = (R::ZERO, R::from_f64(2.0));
     for j in 0..D {
@@ -205,7 +205,7 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
 }
 
 /// Returns true if the upper triangle above the diagonal is 0.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
     let mut sum = R::ZERO;
     for j in 0..D {
@@ -217,7 +217,7 @@ fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
 }
 
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(never)]
 fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
     let error = R::ONE + quadratic(&sums.residual_gram, &sums.residual_rewards, w);
     let least = R::from_f64(MIN_RELATIVE_TD_ERROR);
@@ -226,7 +226,7 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
 
 impl<R: Real, const D: usize> TdSystem<R, D> {
     /// Solves (A + R) w = b with R = ridge ((1 - mix) I + mix F), in the sums' own units; the system is overwritten.
-    #[cfg_attr(target_os = "none", inline(never))]
+    #[inline(never)]
     fn solve(&mut self, second_moments: &[[R; D]; D], ridge: R, mix: R) -> Result<[R; D], Error> {
         let TdSystem { a, b, .. } = self;
         let mut largest = R::ONE;
@@ -275,7 +275,7 @@ struct FixedPoint<R, const D: usize> {
 }
 
 impl<R: Real, const D: usize> FixedPoint<R, D> {
-    #[cfg_attr(target_os = "none", inline(never))]
+    #[inline(never)]
     fn new(weights: [R; D], sums: &TdSums<R, D>) -> Self {
         let relative_td_error = relative_td_error(sums, &weights);
         FixedPoint { weights, relative_td_error, log_td_error: capped_ln(relative_td_error) }
@@ -415,7 +415,7 @@ impl<R: Real> UniversalParameters<R> {
 
     /// Solves for w_1 or w_2 from w_0 and the solution before it, and returns it with the logarithm of the test of the
     /// solution before.
-    #[cfg_attr(target_os = "none", inline(never))]
+    #[inline(never)]
     fn solve_trace<const D: usize>(
         &self,
         trace: Trace,

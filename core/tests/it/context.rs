@@ -177,20 +177,9 @@ fn the_checksum_is_that_of_zlib_and_png() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Weighted;
 
-/// The number of tokens so far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Seen(f64);
-
-impl Entrywise<f64> for Seen {
-    const ZERO: Self = Seen(0.0);
-
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut f64, &mut f64, f64)) {
-        f(&mut a.0, &mut b.0, z.0);
-    }
-}
-
 impl Mask<f64> for Weighted {
-    type State<V: Entrywise<f64>> = Seen;
+    /// The number of tokens so far.
+    type State<V: Entrywise<f64>> = f64;
     type Auxiliary<const D: usize, const C: usize> = ();
     const CODE: u8 = 200;
 
@@ -202,9 +191,9 @@ impl Mask<f64> for Weighted {
         if row == column && row < n { 1.0 / (1.0 + (row % 3) as f64) } else { 0.0 }
     }
 
-    fn rank_one_update<V: Entrywise<f64>>(&self, seen: &mut Seen, z: &V, _: f64) -> (V, V) {
-        let weight = self.entry(seen.0 as usize, seen.0 as usize, usize::MAX);
-        seen.0 += 1.0;
+    fn rank_one_update<V: Entrywise<f64>>(&self, seen: &mut f64, z: &V, _: f64) -> (V, V) {
+        let weight = self.entry(*seen as usize, *seen as usize, usize::MAX);
+        *seen += 1.0;
         let mut weighted = V::ZERO;
         weighted.add_scaled(weight, z);
         (weighted, *z)

@@ -24,7 +24,7 @@ fn for_every_network(check: &mut impl Check) {
     let mut rng = Rng::new(1);
     for [stored, depth] in [[1, 1], [1, 3], [2, 2]] {
         let shape = LinearShape::new(2, stored, depth);
-        for trace_decay in [0.0, 0.7] {
+        for trace_decay in [None, Some(0.7)] {
             let theta = random(linear(LinearShape { trace_decay, ..shape }), &mut rng);
             check.network("linear", theta);
         }

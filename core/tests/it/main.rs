@@ -13,6 +13,7 @@ mod rng;
 mod scalar;
 mod signal;
 mod softmax_training;
+mod stream;
 mod tasks;
 mod td;
 mod training;

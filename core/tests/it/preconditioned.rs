@@ -2,6 +2,7 @@
 
 use super::*;
 use ictd_core::Model;
+use ictd_core::attention::Linear;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::td::PreconditionedTd;
 use ictd_core::transition::{query_token, token};
@@ -33,7 +34,7 @@ fn largest_difference<const D: usize, const K: usize>(rng: &mut Rng, lambda: f64
     let columns: Vec<_> = transitions.iter().map(|t| token(t, gamma)).collect();
     let mut prompt = Prompt::<f64, K, 30>::from_columns(&columns, query_token(&query)).unwrap();
     let mut literal = Vec::new();
-    transformer.forward(&mut prompt, &mask, |z| literal.push(z.output())).unwrap();
+    transformer.forward(&mut prompt, &Linear(mask), |z| literal.push(z.output())).unwrap();
 
     let mut context = Context::<D, TdLambda<f64>, Growing, f64>::with_memory(mask, Growing);
     transitions.iter().for_each(|t| context.observe_transition(t).unwrap());

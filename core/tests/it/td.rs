@@ -109,9 +109,9 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
 
 fn restored<A: OnlineAlgorithm<f64>>(learner: &Learner<3, A, f64>) -> Learner<3, A, f64> {
     let (mut from, mut numbers) = (learner.clone(), Vec::new());
-    from.restore(learner.len(), &mut |x| numbers.push(*x));
+    from.visit_state(learner.len(), &mut |x| numbers.push(*x));
     let (mut to, mut numbers) = (Learner::new(*learner.algorithm()), numbers.into_iter());
-    to.restore(learner.len(), &mut |x| *x = numbers.next().unwrap());
+    to.visit_state(learner.len(), &mut |x| *x = numbers.next().unwrap());
     to
 }
 
@@ -151,7 +151,7 @@ fn learners_go_on_from_any_restored_state() {
         // An inverse that was lost is computed anew; a singular one is said to be.
         let mut change = |from, to, by| {
             let mut k = 0;
-            lstd.restore(t as u64, &mut |x| {
+            lstd.visit_state(t as u64, &mut |x| {
                 *x = if (from..to).contains(&k) { by } else { *x };
                 k += 1;
             });

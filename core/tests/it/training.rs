@@ -58,7 +58,8 @@ fn record<S: Scalar, const D: usize>(trainer: &Trainer<S, D>, lane: usize) -> Ve
 #[test]
 fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     let shape = LinearShape::new(2, 2, 2);
-    let (shared, traced) = (LinearShape::new(2, 1, 3), LinearShape { trace_decay: 0.9, ..shape });
+    let (shared, traced) =
+        (LinearShape::new(2, 1, 3), LinearShape { trace_decay: Some(0.9), ..shape });
     let plain = settings();
     let td = td(0.05);
     let growing = TrainerSettings {
@@ -244,7 +245,8 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
     }
     for (depth, stored) in [(1, 1), (2, 2), (3, 1), (6, 1)] {
         for lambda in [0.9, 1.0] {
-            let shape = LinearShape { trace_decay: lambda, ..LinearShape::new(2, stored, depth) };
+            let shape =
+                LinearShape { trace_decay: Some(lambda), ..LinearShape::new(2, stored, depth) };
             let network = grown(network_of(shape), 16.0 * stored as f64 / depth as f64);
             batch_gradient_agrees_with_differences(network, "TD(lambda)");
         }
@@ -345,7 +347,7 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     let mut rng = Rng::new(3);
     let (features, rewards) = random_windows::<f64>(&mut rng);
     let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let shape = LinearShape { trace_decay: 0.7, ..LinearShape::new(2, 1, 3) };
+    let shape = LinearShape { trace_decay: Some(0.7), ..LinearShape::new(2, 1, 3) };
     let mut network = network_of::<f64>(shape);
     network.initialise_lane(0, &mut rng);
     network.parameters_mut().numbers_mut().for_each(|x| *x *= 8.0);

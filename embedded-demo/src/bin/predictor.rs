@@ -218,7 +218,7 @@ fn main() -> ! {
     defmt::info!(
         "chip: each predictor {=usize} bytes; stack at most {=u32}",
         size_of::<Predictor>(),
-        chip::stack_used(None)
+        chip::stack::used(None)
     );
     let is_within = dearest <= SAMPLE;
     if chip::HAS_BUDGETS && !is_within {

@@ -72,11 +72,12 @@ mod table {
         for address in (top - PAINTED..top).step_by(4) {
             // SAFETY: nothing lives in the stack below this frame, and the board has 4 MiB for it.
             unsafe {
-                core::ptr::with_exposed_provenance_mut::<u32>(address).write_volatile(chip::PAINT)
+                core::ptr::with_exposed_provenance_mut::<u32>(address)
+                    .write_volatile(chip::stack::PAINT)
             };
         }
         let result = call();
-        (result, chip::stack_used(Some(top)))
+        (result, chip::stack::used(Some(top)))
     }
 
     fn features<const D: usize>(rng: &mut Rng) -> [f32; D] {

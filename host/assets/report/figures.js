@@ -10,7 +10,7 @@ function colour(value) {
   return `rgb(${range(3).map((i) => Math.round(SCALE[below][i] + (place - below) * (SCALE[below + 1][i] - SCALE[below][i]))).join()})`;
 }
 
-/** Begins something once it is on the screen, unless the reader wants no motion. */
+/** Begins something that moves once it is on the screen, unless the reader wants no motion. */
 function whenSeen(element, begin) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const observer = new IntersectionObserver((entries) => {
@@ -35,7 +35,7 @@ for (const figure of document.querySelectorAll(".moving")) {
   Object.assign(slider, { type: "range", min: 0, max: last, value: last, autocomplete: "off" });
   label.append("through the training ", slider);
   bar.append(button, label);
-  figure.querySelector(".panels").after(bar);
+  [...figure.querySelectorAll(".panels")].at(-1).after(bar);
 
   const show = () => {
     const [name, values] = frames[Number(slider.value)];

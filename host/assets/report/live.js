@@ -13,7 +13,8 @@
     refuse("This browser does not run WebAssembly: " + error.message);
     return;
   }
-  const FEATURES = 4, TOKEN = 2 * FEATURES + 1, COLUMNS = 44, LONGEST = 2000;
+  // It begins with some transitions, so that there is something to see before it moves.
+  const FEATURES = 4, TOKEN = 2 * FEATURES + 1, COLUMNS = 44, LONGEST = 2000, BEGUN = 20;
   const REFUSALS = [
     "",
     "This chain has no unique stationary distribution: connect its states.",
@@ -49,13 +50,18 @@
     pause();
     if (done(core.reset())) fresh();
   }
-  function step() {
+  /** Observes a transition; true if the core did not refuse it. */
+  function observe() {
     const from = core.state();
-    if (!done(core.step())) return pause();
+    if (!done(core.step())) return false;
     last = [from, core.state()];
     history.push([core.msve(0), core.msve(1)]);
     columns.push(range(TOKEN).map((i) => core.token(i)));
     if (columns.length > COLUMNS) columns.shift();
+    return true;
+  }
+  function step() {
+    if (!observe()) return pause();
     draw();
     if (core.len() >= LONGEST) pause();
   }
@@ -264,7 +270,7 @@
     };
     let out = "";
     for (let e = bounds[0]; e <= bounds[1]; e += 1) {
-      out += `<line class="rule" x1="${left}" x2="${right}" y1="${n1(y(10 ** e))}" y2="${n1(y(10 ** e))}"/><text class="faint" x="${left - 6}" y="${n1(y(10 ** e) + 4)}" text-anchor="end">10<tspan dy="-4" font-size="9">${String(e).replace("-", "−")}</tspan></text>`;
+      out += `<line class="rule" x1="${left}" x2="${right}" y1="${n1(y(10 ** e))}" y2="${n1(y(10 ** e))}"/><text class="faint" x="${left - 6}" y="${n1(y(10 ** e) + 4)}" text-anchor="end">10<tspan dy="-4" font-size="0.85em">${String(e).replace("-", "−")}</tspan></text>`;
     }
     ticks(1, longest, 5).filter((n) => Number.isInteger(n) && n > 0).forEach((n) => {
       out += `<text class="faint" x="${n1(x(n))}" y="${bottom + 17}" text-anchor="middle">${n}</text>`;
@@ -344,6 +350,7 @@
   $("story-verdict").innerHTML = equal ? '<span class="badge holds">equal to the core’s</span>' : '<span class="badge fails">NOT EQUAL to the core’s</span>';
   $("live-app").hidden = false;
   if (done(core.reset())) fresh();
-  whenSeen($("chain"), () => { if (timer === null && core.len() === 0) play(); });
+  if (range(BEGUN).every(observe)) draw();
+  whenSeen($("chain"), () => { if (timer === null && core.len() === BEGUN) play(); });
   signalsPart(core);
 })();

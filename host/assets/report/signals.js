@@ -1,7 +1,7 @@
 // Signals that are predicted as they come: the core does it, this draws it.
 function signalsPart(core) {
   const $ = (id) => document.getElementById(id);
-  const HORIZONS = [5, 10, 20, 40], SHOWN = 300, AHEAD = 45, LONGEST = 2000, PERIOD = 50;
+  const HORIZONS = [5, 10, 20, 40], SHOWN = 300, AHEAD = 45, LONGEST = 2000, PERIOD = 50, BEGUN = 200;
   // What is not seen of a mean counts with at most this weight; the first samples are not judged.
   const KNOWN = 0.01, UNJUDGED = 50;
   // A surprise beyond this is marked: one sample in a thousand, if nothing is wrong.
@@ -25,8 +25,9 @@ function signalsPart(core) {
     samples = 0;
     if (done(core.signals_reset(seed))) draw();
   }
-  function step() {
-    if (!done(isHand() ? core.signals_observe(hand[0], hand[1]) : core.signals_next())) return pause();
+  /** Takes a sample; true if the core did not refuse it. */
+  function observe() {
+    if (!done(isHand() ? core.signals_observe(hand[0], hand[1]) : core.signals_next())) return false;
     samples += 1;
     [0, 1].forEach((s) => {
       values[s].push(core.signals_read(0, s, 0));
@@ -34,6 +35,10 @@ function signalsPart(core) {
       surprises[s].push(core.signals_read(1, s, 0));
       if (values[s].length > LONGEST) [values[s], predictions[s], surprises[s]].forEach((list) => list.shift());
     });
+    return true;
+  }
+  function step() {
+    if (!observe()) return pause();
     draw();
     if (!isHand() && samples >= LONGEST) pause();
   }
@@ -130,5 +135,6 @@ function signalsPart(core) {
   addEventListener("pointermove", (event) => { hand = [event.clientX / innerWidth, 1 - event.clientY / innerHeight]; });
   $("signals-app").hidden = false;
   reset();
-  whenSeen($("signal-0"), () => { if (timer === null && samples === 0) play(); });
+  if (Array.from({ length: BEGUN }).every(observe)) draw();
+  whenSeen($("signal-0"), () => { if (timer === null && samples === BEGUN) play(); });
 }

@@ -160,7 +160,7 @@ fn judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(
 pub fn linear_judge<const D: usize, const K: usize>(network: Linear<Lanes8>) -> Judge<D> {
     judge(network, |network, Exam { alpha, context, states, .. }| {
         let transformer = network.transformer::<K, LAYERS>(0)?;
-        let mask = TdLambda::new(f64::from(network.shape().trace_decay))?;
+        let mask = TdLambda::new(f64::from(network.shape().trace_decay.unwrap_or_default()))?;
         let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
         let statistic = Statistic::from_columns(columns, &mask)?;
         let readout = transformer.to_f64()?.readout(&statistic);

@@ -110,6 +110,24 @@ impl TaskArrays {
         Ok(count)
     }
 
+    /// Overwrites terminal states: they lead to the next start, with reward and features 0.
+    pub(crate) fn restart_at_ends(&mut self) {
+        let (m, d) = (self.states, self.dim);
+        for row in (0..self.terminal.len()).filter(|row| self.terminal[*row]) {
+            let start = &self.p0[row / m * m..][..m];
+            self.p[row * m..][..m].copy_from_slice(start);
+            self.phi[row * d..][..d].fill(0.0);
+            self.reward[row] = 0.0;
+        }
+    }
+
+    /// Returns true if the arrays' sizes are those of one task.
+    pub(crate) fn is_one_task(&self) -> bool {
+        let Self { states: m, dim: d, p0, p, reward, phi, terminal, .. } = self;
+        let sizes = [(p0.len(), 1), (terminal.len(), 1), (p.len(), *m), (phi.len(), *d)];
+        reward.len() == *m && sizes.iter().all(|(len, width)| *len == m * width)
+    }
+
     fn check(&self) -> Result<(), String> {
         let Self { states: m, dim: d, .. } = *self;
         for (array, size, what) in [("p", m, "states"), ("phi", d, "features")] {
@@ -152,17 +170,10 @@ impl OwnTasks {
     /// Returns the tasks of arrays whose shapes fit each other.
     /// Returns the reason if an array does not define tasks.
     pub fn new(mut arrays: TaskArrays) -> Result<Self, String> {
-        let (m, d) = (arrays.states, arrays.dim);
-        // Overwrite terminal states: they lead to the next start, with reward and features 0.
-        for row in (0..arrays.terminal.len()).filter(|row| arrays.terminal[*row]) {
-            let start = &arrays.p0[row / m * m..][..m];
-            arrays.p[row * m..][..m].copy_from_slice(start);
-            arrays.phi[row * d..][..d].fill(0.0);
-            arrays.reward[row] = 0.0;
-        }
+        arrays.restart_at_ends();
         arrays.check()?;
         let mut digest = Digest::EMPTY;
-        [m, d].into_iter().for_each(|size| digest.word(size as u64));
+        [arrays.states, arrays.dim].into_iter().for_each(|size| digest.word(size as u64));
         let TaskArrays { p0, p, reward, phi, .. } = &arrays;
         // -0 becomes 0.
         [p0, p, reward, phi].into_iter().flatten().for_each(|x| digest.number(*x + 0.0));

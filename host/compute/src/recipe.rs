@@ -1,7 +1,7 @@
 //! The recipe of a run: the network, its tasks and its training.
 
 use crate::capacity;
-pub use crate::mixture::TaskMixture;
+pub use crate::mixture::{NamedTask, TaskMixture};
 use crate::options::NumberRange;
 use crate::own_tasks::{OwnData, OwnTasks};
 pub use crate::settings::Recipe;
@@ -9,6 +9,7 @@ use crate::settings::{SETTINGS, SettingValue, setting};
 pub use crate::words::{Fixed, InvalidSetting, NetworkKind, OptimizerKind};
 use crate::words::{Word as _, invalid};
 pub use ictd_core::model::{AttentionKind, LayerSharing};
+use ictd_core::tasks::StateCounts;
 pub use ictd_core::tasks::TaskSpec;
 use ictd_core::training::{AdamSettings, Optimizer, TrainerSettings};
 pub use ictd_core::training::{LayerInput as RnnInput, Loss};
@@ -68,7 +69,15 @@ impl Recipe {
             }
             given.push(name);
         }
+        if given.contains(&"task") && !given.contains(&"states") {
+            self.take_default_states();
+        }
         Ok(self)
+    }
+
+    /// Takes the number of states that its tasks have unless another is given.
+    pub fn take_default_states(&mut self) {
+        self.states = self.task.default_states().unwrap_or(self.states);
     }
 
     /// Checks that every setting is in its range, that a compiled network has this shape, that the settings fit together,
@@ -82,25 +91,33 @@ impl Recipe {
         let rnn = self.network == NetworkKind::Rnn;
         let softmax = self.attention == AttentionKind::Softmax;
         let small = rnn || softmax;
-        let cart_pole = |spec: &TaskSpec| spec.finite(1).is_none();
+        let named = self.task.named();
+        let names = |fits: &dyn Fn(&NamedTask) -> bool| {
+            let names: Vec<_> = NamedTask::all().filter(fits).map(|task| task.name()).collect();
+            format!("{} among the tasks", names.join(", "))
+        };
+        let is_finite = |task: &NamedTask| task.states().is_some();
+        let has_actions =
+            |task: &NamedTask| task.spec().is_some_and(|spec| spec.finite(1) != spec.finite(2));
+        // What depends on rewards alone can be drawn apart from the dynamics and from the features.
+        let has_parts = |task: &NamedTask| {
+            task.spec().is_some_and(|spec| spec.states().is_some() && !spec.is_representable())
+        };
+        let parts = names(&has_parts).replace(" among the tasks", "");
         // While the condition holds, these settings must keep their defaults.
-        let conflicts: [(bool, &[&'static str], &str); 8] = [
-            (self.gamma_range.is_some(), &["gamma"], "no --gamma-range"),
-            (rnn, &["layer-sharing", "attention"], "--network transformer"),
-            (small, &["trace-decay", "gain"], "a transformer with linear attention"),
-            (!rnn, &["rnn-input"], "--network rnn"),
-            (!self.task.specs().contains(&TaskSpec::RandomMdp), &["actions"], "--task mdp"),
+        let conflicts: [(bool, &[&'static str], String); 8] = [
+            (self.gamma_range.is_some(), &["gamma"], "no --gamma-range".into()),
+            (rnn, &["layer-sharing", "attention"], "--network transformer".into()),
+            (small, &["trace-decay", "gain"], "a transformer with linear attention".into()),
+            (!rnn, &["rnn-input"], "--network rnn".into()),
+            (!named.iter().any(has_actions), &["actions"], names(&has_actions)),
+            (!named.iter().any(is_finite), &["states"], names(&is_finite)),
             (
-                self.task.specs().iter().all(cart_pole),
-                &["states"],
-                "boyan, boyan-representable, mdp or loop among the tasks",
-            ),
-            (
-                self.task != TaskSpec::BoyanChain.into(),
+                named.len() != 1 || !named.iter().all(has_parts),
                 &["fixed"],
-                "--task boyan, whose rewards depend on nothing else",
+                format!("--task {parts}, whose rewards depend on nothing else"),
             ),
-            (self.optimizer == OptimizerKind::Td, &["weight-decay"], "--optimizer adam"),
+            (self.optimizer == OptimizerKind::Td, &["weight-decay"], "--optimizer adam".into()),
         ];
         let changed: Vec<_> = self
             .given()
@@ -110,6 +127,17 @@ impl Recipe {
             let changed = changed.iter().find(|(name, _)| applies && names.contains(name));
             if let Some((name, value)) = changed {
                 return invalid(name, format!("{value}: it needs {needs}"));
+            }
+        }
+        for (name, counts) in named.iter().filter_map(|task| Some((task.name(), task.states()?))) {
+            let StateCounts { least, most, .. } = counts;
+            if !(least..=most).contains(&self.states) {
+                let expected =
+                    if least == most { format!("{most}") } else { format!("{least} to {most}") };
+                return invalid(
+                    "states",
+                    format!("{}: expected {expected} for {name}", self.states),
+                );
             }
         }
         if let Some(own) = self.task.own() {
@@ -150,7 +178,7 @@ impl Recipe {
                 return invalid(name, format!("{before}{value}: expected {range} here"));
             }
         }
-        if self.loss == Loss::TrueValue && self.task.specs().iter().any(cart_pole) {
+        if self.loss == Loss::TrueValue && !named.iter().all(is_finite) {
             return invalid("loss", "true-value: CartPole's true values are not known".into());
         }
         Ok(())

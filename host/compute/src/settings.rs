@@ -165,7 +165,7 @@ recipe! {
          FILE.npz: tasks of your own (p, reward, phi; p0, terminal, gamma) or logged transitions (phi, reward; phi_next, \
          terminal, end, task, gamma), drawn with equal probability";
     states "states": usize = 10,
-        integer(2..=capacity::STATES), "Number of states of a finite task";
+        integer(1..=capacity::OWN), "Number of states of a finite task";
     fixed "fixed": Option<Fixed> = None,
         Fixed::parse_word,
         "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \

@@ -80,7 +80,7 @@ fn stored(recipe: &Recipe) -> usize {
 fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<Linear<S>> {
     let shape = LinearShape::new(recipe.dim, stored(recipe), recipe.layers);
     let shape = LinearShape {
-        trace_decay: recipe.trace_decay as f32,
+        trace_decay: (recipe.trace_decay != 0.0).then_some(recipe.trace_decay as f32),
         gain: recipe.gain.unwrap_or(shape.gain),
         ..shape
     };

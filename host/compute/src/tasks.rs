@@ -2,8 +2,10 @@
 
 use crate::capacity::{OWN, STATES, TILES};
 use crate::logged::LoggedTask;
+use crate::mixture::{NamedTask, TaskMixture, draw_added};
 use crate::own_tasks::OwnData;
-use crate::recipe::{Fixed, Recipe, TaskMixture};
+use crate::recipe::Recipe;
+use crate::words::Fixed;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
@@ -39,8 +41,8 @@ impl RecipeTasks {
         rng: &mut Rng,
     ) -> Result<AnyTask<D>> {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
-        let specs = match task {
-            TaskMixture::Named(specs) => specs,
+        let named = match task {
+            TaskMixture::Named(named) => named,
             TaskMixture::Own(own) => match own.read() {
                 Err(_) => return Err(Error::Empty { parameter: "task" }),
                 Ok(OwnData::Mrps(arrays)) => {
@@ -53,8 +55,14 @@ impl RecipeTasks {
                 }
             },
         };
-        let spec = specs.get((number % specs.len().max(1) as u64) as usize);
-        let spec = spec.ok_or(Error::Empty { parameter: "task" })?;
+        let spec = match named.get((number % named.len().max(1) as u64) as usize) {
+            Some(NamedTask::Paper(spec)) => spec,
+            Some(NamedTask::Added(family)) => {
+                let arrays = draw_added(*family, states, dim, gamma.into(), rng)?;
+                return arrays.task(0).map(|task| AnyTask::Own(Box::new(task)));
+            }
+            None => return Err(Error::Empty { parameter: "task" }),
+        };
         match spec.kind(actions) {
             TaskKind::Finite(kind) => {
                 FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)

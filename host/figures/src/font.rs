@@ -27,7 +27,7 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
             None => after.split_at(after.chars().next().map_or(0, char::len_utf8)),
         };
         spans.push(plain(before));
-        spans.push(Span { text: subscript, size: 0.72 * style.size, rise: -0.22 * style.size });
+        spans.push(Span { text: subscript, size: 0.84 * style.size, rise: -0.22 * style.size });
         rest = after;
     }
     spans.push(plain(rest));

@@ -4,17 +4,16 @@
 //! The number of features is a runtime value; vectors have room for 8, 32 or 64 (or 4, if a context forgets). Unused entries
 //! are 0 and change no bit of the results.
 
+mod empty;
 mod reader;
 mod transitions;
 mod without_context;
 
+pub use empty::lstd_stream;
 pub(crate) use reader::{TransitionSink, padded};
-use reader::{lstds, on_context};
 pub use transitions::{EstimatedValues, values_of};
-use without_context::stream;
 
 use crate::parameters::{Parameters, Universal, as_bytes};
-use ictd_core::context::Forgetting;
 use ictd_core::mask::Mask as _;
 use ictd_core::model::AttentionKind;
 use ictd_core::{Error, Result};
@@ -47,24 +46,6 @@ pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
         let made = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
         made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
     })
-}
-
-/// Returns a stream of d features whose values are those of LSTD(lambda) with each ridge in turn, from one context that forgets.
-/// Returns the core's error, as [`Estimator::stream`] does.
-pub fn lstd_stream(
-    d: usize,
-    gamma: f64,
-    lambda: f64,
-    ridges: &[f64],
-    retention: f64,
-) -> Result<Box<dyn Stream>> {
-    let window = Forgetting::new(retention)?;
-    match d {
-        1..=4 => lstds::<4>(d, gamma, lambda, ridges, window),
-        5..=8 => lstds::<8>(d, gamma, lambda, ridges, window),
-        9..=32 => lstds::<32>(d, gamma, lambda, ridges, window),
-        _ => Err(Error::CapacityExceeded { parameter: "features", capacity: 32 }),
-    }
 }
 
 /// The largest number of transitions that a softmax transformer accepts: its cost grows with their square.
@@ -212,40 +193,5 @@ impl Estimator {
     pub fn takes_weights(&self) -> bool {
         let compared = matches!(self.method, Method::Iterated { .. } | Method::FixedPoint { .. });
         compared || self.has_a_context()
-    }
-
-    /// Returns an empty stream for d features. It remembers everything or, if the method reads a context, multiplies the weight
-    /// of the past by `retention` at each transition.
-    /// Returns the core's error, which names the parameter, for a setting that the method does not accept and for d >
-    /// [`MAX_FEATURES`]. With up to 8 features it computes on the caller's stack, which needs 4 MiB.
-    pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
-        // Experiments make a stream for each context: a thread would cost more than the context.
-        if d <= 8 {
-            return self.stream_here(d, retention);
-        }
-        on_large_stack(|| self.stream_here(d, retention))?
-    }
-
-    /// Returns a stream of d features that has observed a trajectory: features, (n + 1, d), and rewards, (n).
-    pub fn after(&self, d: usize, features: &[f64], rewards: &[f64]) -> Result<Box<dyn Stream>> {
-        let mut stream = self.stream(d, None)?;
-        for (k, reward) in rewards.iter().enumerate() {
-            let [phi, next] = [k, k + 1].map(|k| &features[k * d..][..d]);
-            stream.observe(phi, *reward, Some(next), 1.0)?;
-        }
-        Ok(stream)
-    }
-
-    fn stream_here(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>> {
-        let forgetting = retention.filter(|_| self.has_a_context()).map(Forgetting::new);
-        let forgetting = forgetting.transpose()?;
-        match (d, forgetting) {
-            // Signals have four features, and millions of rows.
-            (1..=4, Some(forgetting)) => on_context::<4, 9, _>(self, d, forgetting),
-            (1..=8, _) => stream::<8, 17>(self, d, forgetting),
-            (9..=32, _) => stream::<32, 65>(self, d, forgetting),
-            (33..=MAX_FEATURES, _) => stream::<MAX_FEATURES, 129>(self, d, forgetting),
-            _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),
-        }
     }
 }

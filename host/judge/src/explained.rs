@@ -76,6 +76,11 @@ impl<const D: usize> Target<D> {
     pub fn residual(&self, w: &SVector<f64, D>) -> f64 {
         self.energy - 2.0 * dot(w, &self.cross) + dot(w, &mul_vector(&self.moment, w))
     }
+
+    /// Returns the residual over the energy.
+    pub fn relative_error(&self, w: &SVector<f64, D>) -> f64 {
+        self.residual(w) / self.energy
+    }
 }
 
 type Contexts<'a, const D: usize> = [(&'a AlgorithmStep<D>, &'a Target<D>)];

@@ -1,9 +1,11 @@
 //! Evaluates trained one-head transformers on fresh tasks, in several draws that all seeds of a run share: their values'
-//! distance from batch TD's with the converged learning rate, the share of |v|^2 that each classical algorithm explains, and
-//! the share that is lost by keeping ten parameters per layer.
+//! distance from batch TD's with the converged learning rate, the share of |v|^2 that each formula explains, the share that is
+//! lost by keeping ten parameters per layer, and what the function loses without each of them.
 
 use crate::construction::Construction;
-use crate::explained::{AlgorithmStep, LAYERS, Target, explained};
+use crate::explained::{AlgorithmStep, Target};
+use crate::formulas::{self, Formula};
+use compute::capacity::LAYERS;
 use compute::log::{LogPoint, Matrices, SeedRun};
 use compute::recipe::{AttentionKind, LayerSharing, Loss, NetworkKind, Recipe};
 use compute::tasks::RecipeTasks;
@@ -20,6 +22,7 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, TaskDistribution};
+use ictd_core::td::PreconditionedTd;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
@@ -31,9 +34,13 @@ const LENGTH: usize = 300;
 const QUERIES: usize = 16;
 const SOFTMAX_QUERIES: usize = 6;
 /// The number of draws of tasks, and of contexts in each. Results are means over draws, whose spread shows how much they depend
-/// on the tasks; step sizes are fitted and tested in different draws.
+/// on the tasks; the numbers of formulas are fitted in another draw.
 pub const DRAWS: usize = 5;
 pub const JUDGED: usize = 800;
+/// The number of contexts in which networks without one of their blocks are tested.
+const WITHOUT: usize = 200;
+/// A seed is stuck if no formula explains this much of it.
+const STUCK_BELOW: f64 = 0.9;
 /// The largest number of log points that are evaluated, and the number of contexts per draw for them.
 const POINTS: usize = 20;
 const OF_LOG: usize = 20;
@@ -90,43 +97,57 @@ pub struct EvaluationPlan {
     /// all of its steps), and `nonlinear` (the share of |v|^2, of literal forward values at random features, that the best
     /// linear function leaves unexplained; the largest of a few contexts).
     pub batch_td_distance: bool,
-    /// The number of candidate algorithms to fit, each with L step sizes from other contexts. Records the share of |v|^2 that
-    /// each explains, in every draw; for all candidates also `share`, that of the algorithm that mask and loss define, `lead`,
-    /// its difference from the best other share, and `expected`, the share if it leads, else 0.
-    pub candidates: usize,
+    /// Whether to compare the function with formulas. Records, in every draw, the share `explained by` each of them (see
+    /// [`formulas`]), and of all draws together the share `pooled by` it; the fitted numbers of preconditioned TD;
+    /// `share`, that of the algorithm that mask and loss define, with one step size; `lead`, its difference from the best
+    /// share of the other [`ALGORITHMS`]; `expected`, the share if it leads, else 0; `preconditioned_lead`, how much more
+    /// preconditioned TD explains than that algorithm with a step size for each layer; `exploding`, the share of contexts
+    /// where v_TF is beyond 1 / (1 - gamma), as no value of rewards in (-1, 1) is; and `stuck`: 1 if no formula explains 0.9.
+    pub formulas: bool,
     /// Whether to measure, in every draw, the share of |v|^2 `lost` by keeping ten parameters per layer; the shares of |P|^2
-    /// and |Q|^2 outside these (`outside_p`, `outside_q`); and `form`, the smallest share, over the matrices of the stored
-    /// layers, in the form of the algorithm that mask and loss define.
+    /// and |Q|^2 outside these (`outside_p`, `outside_q`); `form`, the smallest share, over the matrices of the stored
+    /// layers, in the form of the algorithm that mask and loss define; and the share explained by the ten numbers, in every
+    /// draw, and by what is left `without` one of them, or with fewer.
     pub lost: bool,
 }
 
 impl EvaluationPlan {
     pub const NOTHING: Self =
-        EvaluationPlan { batch_td_distance: false, candidates: 0, lost: false };
-    /// Measures the distance from batch TD, and the share that every candidate explains.
+        EvaluationPlan { batch_td_distance: false, formulas: false, lost: false };
+    /// Measures all.
     pub const FUNCTION: Self =
-        EvaluationPlan { batch_td_distance: true, candidates: usize::MAX, lost: false };
+        EvaluationPlan { batch_td_distance: true, formulas: true, lost: true };
 }
 
 pub type SeedEvaluator = Box<dyn Fn(&SeedRun) -> Result<Vec<Measurement>> + Send + Sync>;
 
-/// Draws the contexts for the seeds of a recipe, and returns their evaluator; `None` if there is nothing to measure, or if the
-/// network is not a transformer of up to 4 layers on 4 or 8 features.
+/// Draws the contexts for the seeds of a recipe, and returns their evaluator; or the reason why its networks are not judged.
+/// Returns the core's error for a task that cannot be drawn.
 pub fn judge(
     recipe: &Recipe,
     evaluation: EvaluationPlan,
     seed: u64,
-) -> Result<Option<SeedEvaluator>> {
-    Ok(Some(match (recipe.network, recipe.layers, recipe.dim) {
-        _ if evaluation == EvaluationPlan::NOTHING => return Ok(None),
-        (NetworkKind::Transformer, 1..=LAYERS, 4) => {
-            Evaluation::<4, 9>::new(recipe, evaluation, seed)?.judge()
+) -> Result<std::result::Result<SeedEvaluator, String>> {
+    let queries = queries(recipe);
+    let longest = LENGTH - queries;
+    let evaluator = match (recipe.network, recipe.dim) {
+        (NetworkKind::Rnn, _) => return Ok(Err("an RNN has no layers of attention".into())),
+        _ if recipe.context_length > longest => {
+            let n = recipe.context_length;
+            return Ok(Err(format!("contexts of {n} transitions; up to {longest} are judged")));
         }
-        (NetworkKind::Transformer, 1..=LAYERS, 8) => {
-            Evaluation::<8, 17>::new(recipe, evaluation, seed)?.judge()
-        }
-        _ => return Ok(None),
-    }))
+        (_, 4) => Evaluation::<4, 9>::new(recipe, evaluation, seed)?.judge(),
+        (_, 8) => Evaluation::<8, 17>::new(recipe, evaluation, seed)?.judge(),
+        (_, d) => return Ok(Err(format!("{d} features; 4 and 8 are judged"))),
+    };
+    Ok(Ok(evaluator))
+}
+
+fn queries(recipe: &Recipe) -> usize {
+    match recipe.attention {
+        AttentionKind::Softmax => SOFTMAX_QUERIES,
+        _ => QUERIES,
+    }
 }
 
 struct Context<const D: usize, const K: usize> {
@@ -150,27 +171,30 @@ struct Evaluation<const D: usize, const K: usize> {
     evaluation: EvaluationPlan,
     /// One context per task, of the run's distribution and length, draw after draw.
     contexts: Vec<Context<D, K>>,
-    /// The iteration of each candidate, in each context.
+    /// The iteration of each algorithm, in each context.
     iterations: Vec<Vec<AlgorithmStep<D>>>,
+    /// The means of preconditioned TD with the recipe's mask, in each context.
+    means: Vec<PreconditionedTd<f64, D>>,
 }
 
 impl<const D: usize, const K: usize> Evaluation<D, K> {
     fn new(recipe: &Recipe, evaluation: EvaluationPlan, seed: u64) -> Result<Self> {
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
-        let candidates = &ALGORITHMS[..evaluation.candidates.min(ALGORITHMS.len())];
-        let mut iterations: Vec<Vec<_>> = candidates.iter().map(|_| Vec::new()).collect();
-        let mut contexts = Vec::new();
-        for at in 0..DRAWS * JUDGED {
+        let mut iterations: Vec<Vec<_>> = ALGORITHMS.iter().map(|_| Vec::new()).collect();
+        let (mut contexts, mut means) = (Vec::new(), Vec::new());
+        // The last draw is the one that numbers are fitted in.
+        for at in 0..(DRAWS + 1) * JUDGED {
             let mut context = Self::context(recipe, &mut rng)?;
-            for (of, (_, candidate)) in iterations.iter_mut().zip(candidates) {
-                of.push(AlgorithmStep::new(*candidate, &context.transitions, recipe.gamma)?);
+            for (of, (_, algorithm)) in iterations.iter_mut().zip(ALGORITHMS) {
+                of.push(AlgorithmStep::new(algorithm, &context.transitions, recipe.gamma)?);
             }
+            means.push(PreconditionedTd::from_statistic(&context.statistic));
             if recipe.attention == AttentionKind::Linear && at >= LINEAR {
                 context.transitions = Vec::new();
             }
             contexts.push(context);
         }
-        Ok(Evaluation { recipe: recipe.clone(), evaluation, iterations, contexts })
+        Ok(Evaluation { recipe: recipe.clone(), evaluation, iterations, means, contexts })
     }
 
     fn judge(self) -> SeedEvaluator
@@ -184,7 +208,10 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 None => Some(self.functions(&layers)?),
                 Some(_) => None,
             };
-            let mut numbers = self.explained(end.as_deref());
+            let mut numbers = Vec::new();
+            if self.evaluation.formulas {
+                numbers.extend(self.explained(end.as_deref()));
+            }
             if self.evaluation.batch_td_distance {
                 numbers.extend(self.batch_td_distance(run, end.as_deref())?);
             }
@@ -201,10 +228,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
 
     fn context(recipe: &Recipe, rng: &mut Rng) -> Result<Context<D, K>> {
         let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
-        let queries = match recipe.attention {
-            AttentionKind::Softmax => SOFTMAX_QUERIES,
-            _ => QUERIES,
-        };
+        let queries = queries(recipe);
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
         let trajectory = task.trajectory::<LENGTH>(recipe.context_length + queries, rng)?;
         // The conversion to double precision is exact.
@@ -278,8 +302,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         for (context, Function { values, weights }, v_td) in of {
             let squares = context.queries.iter().zip(values).map(|(phi, v)| v - v_td.dot(phi));
             vd.push(mean(squares.map(|x| x * x)));
-            let weights = weights.map_or_else(|| best_weights(&context.queries, values), Ok);
-            // If a chain visits too few states, the weights of a nonlinear function are undetermined.
+            // A nonlinear function has no weights, and a few queries do not determine implicit ones.
             iws.extend(weights.map(|w| cosine(&w, &v_td)));
         }
         [vd, iws].map(|of| mean(of.into_iter()))
@@ -357,48 +380,150 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         Ok(numbers)
     }
 
-    fn explained(&self, end: AtEnd<D>) -> Vec<Measurement> {
-        let mut shares = vec![vec![f64::NAN; DRAWS]; self.iterations.len()];
-        if let Some(end) = end {
-            let target = |(context, function): (&Context<D, K>, &Function<D>)| {
-                let weight = 1.0 / context.queries.len() as f64;
-                let queries = context.queries.iter().zip(&function.values);
-                Target::over(queries.map(|(phi, v)| (*phi, *v, weight)))
-            };
-            let targets: Vec<_> = self.contexts.iter().zip(end).map(target).collect();
-            for (share, of) in shares.iter_mut().zip(&self.iterations) {
-                *share = explained(of, &targets, self.recipe.layers, JUDGED);
-            }
-        }
-        let named = ALGORITHMS.iter().zip(&shares);
-        let mut numbers: Vec<_> =
-            named.flat_map(|((name, _), share)| of_draws(&explained_by(name), share)).collect();
+    fn targets(&self, functions: &[Function<D>]) -> Vec<Target<D>> {
+        let target = |(context, function): (&Context<D, K>, &Function<D>)| {
+            let weight = 1.0 / context.queries.len() as f64;
+            let queries = context.queries.iter().zip(&function.values);
+            Target::over(queries.map(|(phi, v)| (*phi, *v, weight)))
+        };
+        self.contexts.iter().zip(functions).map(target).collect()
+    }
+
+    /// Returns the position in [`ALGORITHMS`] of the one that mask and loss define.
+    fn own_algorithm(&self) -> Option<usize> {
         let expected = match self.recipe.loss {
             Loss::ResidualGradient => (Construction::ResidualGradient, 0.0),
             _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
-        let own = ALGORITHMS.iter().position(|(_, candidate)| *candidate == expected);
-        if let (Some(own), true) = (own, shares.len() == ALGORITHMS.len()) {
-            let best = |draw: usize| {
-                let others = shares.iter().enumerate().filter(|(at, _)| *at != own);
-                others.map(|(_, of)| of[draw]).fold(f64::NEG_INFINITY, f64::max)
-            };
-            let lead: Vec<_> = (0..DRAWS).map(|draw| shares[own][draw] - best(draw)).collect();
-            let [share, leads] = [&shares[own], &lead].map(|of| mean(of.iter().copied()));
-            // If the lead is NaN, so is the share.
-            numbers.push(number("expected", if leads < 0.0 { 0.0 } else { share }));
-            numbers.extend(of_draws("share", &shares[own]));
-            numbers.extend(of_draws("lead", &lead));
+        ALGORITHMS.iter().position(|(_, algorithm)| *algorithm == expected)
+    }
+
+    /// Returns the formulas: first [`ALGORITHMS`] with one step size each, then those with more numbers.
+    fn formulas(&self) -> Vec<Formula<'_, D>> {
+        let layers = self.recipe.layers;
+        let named = ALGORITHMS.iter().zip(&self.iterations);
+        let mut all: Vec<_> =
+            named.map(|((name, _), steps)| formulas::one_step_size(name, steps, layers)).collect();
+        all.extend(
+            self.own_algorithm().map(|own| formulas::step_sizes(&self.iterations[own], layers)),
+        );
+        all.push(formulas::preconditioned(&self.means, layers));
+        all.push(formulas::own_discount(&self.means, layers));
+        all
+    }
+
+    fn explained(&self, end: AtEnd<D>) -> Vec<Measurement> {
+        let formulas = self.formulas();
+        let mut shares = vec![vec![f64::NAN; DRAWS]; formulas.len()];
+        let (mut numbers, mut exploding) = (Vec::new(), f64::NAN);
+        let targets = end.map(|end| self.targets(end));
+        for (share, formula) in shares.iter_mut().zip(&formulas) {
+            let mut pooled = f64::NAN;
+            if let Some(targets) = &targets {
+                let found = formula.fitted(targets, DRAWS * JUDGED..targets.len());
+                let weights = |at: usize| (formula.weights)(at, &found);
+                for (share, places) in share.iter_mut().zip(Self::draws()) {
+                    *share =
+                        1.0 - median(places.map(|at| targets[at].relative_error(&weights(at))));
+                }
+                let tested = || targets[..DRAWS * JUDGED].iter().enumerate();
+                let left: f64 = tested().map(|(at, of)| of.residual(&weights(at))).sum();
+                pooled = 1.0 - left / tested().map(|(_, of)| of.energy).sum::<f64>();
+                if formula.name == formulas::OWN_DISCOUNT {
+                    numbers.push(number("own discount", found[2]));
+                } else if formula.name == formulas::PRECONDITIONED {
+                    numbers.extend([
+                        number("fitted alpha", found[0]),
+                        number("fitted beta", found[1]),
+                    ]);
+                }
+            }
+            numbers.extend(of_draws(&explained_by(&formula.name), share));
+            numbers.push(number(format!("pooled by {}", formula.name), pooled));
         }
+        if let Some(targets) = &targets {
+            let largest = 1.0 / (1.0 - self.recipe.gamma);
+            let tested = targets[..DRAWS * JUDGED].iter();
+            exploding = mean(tested.map(|of| f64::from(!(of.energy <= largest * largest))));
+        }
+        let means: Vec<_> = shares.iter().map(|of| mean(of.iter().copied())).collect();
+        let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        numbers.push(number("exploding", exploding));
+        numbers.push(number("stuck", f64::from(most < STUCK_BELOW)));
+        let Some(own) = self.own_algorithm() else { return numbers };
+        let of = |name: &str| formulas.iter().position(|of| of.name == name);
+        let difference =
+            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
+        if let [Some(two), Some(several)] = [formulas::PRECONDITIONED, formulas::STEP_SIZES].map(of)
+        {
+            let lead = difference(&shares[two], &shares[several]);
+            numbers.extend(of_draws("preconditioned_lead", &lead));
+        }
+        let best = |draw: usize| {
+            let others = (0..ALGORITHMS.len()).filter(|at| *at != own);
+            others.map(|at| shares[at][draw]).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let lead = difference(&shares[own], &(0..DRAWS).map(best).collect::<Vec<_>>());
+        // If the lead is NaN, so is the share.
+        let leads = mean(lead.iter().copied());
+        numbers.push(number("expected", if leads < 0.0 { 0.0 } else { means[own] }));
+        numbers.extend(of_draws("share", &shares[own]));
+        numbers.extend(of_draws("lead", &lead));
         numbers
+    }
+
+    /// Returns the median over contexts of the share of the functions `all` that other functions explain.
+    fn share<'a>(pairs: impl Iterator<Item = (&'a Function<D>, &'a Function<D>)>) -> f64 {
+        let error = |(all, part): (&Function<D>, &Function<D>)| {
+            let pairs = all.values.iter().zip(&part.values);
+            let left = pairs.map(|(v, part)| (v - part) * (v - part)).sum::<f64>();
+            left / all.values.iter().map(|v| v * v).sum::<f64>()
+        };
+        1.0 - median(pairs.map(error))
+    }
+
+    /// Returns the share that each part of the ten numbers explains: all but one of them, P's with Theorem 1's two of Q (six),
+    /// and Theorem 1's alone.
+    fn parts(&self, kept: &[Layer<f64, K>], end: AtEnd<D>) -> Result<Vec<Measurement>> {
+        type Number = (char, usize, usize);
+        let blocks = |m| (0..2).flat_map(move |i| (0..2).map(move |j| (m, i, j)));
+        let all: Vec<Number> = blocks('p').chain(blocks('q')).collect();
+        let name = |(m, i, j): &Number| format!("without {m}_{i}{j}");
+        let mut parts: Vec<(String, Vec<Number>)> =
+            all.iter().map(|left_out| (name(left_out), vec![*left_out])).collect();
+        parts.push(("six numbers".into(), vec![('q', 1, 0), ('q', 1, 1)]));
+        parts.push(("Theorem 1's entries".into(), [&all[..4], &all[6..]].concat()));
+        let mut numbers = Vec::new();
+        for (name, left_out) in parts {
+            let mut share = f64::NAN;
+            if let Some(end) = end {
+                let mut layers = kept.to_vec();
+                for Layer { p, q } in &mut layers {
+                    for (m, i, j) in &left_out {
+                        let matrix = if *m == 'p' { &mut *p } else { &mut *q };
+                        matrix.view_mut((i * D, j * D), (D, D)).fill(0.0);
+                    }
+                }
+                let transformer = self.transformer(&layers)?;
+                let some = self.contexts[..WITHOUT].iter();
+                let functions: Vec<_> = some
+                    .map(|context| self.function(&transformer, context))
+                    .collect::<Result<_>>()?;
+                share = Self::share(end.iter().zip(&functions));
+            }
+            numbers.push(number(explained_by(&name), share));
+        }
+        Ok(numbers)
     }
 
     fn lost(&self, layers: &[Layer<f64, K>], end: AtEnd<D>) -> Result<Vec<Measurement>> {
         let forms = layers.iter().flat_map(|layer| self.form(layer));
         let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
+        let mut explained = vec![f64::NAN; DRAWS];
+        let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();
+        numbers.extend(self.parts(&kept, end)?);
         if let Some(end) = end {
-            let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();
             let share = |of: fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>| {
                 let pairs = layers.iter().zip(&kept);
                 let energy = layers.iter().map(|layer| of(layer).norm_squared()).sum::<f64>();
@@ -413,8 +538,12 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 let (left, all) = pairs.fold((0.0, 0.0), add);
                 left / all
             };
+            explained = Self::draws()
+                .map(|places| Self::share(end[places.clone()].iter().zip(&kept[places])))
+                .collect();
             lost = Self::draws().map(share).collect();
         }
+        numbers.extend(of_draws(&explained_by("ten numbers"), &explained));
         let names = ["outside_p", "outside_q"];
         numbers.extend(names.iter().zip(outside).map(|(metric, value)| number(*metric, value)));
         numbers.extend(of_draws("lost", &lost));
@@ -460,4 +589,17 @@ fn best_weights<const D: usize>(
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) = values.fold((0.0, 0.0), |(count, sum), x| (count + 1.0, sum + x));
     sum / count
+}
+
+/// Returns the median; numbers that are not finite count as the largest.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> =
+        values.map(|x| if x.is_finite() { x } else { f64::INFINITY }).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        _ if values.is_empty() => f64::NAN,
+        0 => 0.5 * (values[middle - 1] + values[middle]),
+        _ => values[middle],
+    }
 }

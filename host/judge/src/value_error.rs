@@ -4,7 +4,8 @@ use crate::construction::Construction;
 use crate::estimator::Estimator;
 use crate::explained::AlgorithmStep;
 use compute::capacity::{FEW, OWN, STATES};
-use compute::recipe::{RnnInput, TaskMixture};
+use compute::mixture::{NamedTask, TaskMixture, draw_added};
+use compute::recipe::RnnInput;
 use compute::shapes::rnn_values;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{
@@ -82,7 +83,17 @@ pub fn errors(sweep: &ContextSweep, predictor: &ValuePredictor, seed: u64) -> Re
         let one = rng.below(arrays.count() as u32) as usize;
         return errors_on::<OWN, OWN>(sweep, predictor, &arrays.task(one)?, &mut rng);
     }
+    if let Some(NamedTask::Added(family)) = sweep.task.named().first() {
+        let states = draw_states(sweep, &mut rng);
+        let arrays = draw_added(*family, states, sweep.dim, sweep.gamma, &mut rng)?;
+        return errors_on::<OWN, OWN>(sweep, predictor, &arrays.task(0)?, &mut rng);
+    }
     errors_on(sweep, predictor, &draw(sweep, &mut rng)?, &mut rng)
+}
+
+fn draw_states(sweep: &ContextSweep, rng: &mut Rng) -> usize {
+    let [fewest, most] = sweep.states;
+    fewest + rng.below((most - fewest + 1) as u32) as usize
 }
 
 fn errors_on<const D: usize, const M: usize>(
@@ -123,9 +134,9 @@ fn trajectory<const D: usize, const M: usize>(
 }
 
 fn draw(sweep: &ContextSweep, rng: &mut Rng) -> Result<Mrp<f64, FEW, STATES>> {
-    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
-    let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
-    let spec = sweep.task.specs().first();
+    let ContextSweep { dim, gamma, .. } = *sweep;
+    let states = draw_states(sweep, rng);
+    let spec = sweep.task.named().first().and_then(NamedTask::spec);
     let kind = match spec.and_then(|spec| spec.finite(ACTIONS)) {
         // As in the authors' code.
         Some(FiniteTaskKind::Loop { .. }) => {

@@ -22,11 +22,14 @@ use serde::{Deserialize, Serialize};
 
 pub const LAYERS: usize = 128;
 
-const K: usize = 2 * FEW + 1;
+/// The numbers of a token.
+pub const K: usize = 2 * FEW + 1;
 const A: usize = K + 1;
 
-type Vector = SVector<f64, FEW>;
-type Matrix = SMatrix<f64, FEW, FEW>;
+/// Weights, with zeros beyond the prompt's d.
+pub type Vector = SVector<f64, FEW>;
+/// A preconditioner C_l.
+pub type Matrix = SMatrix<f64, FEW, FEW>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -92,20 +95,33 @@ pub fn values(
             let c = (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
             (&problem, c, [0.0; 2])
         };
-        let [literal, streaming] = problem.outputs(construction, &c, steps)?;
-        let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *settings);
-        let at = |(l, c): (usize, &Matrix)| -> Result<_> {
-            w = algorithm.update(&w, c, &problem.transitions, gamma, trace_decay)?;
-            Ok(LayerValues {
-                algorithm: linalg::dot(&problem.query, &w),
-                literal: literal[l],
-                streaming: Some(streaming[l]),
-                scale: (problem.query.norm() * w.norm()).max(1.0),
-            })
-        };
-        c.iter().enumerate().map(at).collect()
+        let outputs = problem.outputs(construction, &c, steps)?;
+        let VerifySettings { gamma, trace_decay, .. } = *settings;
+        problem.compared(&c, outputs, |w, c, transitions| {
+            algorithm.update(w, c, transitions, gamma, trace_decay)
+        })
     };
     pairs.iter().map(of_pair).collect()
+}
+
+/// Returns the values after each layer for one random prompt: of linear attention under a mask, with the layers that `layer`
+/// makes of random preconditioners C_l, and of the algorithm whose step from w with C_l is `update`.
+/// Returns the errors of [`values`].
+pub fn values_under<M: Mask<f64>>(
+    settings: &VerifySettings,
+    mask: M,
+    layer: fn(&Matrix) -> Layer<f64, K>,
+    update: impl Fn(&Vector, &Matrix, &[Transition<f64, FEW>]) -> Result<Vector>,
+    seed: u64,
+) -> Result<Vec<LayerValues>> {
+    if settings.dim > FEW {
+        return Err(Error::CapacityExceeded { parameter: "dim", capacity: FEW });
+    }
+    let mut rng = Rng::new(seed);
+    let problem = RandomPrompt::random(settings, &mut rng);
+    let c: Vec<_> = (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
+    let layers: Vec<_> = c.iter().map(layer).collect();
+    problem.compared(&c, problem.of_one_head(mask, &layers)?, update)
 }
 
 fn normal(dim: usize, rng: &mut Rng) -> Vector {
@@ -178,13 +194,8 @@ impl RandomPrompt {
         [alpha, beta]: [f64; 2],
     ) -> Result<[Vec<f64>; 2]> {
         let of_one_head = |trace_decay, layer: &dyn Fn(&Matrix) -> Layer<f64, K>| {
-            let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
-            self.outputs_of(Linear(mask), &layers, gamma, |transformer, query| {
-                let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
-                transformer.values_by_layer(&statistic, &query, |v| values.push(v));
-                Ok(values)
-            })
+            self.of_one_head(TdLambda::new(trace_decay)?, &layers)
         };
         match construction {
             Construction::Td0 => of_one_head(0.0, &constructions::td0),
@@ -208,6 +219,40 @@ impl RandomPrompt {
                 })
             }
         }
+    }
+
+    /// Returns the literal and the streaming values of linear attention under a mask.
+    fn of_one_head<M: Mask<f64>>(
+        &self,
+        mask: M,
+        layers: &[Layer<f64, K>],
+    ) -> Result<[Vec<f64>; 2]> {
+        let gamma = self.settings.gamma;
+        self.outputs_of(Linear(mask), layers, gamma, |transformer, query| {
+            let (statistic, mut values) = (self.statistic(mask, gamma)?, Vec::new());
+            transformer.values_by_layer(&statistic, &query, |v| values.push(v));
+            Ok(values)
+        })
+    }
+
+    /// Returns literal and streaming values beside those of an algorithm, given by its step from w with C_l.
+    fn compared(
+        &self,
+        c: &[Matrix],
+        [literal, streaming]: [Vec<f64>; 2],
+        update: impl Fn(&Vector, &Matrix, &[Transition<f64, FEW>]) -> Result<Vector>,
+    ) -> Result<Vec<LayerValues>> {
+        let mut w = linalg::zeros();
+        let at = |(l, c): (usize, &Matrix)| {
+            w = update(&w, c, &self.transitions)?;
+            Ok(LayerValues {
+                algorithm: linalg::dot(&self.query, &w),
+                literal: literal[l],
+                streaming: Some(streaming[l]),
+                scale: (self.query.norm() * w.norm()).max(1.0),
+            })
+        };
+        c.iter().enumerate().map(at).collect()
     }
 
     /// Returns the values of the transformer with these layers by the literal forward pass, and those of `stream`.

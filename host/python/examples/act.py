@@ -126,5 +126,6 @@ if __name__ == "__main__":
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     for name, (steps, *_) in ENVIRONMENTS.items():
         for agent, of in scores(name, seeds, steps).items():
-            low, median, high = np.quantile(of, [0.25, 0.5, 0.75])
-            print(f"| {name} | {agent} | {np.mean(of):.3g} | {median:.3g} [{low:.3g}, {high:.3g}] |", flush=True)
+            digits = 2 if name == "FrozenLake-v1" else 0
+            low, median, high, mean = (f"{x:.{digits}f}" for x in (*np.quantile(of, [0.25, 0.5, 0.75]), np.mean(of)))
+            print(f"| {name} | {agent} | {mean} | {median} [{low}, {high}] |", flush=True)

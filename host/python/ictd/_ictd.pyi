@@ -188,11 +188,12 @@ class Predictions:
     """A predictor's outputs after each sample: arrays, with a leading axis T after `run`.
 
     value, (signals, horizons): the weighted mean of the next samples, in the signal's unit; horizon h weighs the k-th by
-    (1 - 1/h)^k. low, high: the 90 % band of this mean, infinite while it is not known. known: true once the band is finite.
+    (1 - 1/h)^k. low, high: the 90 % band of this mean, infinite while it is not known. known: true once the band is finite;
+    it never is for a signal that was never as large as 1e-18, or has come beyond 5e11 in size.
     surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples. An event passes 0.999 and
     0.9999 once each; its other samples stay below 0.999. depth: the surprise as -ln p, which does not saturate. recent: the
     largest surprise of the 25 to 50 samples before; as long as an event goes on, its alarm's. status: 0 for an accepted
-    sample, 1 for a missing one, 2 for one held back as an outlier, 3 for a level shift.
+    sample, 1 for a missing one, 2 for one held back (an outlier, or beyond 1e12), 3 for a level shift.
     """
 
     @property

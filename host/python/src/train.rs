@@ -46,7 +46,7 @@ impl Observer for Watch<'_> {
     }
 
     fn finished(&self, run: &SeedRun) -> PyResult<()> {
-        self.directory.map_or(Ok(()), |directory| directory.write(run)).map_err(python)
+        self.directory.map_or(Ok(()), |directory| directory.finish(run, true)).map_err(python)
     }
 
     fn logged(&self, seed: u64, point: &LogPoint) -> PyResult<()> {
@@ -147,7 +147,7 @@ fn train_in(
         begun.extend(directory.load(seed).map_err(python)?);
     }
     let ended = begun.iter().filter(|found| directory.has_ended(found));
-    ended.into_iter().try_for_each(|found| directory.finish(&found.run).map(drop)).map_err(python)?;
+    ended.into_iter().try_for_each(|found| directory.finish(&found.run, false)).map_err(python)?;
     let manifest = RunManifest::new("train", &session);
     if !info::is_finished(&directory.path) {
         let begin = || -> Result<(), Error> {

@@ -357,6 +357,24 @@ def test_files_that_are_not_there_or_no_models(tmp_path):
         ictd.Model.load(tmp_path)
 
 
+@pytest.mark.parametrize("layers", [1, 2])
+def test_parameters_of_other_tools_are_one_model_as_arrays_npz_and_safetensors(tmp_path, layers):
+    rng = np.random.default_rng(layers)
+    p, q = rng.normal(scale=0.1, size=(2, layers, 5, 5)).astype(np.float32)
+    phi, reward = rng.uniform(-1, 1, (9, 2)), rng.uniform(-1, 1, 8)
+    np.savez(tmp_path / "model.npz", P=p, Q=q)
+    names = ["attn"] if layers == 1 else [f"layers.{layer}" for layer in range(layers)]
+    tensors = {f"{name}.{matrix}": m[i] for i, name in enumerate(names) for matrix, m in (("P", p), ("Q", q))}
+    info = {name: {"dtype": "F32", "shape": [5, 5], "data_offsets": [100 * i, 100 * i + 100]} for i, name in enumerate(tensors)}
+    header = json.dumps(info).encode()
+    content = b"".join(m.tobytes() for m in tensors.values())
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + content)
+    expected = ictd.Model.linear(p, q, gamma=0.8, layers=2).values(phi, reward)
+    for name in ["model.npz", "model.safetensors"]:
+        model = ictd.Model.load(tmp_path / name, gamma=0.8, layers=2, attention="linear")
+        assert np.array_equal(model.values(phi, reward), expected), name
+
+
 def test_importance_weights_give_the_values_of_another_policy(program, tmp_path):
     # A coin was tossed for the reward; the policy asked about takes the 1 with probability 0.9.
     rng = np.random.default_rng(1)

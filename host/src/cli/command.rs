@@ -4,11 +4,12 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, search,
-    stored_model, sweep, train_run,
+    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, stored_model,
+    sweep, train_run,
 };
 use crate::error::Error;
-use crate::experiments::{self, Catalogue, ExperimentCommand, demo::Demo, verify::Verify};
+use crate::experiments::verify::{self, Verify};
+use crate::experiments::{self, Catalogue, ExperimentCommand, Extensions, added, demo::Demo};
 use crate::run::{Report, Session};
 use crate::train::Train;
 use clap::error::ErrorKind;
@@ -60,7 +61,6 @@ pub enum Command {
     Train(Train),
     Sweep(sweep::Sweep),
     Reproduce(reproduce::Reproduce),
-    Search(search::Search),
     #[command(skip)]
     Table(ExperimentCommand),
     /// List the experiments and the figures of the paper that they repeat
@@ -94,7 +94,6 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Sweep(options)) => sweep::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
-        Some(Command::Search(options)) => search::run(options, session),
         Some(Command::Table(command)) => command.run(session),
         Some(Command::List) => Ok(reproduce::list()),
         Some(Command::Plot(options)) => plot::run(options, session, &catalogue),
@@ -113,8 +112,19 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     }
 }
 
+/// Adds what a program of its own has to this one, before it parses its command line.
+/// Returns an error for a name that is taken.
+pub fn extend(extensions: Extensions) -> Result<(), Error> {
+    let rows = verify::rows().map(|(name, _)| name);
+    let commands = clap_command();
+    let commands = commands.get_subcommands().map(clap::Command::get_name);
+    let others = WITH_FIGURES.iter().chain(experiments::ALL).map(|entry| entry.id);
+    let taken: Vec<_> = rows.chain(commands).chain(others).collect();
+    added::add(extensions, &taken)
+}
+
 pub fn catalogue() -> Catalogue {
-    Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
+    Catalogue { others: WITH_FIGURES, command: clap_command() }
 }
 
 pub fn clap_command() -> clap::Command {
@@ -137,7 +147,7 @@ pub fn clap_command() -> clap::Command {
 
 /// Returns the global options that have no effect on this command; they are rejected and hidden from its help.
 pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
-    let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
+    let entry = experiments::all().chain(WITH_FIGURES).find(|entry| entry.id == command);
     match (command, entry) {
         ("train" | "reproduce", _) => &[],
         // These commands compute on one thread.

@@ -7,7 +7,6 @@ pub mod plot;
 pub mod predict;
 pub mod report;
 pub mod reproduce;
-pub mod search;
 pub mod stored_model;
 pub mod sweep;
 pub mod train_run;
@@ -15,4 +14,4 @@ pub mod train_run;
 use crate::experiments::Experiment;
 
 pub(crate) const WITH_FIGURES: &[Experiment] =
-    &[evaluate::ENTRY, predict::ENTRY, train_run::ENTRY, sweep::ENTRY, search::ENTRY];
+    &[evaluate::ENTRY, predict::ENTRY, train_run::ENTRY, sweep::ENTRY];

@@ -49,21 +49,21 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
 
 /// Returns the experiments of these names, each once, in the paper's order.
 pub fn choose(ids: &[String]) -> Result<Vec<&'static Experiment>, Error> {
-    let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
+    let known = |id: &String| id == "all" || experiments::all().any(|e| e.id == id);
     if let Some(unknown) = ids.iter().find(|id| !known(id)) {
-        let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
+        let ids: Vec<_> = experiments::all().map(|e| e.id).collect();
         let expected = one_of(unknown, &[&["all"], &ids[..]].concat());
         return Err(Error::Usage(format!("{unknown}: expected {expected}")));
     }
     let is_wanted = |e: &&Experiment| ids.iter().any(|id| id == "all" || id == e.id);
-    Ok(experiments::ALL.iter().filter(is_wanted).collect())
+    Ok(experiments::all().filter(is_wanted).collect())
 }
 
 pub fn list() -> Report {
     let listed = |e: &Experiment| json!({ "id": e.id, "figure": e.figure });
-    let found: Vec<Value> = experiments::ALL.iter().map(listed).collect();
+    let found: Vec<Value> = experiments::all().map(listed).collect();
     let mut report = Report::of("list", &json!({ "experiments": found }));
-    let rows = experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned));
+    let rows = experiments::all().map(|e| [e.id, e.figure].map(str::to_owned));
     report.text = table(&["command", "figure of the paper"], rows);
     report
 }

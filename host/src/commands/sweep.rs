@@ -30,7 +30,7 @@ const NAMED: usize = 8;
 /// trained twice. The same command continues after Ctrl-C or a crash. It may run several times at
 /// once, on any machines that share the folder: the command waits for a seed that another process
 /// here trains; it skips, and reports, one claimed on another machine. Or each process does a part
-/// of its own, --shard I/N, on machines that share nothing: `ictd merge` joins their folders.
+/// of its own, --shard I/N, on machines that share nothing; their folders are then copied into one.
 ///
 /// Up to 16 seeds of one run train side by side for little more than the time of one, so a shard is
 /// a number of such groups. The last step is --collect: one table of everything in --out/sweep,

@@ -4,15 +4,17 @@ use crate::error::{Error, ToFile as _};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::plots::{CAPTION, SHORT_CAPTION};
 use crate::experiments::{Experiment, MeasurementTable, plots};
-use crate::files;
+use crate::files::{self, Kind};
 use crate::formats::tasks;
 use crate::options::Word as _;
 use crate::run::report::table;
-use crate::run::{Report, RunFiles, RunManifest, Session, report};
+use crate::run::{Report, RunFiles, RunManifest, Session, info, report};
 use crate::train::directory::{CONFIG, RESULTS, read_run};
 use crate::train::log::{IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT, SS, VD};
 use crate::train::run::train;
-use crate::train::{LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Train, TrainDirectory};
+use crate::train::{
+    LayerSharing, LogPoint, NetworkKind, Recipe, SeedRun, Summary, Train, TrainDirectory,
+};
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -57,7 +59,10 @@ pub fn summarise(
     directory: &TrainDirectory,
     info: RunManifest,
 ) -> Result<(Report, Vec<String>), Error> {
-    let summary = directory.summary()?;
+    write(&mut directory.summary()?, info)
+}
+
+fn write(summary: &mut Summary, info: RunManifest) -> Result<(Report, Vec<String>), Error> {
     let recipe = &summary.options.recipe;
     let sequential = recipe.layer_sharing == LayerSharing::Sequential;
     let seeds: Vec<Value> = (summary.runs.iter()).map(|run| run.to_value(sequential)).collect();
@@ -71,7 +76,10 @@ pub fn summarise(
     let mut records = RunFiles::default();
     records.put(CONFIG, summary.config.as_str());
     if let Some(own) = recipe.task.own() {
-        records.put(tasks::FILE_NAME, tasks::to_bytes(own.read()?).to_file(&directory.path)?);
+        records.put(
+            tasks::FILE_NAME,
+            tasks::to_bytes(own.read()?).to_file(Path::new(tasks::FILE_NAME))?,
+        );
     }
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
@@ -88,9 +96,40 @@ pub fn summarise(
 pub fn restore(path: &Path, session: &Session) -> Result<(), Error> {
     let (_, options) = read_run(path)?;
     let directory = TrainDirectory::at(path.to_owned(), &options.recipe)?;
-    match summarise(&directory, RunManifest::new(RUN, session)) {
+    match directory.summary().and_then(|mut summary| complete(path, &mut summary, session)) {
         Err(e) if !e.is_in_use() => Err(e),
         _ => Ok(()),
+    }
+}
+
+/// Returns the names of the files of a run that are not what its checkpoints give; with `retrain`, also of the checkpoints that
+/// training does not give again. Changes no file.
+pub fn check(path: &Path, retrain: bool, session: &Session) -> Result<Vec<String>, Error> {
+    let (_, options) = read_run(path)?;
+    let directory = TrainDirectory::at(path.to_owned(), &options.recipe)?;
+    let mut summary = directory.read(None)?;
+    complete(path, &mut summary, session)?;
+    let said = info::files(path)?;
+    let missing = said.into_iter().filter(|name| files::is_free(&path.join(name)));
+    summary.differing.extend(missing);
+    if retrain {
+        summary.differing.extend(directory.retrained(&summary.runs, session.threads())?);
+    }
+    summary.differing.sort();
+    summary.differing.dedup();
+    Ok(summary.differing)
+}
+
+/// Writes those files about all seeds that a run has: a sweep's has none, and one that experiments share only its `run.json`.
+fn complete(path: &Path, summary: &mut Summary, session: &Session) -> Result<(), Error> {
+    let (said, info) = (info::files(path)?, RunManifest::new(RUN, session));
+    let is_there = |name: &str| files::kind(&path.join(name)) != Kind::Nothing;
+    if said.iter().any(|name| name == RESULTS) || is_there(RESULTS) {
+        write(summary, info).map(drop)
+    } else if info::is_finished(path) {
+        summary.write(info, &RunFiles::default()).map(drop)
+    } else {
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ pub const EMERGENCE: Experiment = table(
     ExperimentSpec {
         about: "The paper leaves open whether TD(lambda) and the residual gradient emerge as TD(0) does. Here are \
                 trained, with L = 1 to 4: TD(lambda)'s mask, TD(0)'s mask by the residual gradient, and TD(0) itself. Each seed is judged by its function on \
-                fresh tasks (which algorithm, with L step sizes fitted on others, explains how much of |v|^2), by the form of its parameters, and by what projecting them on ten numbers a layer \
+                fresh tasks (which algorithm, with one step size fitted on others, explains how much of |v|^2, and how much preconditioned TD does), by the form of its parameters, and by what projecting them on ten numbers a layer \
                 loses.",
         runs: &[
             one("linear-l1", "--layers 1"),
@@ -39,11 +39,7 @@ pub const EMERGENCE: Experiment = table(
             several("residual-gradient-l3", "--loss residual-gradient --layers 3"),
             several("residual-gradient-l4", "--loss residual-gradient --layers 4"),
         ],
-        evaluation: EvaluationPlan {
-            candidates: usize::MAX,
-            lost: true,
-            ..EvaluationPlan::NOTHING
-        },
+        evaluation: EvaluationPlan { formulas: true, lost: true, ..EvaluationPlan::NOTHING },
         figures: &[Explained("emergence", "Which algorithms emerge", 4)],
         ..ExperimentSpec::EMPTY
     },
@@ -63,7 +59,7 @@ const EMERGES: ClaimSpec = claim(
     Source::OWN,
     |of| most(of, [("share", Threshold::AtLeast(EXPLAINED)), ("lead", Threshold::AtLeast(0.0))]),
 )
-.with_medians(&["form", "lost"]);
+.with_medians(&["explained by preconditioned TD", "form", "lost"]);
 
 pub const INVARIANT_SET: Experiment = table(
     "invariant-set",
@@ -83,7 +79,7 @@ pub const INVARIANT_SET: Experiment = table(
             kept("sequential-l4", "--layer-sharing sequential --layers 4"),
             kept(CART_POLE_RUN, CART_POLE_OPTIONS),
         ],
-        evaluation: EvaluationPlan { candidates: 1, lost: true, ..EvaluationPlan::NOTHING },
+        evaluation: EvaluationPlan { formulas: true, lost: true, ..EvaluationPlan::NOTHING },
         ..ExperimentSpec::EMPTY
     },
 );
@@ -94,7 +90,10 @@ const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
 
 const LOSES_LITTLE: ClaimSpec =
     claim("ten numbers a layer are most of the function", Source::OWN, |of| {
-        let lost = two_way([&of.in_draws("lost")], |[values]| finite_median(values));
+        // A seed that has diverged loses all.
+        let mut draws = of.in_draws("lost");
+        draws.iter_mut().flatten().filter(|x| !x.is_finite()).for_each(|x| *x = 1.0);
+        let lost = two_way([&draws], |[values]| finite_median(values));
         let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");
         (measured, below(lost, 0.05, 0.5))
     })

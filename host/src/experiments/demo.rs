@@ -14,7 +14,7 @@ use crate::run::report::number;
 use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
 use compute::capacity::{FEW, STATES};
 use compute::own_tasks::OwnTasks;
-use compute::recipe::{Recipe, TaskMixture, TaskSpec, check_discount};
+use compute::recipe::{NamedTask, Recipe, TaskMixture, check_discount};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, RngStream};
 use judge::estimator::{Estimator, Method};
@@ -85,9 +85,9 @@ fn finite_task(name: &str) -> Result<TaskMixture, String> {
     if let Some(own) = OwnTasks::named(name) {
         return Ok(TaskMixture::Own(own));
     }
-    let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
-    let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
-    let found = finite.find(|spec| spec.name() == name).map(TaskMixture::from);
+    let mut finite = NamedTask::all().filter(|task| task.states().is_some());
+    let names: Vec<_> = finite.clone().map(|task| task.name()).collect();
+    let found = finite.find(|task| task.name() == name).map(|task| TaskMixture::Named(vec![task]));
     found.ok_or_else(|| format!("expected one of {}, or FILE.npz", names.join(", ")))
 }
 

@@ -5,13 +5,15 @@
 //! from it. A function `own` adds measurements other than those of training; slow loops over floats are in the crate `compute`.
 //! A command with its own options, such as `demo`, calls [`Experiment::record`].
 
-use super::judging::ClaimSpec;
+use super::judging::{ClaimSpec, together};
 use super::learning::{TrainingBudget, numbers_of, others_of_mean, put_curves, trained};
-use super::measurements::MeasurementTable;
+use super::measurements::{MeasurementTable, name_in_base};
 use super::plots::{self, FigureSpec};
 use super::statistics::Interval;
 use crate::error::{Error, WithContext as _};
-use crate::run::{Claim, Report, RunDirectory, RunFiles, RunManifest, Session, config, records};
+use crate::run::{
+    Claim, Report, RunDirectory, RunFiles, RunManifest, Session, Verdict, config, records,
+};
 use crate::train::{LayerSharing, Recipe, SeedRun, Seeds, Train};
 use crate::{files, options};
 use figures::{Figure, NamedFigures};
@@ -19,6 +21,7 @@ pub use judge::judge::EvaluationPlan;
 use judge::judge::judge;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub struct Experiment {
@@ -58,7 +61,7 @@ impl Experiment {
             Runner::Spec(spec) => {
                 let tasks = scale.tasks.filter(|_| self.takes()[1]);
                 let fresh_tasks = scale.fresh_tasks.or(spec.fresh_tasks);
-                let scale = TrainingBudget { seeds: scale.seeds, tasks, fresh_tasks };
+                let scale = TrainingBudget { tasks, fresh_tasks, ..scale.clone() };
                 self.record(&scale, session, |records| spec.measure(&scale, session, records))
             }
             Runner::ByCommand => Err(Error::Usage(format!(
@@ -138,6 +141,9 @@ pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(
     Ok(())
 }
 
+/// What is added to the seed for each base of seeds: other networks, and other tasks to judge them on.
+pub const BASES: [u64; 3] = [0, 1000, 2000];
+
 pub struct ExperimentSpec {
     /// The help text of its command, in addition to the figure.
     pub about: &'static str,
@@ -146,6 +152,8 @@ pub struct ExperimentSpec {
     pub runs: &'static [TrainingRun],
     /// The measurements of the runs' seeds on fresh tasks.
     pub evaluation: EvaluationPlan,
+    /// The number of bases of seeds, [`BASES`], in each of which the claims are judged.
+    pub bases: usize,
     pub own: fn(&ExperimentInputs, &mut MeasurementTable) -> Result<(), Error>,
     pub claims: &'static [ClaimSpec],
     pub figures: &'static [FigureSpec],
@@ -210,6 +218,7 @@ impl ExperimentSpec {
         fresh_tasks: None,
         runs: &[],
         evaluation: EvaluationPlan::NOTHING,
+        bases: 1,
         own: |_, _| Ok(()),
         claims: &[],
         figures: &[],
@@ -223,29 +232,42 @@ impl ExperimentSpec {
         records: &mut RunFiles,
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
-        for run in self.runs {
+        let mut unjudged = BTreeMap::new();
+        let bases = &BASES[..if scale.one_base { 1 } else { self.bases }];
+        for (base, run) in
+            bases.iter().flat_map(|base| self.runs.iter().map(move |run| (*base, run)))
+        {
+            let name = &*name_in_base(run.name, base);
+            let first = session.seed.saturating_add(base);
             let mut train: Train = options::parsed(run.options);
             train.seeds = Seeds::Count(scale.seeds().min(run.seeds));
             train.recipe.tasks = scale.tasks.unwrap_or(train.recipe.tasks);
-            let seeds = trained(run.name, &train, session)?;
+            let seeds = trained(name, &train, first, session)?;
             for (metric, Interval { estimate, low, high }) in others_of_mean(&seeds) {
                 for (end, value) in [("", estimate), (" low", low), (" high", high)] {
-                    long.put(run.name, None, &format!("{metric}{end}"), 0.0, value);
+                    long.put(name, None, &format!("{metric}{end}"), 0.0, value);
                 }
             }
             for seed in &seeds {
-                long.extend(run.name, seed.seed, numbers_of(seed));
+                long.extend(name, seed.seed, numbers_of(seed));
             }
-            let judge = judge(&train.recipe, self.evaluation, session.seed);
-            if let Some(judge) = judge.context(format!("{}, fresh tasks", run.name))? {
-                let numbers = session.map(run.name, &seeds, |seed| {
-                    judge(seed).context(format!("{}, seed {}", run.name, seed.seed))
-                })?;
-                for (seed, numbers) in seeds.iter().zip(numbers) {
-                    long.extend(run.name, seed.seed, numbers);
+            if self.evaluation != EvaluationPlan::NOTHING {
+                let judge = judge(&train.recipe, self.evaluation, first);
+                match judge.context(format!("{name}, fresh tasks"))? {
+                    Ok(judge) => {
+                        let numbers = session.map(name, &seeds, |seed| {
+                            judge(seed).context(format!("{name}, seed {}", seed.seed))
+                        })?;
+                        for (seed, numbers) in seeds.iter().zip(numbers) {
+                            long.extend(name, seed.seed, numbers);
+                        }
+                    }
+                    Err(reason) => _ = unjudged.insert(run.name, reason),
                 }
             }
-            runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
+            if base == 0 {
+                runs.push(Finished { name: run.name, recipe: train.recipe, seeds });
+            }
         }
         let (seeds, fresh_tasks) = (scale.seeds(), scale.fresh_tasks);
         let work = ExperimentInputs { session, seeds, fresh_tasks, runs: &runs };
@@ -257,11 +279,31 @@ impl ExperimentSpec {
             runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
         }
         long.write(records)?;
-        let of_runs = self.runs.iter().flat_map(|run| {
-            run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)))
-        });
-        let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
-        let (claims, text) = (of_runs.chain(together).collect(), String::new());
+        let in_bases = |claim: &ClaimSpec, subject: &str, run: &str| {
+            let judged = bases.iter().map(|base| claim.judge(subject, long.of(run).in_base(*base)));
+            let mut judged: Vec<Claim> = judged.collect();
+            let verdicts: Vec<_> = judged.iter().map(|claim| claim.verdict).collect();
+            let verdict = together(&verdicts);
+            let said = judged.iter().zip(bases).map(|(claim, base)| {
+                let base = session.seed.saturating_add(*base);
+                format!("seeds from {base}, {}: {}", claim.verdict.words(), claim.measured)
+            });
+            let measured = said.collect::<Vec<_>>().join(" | ");
+            let first = judged.swap_remove(0);
+            match unjudged.get(run) {
+                Some(reason) if verdict == Verdict::NotMeasured => {
+                    Claim { measured: reason.clone(), ..first }
+                }
+                _ if bases.len() == 1 => first,
+                _ => Claim { measured, verdict, ..first },
+            }
+        };
+        let of_runs = self
+            .runs
+            .iter()
+            .flat_map(|run| run.claims.iter().map(|claim| in_bases(claim, run.title, run.name)));
+        let of_all = self.claims.iter().map(|claim| in_bases(claim, "", ""));
+        let (claims, text) = (of_runs.chain(of_all).collect(), String::new());
         Ok(Measured { results: results(&runs).into(), text, claims })
     }
 }

@@ -8,7 +8,7 @@ use super::experiment::{
 use super::judging::Threshold::{Above, Below};
 use super::judging::{ClaimSpec, all_positive, between, claim, differences, most};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::{IS_TD0, P_OTHERS, Q_OTHERS, Q_STRICTLY};
+use super::paper::{IS_TD0, P_MATCHES, Q_MATCHES, Q_STRICTLY};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
 use super::plots::{CurveSpec, PanelSpec, medians};
 use super::statistics::{bootstrap, median, median_interval};
@@ -22,7 +22,7 @@ use judge::estimator::{Estimator, Method};
 use judge::judge::{DRAWS, by_draw};
 use judge::value_error::{ValuePredictor, over_zero, step_growth};
 
-const MINIMISER: Source = Source::paper(
+pub(super) const MINIMISER: Source = Source::paper(
     "arXiv 2509.18389, abstract",
     "one of the global minimizers of the pretraining loss can enable in-context temporal difference learning",
 )
@@ -39,7 +39,7 @@ pub const LOSSES: Experiment = table(
             run(TD, "", "TD", OF_LOSS),
             run(MONTE_CARLO, "--loss monte-carlo", "Monte Carlo", OF_MONTE_CARLO),
         ],
-        evaluation: EvaluationPlan { candidates: usize::MAX, ..EvaluationPlan::NOTHING },
+        evaluation: EvaluationPlan { formulas: true, ..EvaluationPlan::NOTHING },
         own: put_contexts,
         claims: &[LESS_ERROR],
         figures: &[
@@ -65,15 +65,15 @@ const OF_CONTEXT: &[CurveSpec] = &[
     medians("predicting 0", TD, super::demo::ZERO).dashed(),
 ];
 const OF_LOSS: &[ClaimSpec] = &[
-    P_OTHERS.stated(MINIMISER),
-    Q_OTHERS.stated(MINIMISER),
+    P_MATCHES.stated(MINIMISER),
+    Q_MATCHES.stated(MINIMISER),
     Q_STRICTLY.stated(MINIMISER),
     IS_TD0.stated(MINIMISER),
     ERROR_FALLS,
 ];
 const OF_MONTE_CARLO: &[ClaimSpec] = &[
-    P_OTHERS.stated(MINIMISER),
-    Q_OTHERS.stated(MINIMISER),
+    P_MATCHES.stated(MINIMISER),
+    Q_MATCHES.stated(MINIMISER),
     Q_STRICTLY.stated(MINIMISER).refuted(),
     IS_TD0.stated(MINIMISER).refuted(),
     ERROR_FALLS,
@@ -94,7 +94,7 @@ const LESS_ERROR: ClaimSpec = claim(
 );
 const OF_TRAINING: usize = 30;
 
-fn model(
+pub(super) fn model(
     run: &Finished,
     seed: &crate::train::log::SeedRun,
     layers: usize,

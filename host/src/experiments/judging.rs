@@ -56,11 +56,35 @@ impl ClaimSpec {
             for metric in self.also_shown {
                 measured.push_str(&format!("; {metric} {:.3}", of.median(metric)));
             }
+            if of.samples("finite").iter().any(|seed| seed.value == 0.0) {
+                measured.push_str(&format!("; {}", seeds_named(of, "finite", 0.0)));
+            }
         }
         let colon = if subject.is_empty() { "" } else { ": " };
         let claim = format!("{subject}{colon}{}", self.claim);
         Claim { expected: self.expected, ..Claim::new(claim, self.source, measured, verdict) }
     }
+}
+
+/// Returns the verdict of several bases of seeds together: what differs between them cannot be told, unless it holds, or holds
+/// in part, in each.
+pub fn together(verdicts: &[Verdict]) -> Verdict {
+    let all = |is: &[Verdict]| verdicts.iter().all(|verdict| is.contains(verdict));
+    match verdicts.first() {
+        Some(first) if all(&[*first]) => *first,
+        Some(_) if all(&[Verdict::Holds, Verdict::HoldsInPart]) => Verdict::HoldsInPart,
+        Some(_) => Verdict::Undecided,
+        None => Verdict::NotMeasured,
+    }
+}
+
+/// Returns a text that names the seeds with a number: those that are stuck (1), or that have diverged (`finite` 0).
+pub(super) fn seeds_named(of: RunMeasurements, metric: &str, value: f64) -> String {
+    let those = of.samples(metric).iter().filter(|sample| sample.value == value);
+    let names: Vec<_> = those.filter_map(|sample| Some(sample.seed?.to_string())).collect();
+    let what = if metric == "finite" { "diverged" } else { metric };
+    let which = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    format!("{} seeds {what}{which}", names.len())
 }
 
 /// With fewer seeds no claim about every seed holds.
@@ -193,14 +217,14 @@ fn of_all_seeds(of: RunMeasurements, metric: &str) -> Interval {
 /// The largest absolute value that is "close to zero" or "near zero" here; the paper names none.
 const NEAR_ZERO: f64 = 0.1;
 
-/// Tests the paper's measure of Figure 2: in the mean over seeds, scaled to the largest entry 1, the entries of P or Q other
-/// than the expected ones are small on average, in each layer.
-pub(super) fn others_are_small(of: RunMeasurements, matrix: &str, layers: usize) -> Judgement {
-    let found = (0..layers).map(|l| of_all_seeds(of, &format!("{matrix}_others_of_mean_{l}")));
+/// Tests whether the entries of P or Q other than the expected ones are small on average, in each layer, by a measure of
+/// [`others_of_mean`](super::learning::others_of_mean).
+pub(super) fn others_are_small(of: RunMeasurements, measure: &str, layers: usize) -> Judgement {
+    let found = (0..layers).map(|l| of_all_seeds(of, &format!("{measure}_{l}")));
     let found: Vec<_> = found.collect();
     let text: Vec<_> = found.iter().map(Interval::to_string).collect();
     let measured = format!(
-        "seeds averaged, then scaled: {}; the paper names no number, here needs < {NEAR_ZERO}",
+        "beside the largest entry {}; the paper names no number, here needs < {NEAR_ZERO}",
         text.join(", ")
     );
     let numbers: Vec<_> = found.iter().flat_map(|x| x.numbers()).collect();

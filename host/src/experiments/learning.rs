@@ -3,7 +3,7 @@
 //! A run that several figures show is trained once, in `runs/` next to the figures' directories, in the folder of its recipe.
 
 use super::measurements::{MatrixEntry, MeasurementTable};
-use super::statistics::{Interval, mean_and_stderr, resampled};
+use super::statistics::{Interval, mean_and_stderr, nan_or_larger, resampled};
 use crate::error::Error;
 use crate::options;
 use crate::run::{RunFiles, Session, records};
@@ -28,6 +28,10 @@ pub struct TrainingBudget {
     /// Fresh tasks, in an experiment that has this option.
     #[arg(skip)]
     pub fresh_tasks: Option<usize>,
+    /// Whether claims are judged by the first base of seeds alone.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub one_base: bool,
 }
 
 impl TrainingBudget {
@@ -36,13 +40,17 @@ impl TrainingBudget {
     }
 }
 
-/// Returns the seeds of a run, from the folder of its recipe in `runs/` if they were trained before.
-pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
-    options.check(session.seed)?;
+/// Returns the seeds of a run from the first one on, from the folder of its recipe in `runs/` if they were trained before.
+pub fn trained(
+    name: &str,
+    options: &Train,
+    first: u64,
+    session: &Session,
+) -> Result<Vec<SeedRun>, Error> {
+    options.check(first)?;
     let place = records::place(&session.out, "runs")?;
-    let directory =
-        TrainDirectory::create(&place, &options.recipe, &options.seed_set(session.seed))?;
-    let (runs, info) = crate::train::train(options, session.seed, session, name, &directory)?;
+    let directory = TrainDirectory::create(&place, &options.recipe, &options.seed_set(first))?;
+    let (runs, info) = crate::train::train(options, first, session, name, &directory)?;
     directory.summary()?.write(info, &RunFiles::default())?;
     Ok(runs)
 }
@@ -119,7 +127,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     for (l, (layer, matrices)) in blocks.iter().zip(layers).enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
         let [p, q] = layer.shares(&Pattern::TD);
-        put("p_form", p);
         put("q_form", q);
         put("q_form_one_layer", layer.shares(&Pattern::ONE_LAYER_TD)[1]);
         put("q_form_residual", layer.shares(&Pattern::RESIDUAL_GRADIENT)[1]);
@@ -128,16 +135,26 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
         for (name, i, j) in [("00", 0, 0), ("01", 0, 1), ("10", 1, 0), ("11", 1, 1)] {
             put(&format!("p_block_{name}"), blocks[i][j] / corner[0][0]);
         }
+        put("p_blocks", largest_block(layer));
+        let [_, lower] = layer.q.means.blocks;
+        for (name, x) in [("10", lower[0]), ("11", lower[1])] {
+            put(&format!("q_block_{name}"), x / layer.q.means.blocks[0][0]);
+        }
         put("q_ratio", -layer.q.means.blocks[0][1] / layer.q.means.blocks[0][0]);
         let largest = |m: &[f32]| m.iter().fold(0.0, |a, x| f64::max(a, x.abs().into()));
         let (p, q, element) = (largest(&matrices.p), largest(&matrices.q), &matrices.element);
         put("p_others_scaled", element.p_avg_abs_others / p);
         put("q_others_scaled", element.q_avg_abs_others / q);
     }
-    let least = |a: f64, b: f64| if a.is_nan() || a <= b { a } else { b };
-    let shares = blocks.iter().map(|layer| layer.shares(&Pattern::TD)[0]);
-    numbers.extend(shares.reduce(least).map(|share| number("p_form_least", share)));
+    let largest = blocks.iter().map(largest_block).reduce(nan_or_larger);
+    numbers.extend(largest.map(|block| number("p_blocks_most", block)));
     numbers
+}
+
+/// Returns the largest diagonal of P's four blocks over P[-1,-1], which unlike a share of energy does not depend on d.
+fn largest_block(layer: &LayerBlocks) -> f64 {
+    let Pattern { blocks, corner } = layer.p.means;
+    blocks.iter().flatten().map(|x| (x / corner[0][0]).abs()).fold(0.0, nan_or_larger)
 }
 
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
@@ -188,9 +205,10 @@ fn mean_of<'a>(matrices: impl Iterator<Item = &'a Vec<f64>>, entries: usize) -> 
     mean
 }
 
-/// Returns, by the paper's measure of Figure 2, the mean absolute value of each stored layer's entries other than the expected
-/// ones, in the sign-aligned mean over seeds scaled to the largest entry 1: `p_others_of_mean_L` without the last entry,
-/// `q_others_of_mean_L` without the diagonals of the two upper blocks.
+/// Returns, by the paper's measures of Figure 2, the size of each stored layer's entries other than the expected ones, which are
+/// P's last entry and the diagonals of Q's two upper blocks. In (a), `p_others_of_mean_L`, matrices are sign-aligned, averaged
+/// over seeds, and scaled to the largest entry 1; `p_largest_of_mean_L` is the largest of these entries beside their mean. In
+/// (b), `p_others_of_sizes_L`, entries are made absolute before they are averaged over seeds. So it is for Q.
 pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
     let Some(last) = run.first().and_then(SeedRun::last) else { return Vec::new() };
     let (k, mut found) = (run[0].token_size, Vec::new());
@@ -203,13 +221,25 @@ pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
                 _ => at / k < d && (at % k == at / k || at % k == d + at / k),
             };
             let seeds = aligned(run, last.tasks, l, of);
-            let others = resampled([seeds.len()], |[sample]| {
-                let mean = mean_of(sample.iter().map(|s| &seeds[*s]), k * k);
-                let largest = mean.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
-                let others = mean.iter().enumerate().filter(|(at, _)| !is_expected(*at));
-                mean_and_stderr(others.map(|(_, x)| x.abs())).0 / largest
-            });
-            found.push((format!("{name}_others_of_mean_{l}"), others));
+            let sizes: Vec<Vec<f64>> =
+                seeds.iter().map(|seed| seed.iter().map(|x| x.abs()).collect()).collect();
+            let others = |seeds: &[Vec<f64>], of: fn(Vec<f64>) -> f64| {
+                resampled([seeds.len()], |[sample]| {
+                    let mean = mean_of(sample.iter().map(|s| &seeds[*s]), k * k);
+                    let largest = mean.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
+                    let others = mean.iter().enumerate().filter(|(at, _)| !is_expected(*at));
+                    of(others.map(|(_, x)| x.abs() / largest).collect())
+                })
+            };
+            let average = |of: Vec<f64>| mean_and_stderr(of.into_iter()).0;
+            let greatest = |of: Vec<f64>| of.into_iter().fold(0.0, nan_or_larger);
+            for (measure, seeds, of) in [
+                ("others_of_mean", &seeds, average as fn(Vec<f64>) -> f64),
+                ("largest_of_mean", &seeds, greatest),
+                ("others_of_sizes", &sizes, average),
+            ] {
+                found.push((format!("{name}_{measure}_{l}"), others(seeds, of)));
+            }
         }
     }
     found

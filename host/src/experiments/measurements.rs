@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::run::records::RunFiles;
 use judge::judge::{Measurement, by_draw};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -102,7 +103,7 @@ impl MeasurementTable {
     }
 
     pub fn of<'a>(&'a self, run: &'a str) -> RunMeasurements<'a> {
-        RunMeasurements { table: self, run }
+        RunMeasurements { table: self, run, base: 0 }
     }
 }
 
@@ -110,6 +111,13 @@ impl MeasurementTable {
 pub struct RunMeasurements<'a> {
     table: &'a MeasurementTable,
     run: &'a str,
+    /// What is added to the seeds of the first base.
+    base: u64,
+}
+
+/// Returns a run's name in the records, for the seeds of a base.
+pub fn name_in_base(run: &str, base: u64) -> Cow<'_, str> {
+    if base == 0 { run.into() } else { format!("{run} + {base}").into() }
 }
 
 impl<'a> RunMeasurements<'a> {
@@ -117,8 +125,12 @@ impl<'a> RunMeasurements<'a> {
         RunMeasurements { run, ..self }
     }
 
+    pub fn in_base(self, base: u64) -> Self {
+        RunMeasurements { base, ..self }
+    }
+
     pub fn samples(self, metric: &str) -> &'a [SeedMeasurement] {
-        let run = self.table.numbers.get(self.run);
+        let run = self.table.numbers.get(&*name_in_base(self.run, self.base));
         run.and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)
     }
 

@@ -1,6 +1,7 @@
 //! The paper's experiments, and questions that it leaves open. Most are data ([`experiment`]): the paper's in [`paper`] and
 //! [`appendices`], the others in [`beyond`]. A command with its own options is a file.
 
+pub mod added;
 pub mod appendices;
 pub mod beyond;
 pub mod control;
@@ -20,6 +21,7 @@ pub mod statistics;
 pub mod universal;
 pub mod verify;
 
+pub use added::{Extensions, VerifyRow};
 pub use experiment::{Experiment, Measured};
 pub use measurements::MeasurementTable;
 
@@ -32,15 +34,19 @@ use learning::TrainingBudget;
 
 /// The commands whose runs have figures, and the command line that parses them, for code that shows runs.
 pub struct Catalogue {
-    pub experiments: &'static [Experiment],
     pub others: &'static [Experiment],
     pub command: clap::Command,
 }
 
 impl Catalogue {
     pub fn entries(&self) -> impl Iterator<Item = &'static Experiment> + Clone {
-        self.experiments.iter().chain(self.others)
+        all().chain(self.others)
     }
+}
+
+/// Returns every experiment: the program's ([`ALL`]), and those that were added to it.
+pub fn all() -> impl Iterator<Item = &'static Experiment> + Clone {
+    ALL.iter().chain(added::added().experiments)
 }
 
 pub const ALL: &[Experiment] = &[
@@ -92,7 +98,7 @@ const FRESH_TASKS_HELP: &str =
     "Fresh tasks that the model is tested on, in each setting of the experiment";
 
 fn tables() -> impl Iterator<Item = (&'static Experiment, &'static ExperimentSpec)> {
-    ALL.iter().filter_map(|entry| match &entry.run {
+    all().filter_map(|entry| match &entry.run {
         Runner::Spec(table) => Some((entry, table)),
         _ => None,
     })

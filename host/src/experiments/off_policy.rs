@@ -1,4 +1,5 @@
-//! Off-policy algorithms in context, on Baird's counterexample.
+//! Off-policy algorithms in context, on Baird's counterexample: Theorem 1's layers on the tokens of
+//! [`ictd_core::td::encodings`].
 
 use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, table};
 use super::judging::{ClaimSpec, Judgement, claim, of_seeds};
@@ -9,16 +10,17 @@ use super::statistics::{nan_or_larger, spread};
 use crate::error::{Error, WithContext};
 use crate::run::report::Source;
 use figures::Axis;
-use judge::off_policy::{LAYERS, errors};
-use judge::verify::encodings::Encoding;
+use ictd_core::Result as CoreResult;
+use ictd_core::linalg::dot;
+use ictd_core::rng::Rng;
+use ictd_core::td::encodings::{Emphasis, gtd2, starting_from, tdc};
+use ictd_core::transition::Transition;
+use judge::estimator::{Estimator, Method};
+use nalgebra::SVector;
 
 /// The algorithms, with the step size of w for a transition and that of u over it: Sutton and Barto's for TD(0) and TDC.
-const ALGORITHMS: [(&str, Option<Encoding>, [f64; 2]); 4] = [
-    (TD, None, [0.01, 1.0]),
-    (EMPHATIC, Some(Encoding::EmphaticTd), [0.001, 1.0]),
-    (GTD2, Some(Encoding::Gtd2), [0.005, 10.0]),
-    (TDC, Some(Encoding::Tdc), [0.005, 10.0]),
-];
+const ALGORITHMS: [(&str, [f64; 2]); 4] =
+    [(TD, [0.01, 1.0]), (EMPHATIC, [0.001, 1.0]), (GTD2, [0.005, 10.0]), (TDC, [0.005, 10.0])];
 const TD: &str = "TD(0)";
 const EMPHATIC: &str = "emphatic TD(0)";
 const GTD2: &str = "GTD2";
@@ -58,11 +60,74 @@ pub const OFF_POLICY: Experiment = table(
     },
 );
 
+/// The numbers of layers at which errors are measured.
+const LAYERS: [usize; 10] = [1, 3, 10, 20, 50, 100, 200, 300, 500, 1000];
+const CONTEXT: usize = 1000;
+const GAMMA: f64 = 0.99;
+const STATES: usize = 7;
+const D: usize = 8;
+/// The weights that Sutton and Barto start from (2018, Section 11.2).
+const START: [f64; D] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 10.0, 1.0];
+
+fn features(state: usize) -> SVector<f64, D> {
+    let last = f64::from(state == STATES - 1);
+    SVector::from_fn(|i, _| match i {
+        7 => 1.0 + last,
+        _ if i == state => 2.0 - last,
+        _ => 0.0,
+    })
+}
+
+/// Returns the root mean square of the values over the states, whose true values are 0, relative to that of the weights to
+/// start from, after each of [`LAYERS`].
+fn errors(algorithm: &str, [alpha, ratio]: [f64; 2], seed: u64) -> CoreResult<Vec<f64>> {
+    // The behaviour policy's solid action, one in seven, leads to the last state, and the dashed one to any other.
+    let (mut rng, mut emphasis, start) =
+        (Rng::new(seed), Emphasis::default(), SVector::from(START));
+    let mut tokens: Vec<(Vec<f64>, f64, Vec<f64>, f64)> = Vec::new();
+    let mut state = rng.below(STATES as u32) as usize;
+    for _ in 0..CONTEXT {
+        let solid = rng.below(7) == 0;
+        let next = if solid { STATES - 1 } else { rng.below(6) as usize };
+        let [phi, phi_next] = [state, next].map(features);
+        state = next;
+        let rho = if solid { 7.0 } else { 0.0 };
+        let t = starting_from(&start, &Transition { phi, reward: 0.0, phi_next }, GAMMA);
+        let weight = emphasis.weight(rho, GAMMA);
+        match algorithm {
+            GTD2 => tokens.extend(gtd2::<f64, D, 16>(&t, GAMMA, ratio)?.map(|t| listed(&t, rho))),
+            TDC => tokens.extend(tdc::<f64, D, 16>(&t, GAMMA, ratio)?.map(|t| listed(&t, rho))),
+            EMPHATIC => tokens.push(listed(&t, weight)),
+            _ => tokens.push(listed(&t, rho)),
+        }
+    }
+    let size = |w: &SVector<f64, D>| -> f64 {
+        (0..STATES).map(|s| dot(w, &features(s))).map(|v| v * v).sum()
+    };
+    let after = |layers| {
+        let alpha = alpha * (tokens.len() / CONTEXT) as f64;
+        let method = Method::Constructed { alpha, trace_decay: 0.0 };
+        let mut stream =
+            Estimator { method, gamma: GAMMA, layers }.stream(tokens[0].0.len(), None)?;
+        for (phi, reward, next, weight) in &tokens {
+            stream.observe(phi, *reward, Some(next), *weight)?;
+        }
+        let added = stream.weights()?.unwrap_or_default();
+        let w = start + SVector::from_fn(|i, _| added[i]);
+        Ok((size(&w) / size(&start)).sqrt())
+    };
+    LAYERS.into_iter().map(after).collect()
+}
+
+fn listed<const E: usize>(t: &Transition<f64, E>, weight: f64) -> (Vec<f64>, f64, Vec<f64>, f64) {
+    (t.phi.as_slice().to_vec(), t.reward, t.phi_next.as_slice().to_vec(), weight)
+}
+
 fn put_errors(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let seeds = work.session.seeds(work.seeds);
-    for (name, algorithm, step_sizes) in ALGORITHMS {
+    for (name, step_sizes) in ALGORITHMS {
         let found = work.session.map(name, &seeds, |seed| {
-            errors(algorithm, step_sizes, *seed).context(format!("{name}, seed {seed}"))
+            errors(name, step_sizes, *seed).context(format!("{name}, seed {seed}"))
         })?;
         for (seed, errors) in seeds.iter().zip(found) {
             for (layers, error) in LAYERS.into_iter().zip(errors) {

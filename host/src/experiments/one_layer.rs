@@ -3,7 +3,7 @@
 use super::experiment::{Experiment, ExperimentInputs, ExperimentSpec, run, table};
 use super::judging::{ClaimSpec, Threshold, claim, diagonals, most};
 use super::measurements::MeasurementTable;
-use super::paper::{P_OTHERS, P_STRICTLY, app_d2};
+use super::paper::{P_MATCHES, P_STRICTLY, app_d2};
 use super::plots::FigureSpec::{Parameters, Plots};
 use super::plots::{PanelSpec, medians};
 use super::statistics::nan_or_larger;
@@ -27,7 +27,7 @@ pub const ONE_LAYER: Experiment = table(
             "--layers 1",
             "L = 1",
             &[
-                P_OTHERS.stated(TO_COROLLARY_1),
+                P_MATCHES.stated(TO_COROLLARY_1),
                 Q_IS_ONE_SIDED,
                 P_STRICTLY,
                 Q_IS_THE_COROLLARYS,

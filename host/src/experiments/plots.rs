@@ -80,7 +80,7 @@ pub fn figures(
                 (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
             }
             FigureSpec::Explained(file, title, columns) => {
-                let caption = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with quartiles";
+                let caption = "one step size, fitted on 800 tasks; median over 4,000 others, and over seeds with quartiles";
                 let panels = runs.iter().map(|(run, title)| explained(&long, run, title));
                 (file, title.to_string(), caption, panels.collect(), *columns)
             }
@@ -188,7 +188,10 @@ pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     let [mut similarity, mut difference] = [vec![iws, ss], vec![curve(of, VD.name, "")]];
     if !of.samples("vd_converged").is_empty() {
         difference[0].label = "running α".into();
-        similarity.push(mean_curve(of, "iws_converged", "IWS, converged α"));
+        // A nonlinear function has no implicit weights at a few queries.
+        if of.samples("iws_converged").iter().any(|sample| sample.value.is_finite()) {
+            similarity.push(mean_curve(of, "iws_converged", "IWS, converged α"));
+        }
         difference.push(mean_curve(of, "vd_converged", "converged α"));
     }
     let negative = similarity.iter().flat_map(|c| &c.y).any(|y| *y < 0.0);

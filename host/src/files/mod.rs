@@ -130,6 +130,19 @@ pub fn pieces(
     }
 }
 
+/// Returns true if a file has exactly this content.
+pub fn has(path: &Path, content: &[u8]) -> bool {
+    let mut left = content;
+    let take = |piece: &[u8]| match left.split_at_checked(piece.len()) {
+        Some((same, rest)) if same == piece => {
+            left = rest;
+            Ok(())
+        }
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    };
+    pieces(path, content.len() as u64, take).is_ok() && left.is_empty()
+}
+
 fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
     let reason = || format!("{bytes} bytes: expected at most {limit}");
     if bytes <= limit { Ok(()) } else { Err(io::Error::new(io::ErrorKind::FileTooLarge, reason())) }

@@ -3,7 +3,7 @@
 use super::command_line::{changes, repeats};
 use super::made::{NO_RESULTS, Provenance, RESULTS};
 use crate::error::{Error, WithContext as _};
-use crate::experiments::Catalogue;
+use crate::experiments::{self, Catalogue};
 use crate::files::{self, Kind, limits::NAMES};
 use crate::run::config::{self, FolderEntry};
 use crate::run::{Claim, RunFiles, Verdict};
@@ -57,7 +57,7 @@ fn read(
     damaged: Damaged,
     catalogue: &Catalogue,
 ) -> Result<(Vec<RunPage>, LeftOut), Error> {
-    let (found, mut left_out) = find(directory, damaged, catalogue)?;
+    let (found, mut left_out) = find(directory, damaged)?;
     let mut runs = Vec::new();
     for path in found {
         match RunPage::read(&path, catalogue) {
@@ -75,18 +75,14 @@ fn read(
             Err(error) => return Err(error),
         }
     }
-    let place = |run: &RunPage| place(&run.results.command, catalogue).unwrap_or(usize::MAX);
+    let place = |run: &RunPage| place(&run.results.command).unwrap_or(usize::MAX);
     runs.sort_by_key(|run| (place(run), run.name.clone()));
     Ok((runs, left_out))
 }
 
 /// Returns the run of a directory, or the runs in it, by name; and those left out, with the reason: links, unreadable folders,
 /// and runs without results, such as an unfinished training run.
-fn find(
-    directory: &Path,
-    damaged: Damaged,
-    catalogue: &Catalogue,
-) -> Result<(Vec<PathBuf>, LeftOut), Error> {
+fn find(directory: &Path, damaged: Damaged) -> Result<(Vec<PathBuf>, LeftOut), Error> {
     let inside = config::inside(directory)?;
     let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
     if has_results(directory) {
@@ -102,7 +98,7 @@ fn find(
     for FolderEntry { name, path, command } in inside {
         // Results without a config are shown, and an experiment without results is damaged.
         let is_shown = match &command {
-            Ok(Some(command)) => has_results(&path) || place(command, catalogue).is_some(),
+            Ok(Some(command)) => has_results(&path) || place(command).is_some(),
             _ => files::kind(&path) == Kind::Folder && has_results(&path),
         };
         match command {
@@ -155,8 +151,8 @@ pub struct Results {
     pub numbers: Map<String, Value>,
 }
 
-fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
-    catalogue.experiments.iter().position(|e| e.id == command)
+fn place(command: &str) -> Option<usize> {
+    experiments::all().position(|e| e.id == command)
 }
 
 fn results(directory: &Path) -> Result<Results, Error> {

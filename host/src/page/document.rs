@@ -3,6 +3,7 @@
 use super::content::{Content, RunPage};
 use super::html::{table, tag, text};
 use super::section::{command, section};
+use super::sha256::sha256;
 use super::words::{VERDICTS, badge, claims, shown};
 use crate::program;
 use crate::run::report::Verdict;
@@ -18,13 +19,7 @@ const SCRIPT: &str = concat!(
 );
 const MODULE: &[u8] = include_bytes!("../../assets/report/live.wasm");
 
-/// The policy that forbids the page to load anything from outside.
-const POLICY: &str = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; \
-                      script-src 'unsafe-inline' 'wasm-unsafe-eval'; base-uri 'none'; \
-                      form-action 'none'";
-
-const LEAD: &str = "What the paper claims, what was measured, and a transformer to watch at work. This page is \
-                    one file and asks for nothing else: no server, no network.";
+const LEAD: &str = "What was measured of the paper's claims, and a transformer to watch at work, in one file that needs no network.";
 
 const VERDICT: &str = "A claim about seeds holds if the 95 % interval, over seeds and draws of tasks, of the share of seeds \
                        in which it is true lies above 0.75, in part if above 0.5, and does not if below 0.75; otherwise it \
@@ -37,10 +32,21 @@ const FOOTER: &str = "<footer><p>The paper: Jiuqi Wang, Ethan Blaser, Hadi Danes
      <cite>Transformers Can Learn Temporal Difference Methods for In-Context Reinforcement Learning</cite>\
      , ICLR 2025. Set in Inter (SIL Open Font License).</p></footer>";
 
+/// Returns the policy that forbids the page to load anything from outside, and to run any script but this one.
+fn policy(script: &str) -> String {
+    let digest = BASE64.encode(sha256(script.as_bytes()));
+    format!(
+        "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; \
+         script-src 'sha256-{digest}' 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'"
+    )
+}
+
 pub(super) fn document(content: &Content) -> String {
+    let script = SCRIPT.replace("MODULE", &BASE64.encode(MODULE));
+    let policy = policy(&script);
     let head = [
         "<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
-        &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">"),
+        &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">"),
         "<meta name=\"color-scheme\" content=\"light dark\">",
         &tag("title", super::TITLE),
         "<link rel=\"icon\" href=\"data:,\">",
@@ -48,8 +54,8 @@ pub(super) fn document(content: &Content) -> String {
     ];
     let main = [
         overview(content),
-        LIVE.replace("STORY", &format!("{:016x}", content.story)),
         content.runs.iter().map(section).collect(),
+        LIVE.replace("STORY", &format!("{:016x}", content.story)),
         digests(content),
     ];
     let body = [
@@ -57,7 +63,7 @@ pub(super) fn document(content: &Content) -> String {
         &header(content),
         &tag("main id=\"main\"", main.concat()),
         FOOTER,
-        &tag("script", SCRIPT.replace("MODULE", &BASE64.encode(MODULE))),
+        &tag("script", script),
     ];
     let page = tag("head", head.concat()) + &tag("body", body.concat());
     // Characters that a page must not contain, and those that reorder the text around them.
@@ -88,8 +94,11 @@ fn header(content: &Content) -> String {
         tag("p class=\"kicker\"", format!("ictd {version} · report")),
         tag("h1", "Transformers that run TD in their forward pass"),
         tag("p class=\"lead\"", LEAD),
-        tag("p class=\"scale\"", VERDICT),
         tag(&tiles, VERDICTS.map(tile).concat()),
+        tag(
+            "details",
+            tag("summary", "How a claim is judged") + &tag("p class=\"scale\"", VERDICT),
+        ),
     ];
     tag("header", parts.concat())
 }
@@ -97,9 +106,9 @@ fn header(content: &Content) -> String {
 fn overview(content: &Content) -> String {
     let link = |to: &str, words: &str| tag("li", tag(&format!("a href=\"#{to}\""), words));
     let entries = [
+        content.runs.iter().map(entry).collect(),
         link("live", "Watch it learn in context"),
         link("signals", "Watch it predict a signal"),
-        content.runs.iter().map(entry).collect(),
         link("digests", "The same bits everywhere"),
     ];
     let left_out = content.left_out.iter().map(|(name, reason)| {

@@ -3,7 +3,7 @@
 use super::content::{RunPage, anchor};
 use super::html::{tag, text};
 use super::numbers;
-use super::words::{badge, in_words, shown};
+use super::words::{VERDICTS, badge, in_words, shown};
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel};
@@ -30,9 +30,9 @@ pub(super) fn section(run: &RunPage) -> String {
         let why = "No verdicts: by its run.json, results.json is not what the run wrote.";
         out += &tag("p class=\"note\"", why);
     }
-    if !run.results.claims.is_empty() {
-        out +=
-            &tag("ul class=\"claims\"", run.results.claims.iter().map(claim).collect::<String>());
+    let claims = &run.results.claims;
+    if !claims.is_empty() {
+        out += &tag("p", text(verdicts(run)));
     }
     for (name, one) in &run.figures {
         out += &figure(one, &anchor(&format!("{}-{name}", run.name)), &[]);
@@ -40,16 +40,31 @@ pub(super) fn section(run: &RunPage) -> String {
     if let Some(last) = run.frames.last() {
         out += &figure(last, &anchor(&format!("{}-emergence", run.name)), &run.frames);
     }
+    if !claims.is_empty() {
+        let list = tag("ul class=\"claims\"", claims.iter().map(claim).collect::<String>());
+        out += &tag("details", tag("summary", "The claims, as measured") + &list);
+    }
     let tables = numbers::tables(&run.results.numbers);
     if !tables.is_empty() {
-        let content = tag("summary", "The numbers") + &tables;
-        out += &tag("details class=\"numbers\"", content);
+        out += &tag("details", tag("summary", "The numbers") + &tables);
     }
     out += &command(&run.repeats);
     if let Some(made) = &run.made {
         out += &tag("p class=\"scale\"", format!("Made by {}.", text(&made.by)));
     }
     tag(&format!("section id=\"{id}\" aria-labelledby=\"{id}-title\""), out)
+}
+
+/// Returns the sentence that counts the claims of a run by verdict.
+fn verdicts(run: &RunPage) -> String {
+    let total = run.results.claims.len();
+    let count = |verdict| {
+        let count = run.count(verdict);
+        let [_, one, several] = shown(verdict);
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { several }))
+    };
+    let counts: Vec<_> = VERDICTS.into_iter().filter_map(count).collect();
+    format!("Of {total} {}, {}.", if total == 1 { "claim" } else { "claims" }, counts.join(", "))
 }
 
 fn claim(claim: &Claim) -> String {
@@ -73,9 +88,22 @@ fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
     };
     let subtitle = tag("span", text(&figure.subtitle));
     let title = tag("b class=\"title\"", text(&figure.title));
-    let panels = tag("div class=\"panels\"", figure.to_elements(id).concat());
+    let mut elements = figure.to_elements(id).into_iter();
+    let row =
+        |count| tag("div class=\"panels\"", elements.by_ref().take(count).collect::<String>());
+    let panels: String = rows(figure.panels.len(), figure.columns).into_iter().map(row).collect();
     let content = tag("figcaption", title + " " + &subtitle) + &panels + &caption;
     tag(&format!("figure class=\"plot{moving}\"{data}"), content)
+}
+
+/// Returns the number of panels in each row of a page, at most three; none stands alone below others.
+pub fn rows(panels: usize, columns: usize) -> Vec<usize> {
+    if columns > 3 && panels.is_multiple_of(columns) {
+        return rows(columns, 3).repeat(panels / columns);
+    }
+    let columns = columns.clamp(1, 3);
+    let count = panels.div_ceil(if columns > 1 && panels % columns == 1 { 3 } else { columns });
+    (0..count).map(|row| panels / count + usize::from(row < panels % count)).collect()
 }
 
 /// Returns each frame's title and the cells of each of its matrices, in hundredths, in drawing order.

@@ -4,8 +4,8 @@ use super::html::tag;
 use crate::run::Verdict;
 
 const WORDS: [(&str, &str); 20] = [
-    ("p_form", "the share of P's squared norm in P[-1,-1]:"),
-    ("p_form_least", "the least such share of a layer:"),
+    ("p_blocks", "the largest diagonal of P's blocks over P[-1,-1]:"),
+    ("p_blocks_most", "the largest of a layer:"),
     ("p_block_00", "the mean of P's block of phi and phi over P[-1,-1]:"),
     ("p_block_01", "of phi and γφ′:"),
     ("p_block_10", "of γφ′ and phi:"),

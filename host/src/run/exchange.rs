@@ -5,7 +5,7 @@
 
 use super::info;
 use super::lock::{self, RunLock};
-use crate::error::Error;
+use crate::error::{Error, ToFile as _};
 use crate::files::{self, Kind};
 use std::ffi::OsString;
 use std::io;
@@ -37,14 +37,6 @@ pub fn staged(place: &Path) -> io::Result<PathBuf> {
     Ok(new)
 }
 
-/// Removes what is staged for a place.
-pub fn discard(place: &Path) -> io::Result<()> {
-    match beside(place, files::NEW).filter(|new| files::is_folder(new)) {
-        Some(new) => files::remove_all(&new),
-        None => Ok(()),
-    }
-}
-
 /// Puts what is staged in its place, and moves the user's own files there from the old folder, which it removes.
 pub fn exchange(place: &Path) -> io::Result<()> {
     let new = new(place)?;
@@ -60,7 +52,6 @@ pub fn exchange(place: &Path) -> io::Result<()> {
 
 /// Puts back a folder that a process was killed while replacing, on a system that cannot exchange two.
 pub fn put_back(place: &Path) -> Result<(), Error> {
-    use crate::error::ToFile as _;
     match beside(place, OLD).filter(|old| files::is_folder(old) && files::is_free(place)) {
         Some(old) => {
             let _lock = RunLock::acquire(&old)?;
@@ -70,7 +61,7 @@ pub fn put_back(place: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes what a killed process left beside a place that this process holds: a folder that was not complete, or the old one.
+/// Removes what is beside a place that this process holds: a folder that did not take it, or the old one.
 pub fn settle(place: &Path) -> io::Result<()> {
     for folder in [OLD, files::NEW].iter().filter_map(|mark| beside(place, mark)) {
         if !files::is_folder(&folder) {
@@ -92,6 +83,10 @@ fn retire(old: &Path, place: &Path) -> io::Result<()> {
         let text = name.to_string_lossy();
         let is_ours = text == lock::FILE_NAME || ours.iter().any(|ours| *ours == text);
         let from = old.join(&name);
+        if text == info::FILE_NAME {
+            // It says which files are the run's, so it goes last.
+            continue;
+        }
         if kind != Kind::Folder && (is_ours || text.starts_with(files::TEMPORARY)) {
             files::remove(&from)?;
             continue;
@@ -103,5 +98,6 @@ fn retire(old: &Path, place: &Path) -> io::Result<()> {
         files::rename(&from, &to)?;
     }
     files::sync_folder(place)?;
+    files::remove(&old.join(info::FILE_NAME))?;
     files::remove_folder(old)
 }

@@ -36,7 +36,8 @@ impl RunLock {
             }
         };
         let content = files::first_bytes(&file, 256).in_file(&path)?;
-        if !content.is_empty() && !content.starts_with(MARK.as_bytes()) {
+        // A process may have been killed while it wrote the mark.
+        if !content.starts_with(MARK.as_bytes()) && !MARK.as_bytes().starts_with(&content) {
             return Err(Error::file(&path, "ictd did not write it; expected its lock"));
         }
         if is_elsewhere(&content) {

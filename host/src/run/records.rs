@@ -174,13 +174,14 @@ pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
 
 pub struct RunDirectory {
     pub path: PathBuf,
-    _lock: RunLock,
+    /// The lock on the folder there, and on the one that takes its place.
+    locks: Vec<RunLock>,
 }
 
 impl Drop for RunDirectory {
     fn drop(&mut self) {
-        // Nothing is staged, unless the run failed.
-        let _ = exchange::discard(&self.path);
+        // Nothing is left beside it, unless the run failed.
+        let _ = exchange::settle(&self.path);
     }
 }
 
@@ -199,12 +200,12 @@ impl RunDirectory {
         }
         let lock = RunLock::acquire(&path)?;
         exchange::settle(&path).and_then(|()| files::sweep(&path)).to_file(&path)?;
-        Ok(RunDirectory { path, _lock: lock })
+        Ok(RunDirectory { path, locks: vec![lock] })
     }
 
     /// Puts all records of a finished run, and its `run.json`, in the place of the previous run's, in one step.
     pub fn finish(
-        self,
+        mut self,
         mut records: RunFiles,
         info: RunManifest,
         claims: &[Claim],
@@ -223,8 +224,8 @@ impl RunDirectory {
             file.to_file(&path.join(name))?;
             written.push(path.join(name));
         }
-        let _lock = RunLock::acquire(&staged)?;
-        exchange::exchange(path).to_file(path)?;
+        self.locks.push(RunLock::acquire(&staged)?);
+        exchange::exchange(&self.path).to_file(&self.path)?;
         Ok(written)
     }
 

@@ -139,7 +139,7 @@ impl Verdict {
         *self == Verdict::Holds
     }
 
-    fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",

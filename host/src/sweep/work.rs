@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
             self.bar.inc(checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.tasks_done));
             match checkpoint {
                 Some(checkpoint) if has_ended(&checkpoint) => {
-                    directory.finish(&checkpoint.run)?;
+                    directory.finish(&checkpoint.run, false)?;
                     self.finished(run, &checkpoint.run);
                 }
                 checkpoint => {

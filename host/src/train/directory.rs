@@ -14,17 +14,18 @@ use crate::formats::tasks;
 use crate::options;
 use crate::run::lock::RunLock;
 use crate::run::records::{write_all, write_atomic};
-use crate::run::{RunDirectory, RunFiles, RunManifest, config, info, lock, progress, records};
+use crate::run::{RunDirectory, RunFiles, config, info, lock, progress, records};
 use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
-use serde_json::{Map, json};
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 pub const CONFIG: &str = "config.toml";
-const CHECKPOINT: &str = "checkpoint.bin";
+pub(super) const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
@@ -42,7 +43,12 @@ pub struct TrainDirectory {
     pub path: PathBuf,
     pub recipe: Recipe,
     pub name: String,
+    /// The digests of the files of seeds that this process has made or compared.
+    made: Mutex<BTreeMap<u64, Digests>>,
 }
+
+/// The digests of a seed's files, as its checkpoint gives them.
+pub(super) type Digests = Vec<(String, Value)>;
 
 impl TrainDirectory {
     /// Returns the directory of a recipe below `out`, prepared for these seeds.
@@ -70,7 +76,7 @@ impl TrainDirectory {
     /// Returns the directory of a recipe at any path, for reading.
     pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
         let name = recipe_text(recipe)?;
-        Ok(TrainDirectory { path, recipe: recipe.clone(), name })
+        Ok(TrainDirectory { path, recipe: recipe.clone(), name, made: Mutex::default() })
     }
 
     /// Returns the directory like [`TrainDirectory::create`], concurrently with any number of processes on any machines: the
@@ -94,7 +100,7 @@ impl TrainDirectory {
 
     /// Returns the seeds of the `config.toml` that a process has claimed; none without one. Returns an error if it has another
     /// recipe.
-    fn planned(&self) -> Result<BTreeSet<u64>, Error> {
+    pub(super) fn planned(&self) -> Result<BTreeSet<u64>, Error> {
         let config = self.path.join(CONFIG);
         if files::kind(&config) == Kind::Nothing {
             return Ok(BTreeSet::new());
@@ -109,17 +115,15 @@ impl TrainDirectory {
         Ok(seeds)
     }
 
-    fn config(&self, seeds: &BTreeSet<u64>) -> Result<Config, Error> {
+    pub(super) fn config(&self, seeds: &BTreeSet<u64>) -> Result<Config, Error> {
         let (first, seeds) = Seeds::of(seeds);
         let options = Train { seeds, ..Train::from(self.recipe.clone()) };
         let text = config::to_text("train", first, &options)?;
         Ok(Config { first, options, text })
     }
 
-    /// Returns true if a file of the directory has this content.
-    fn has(&self, name: &str, content: &[u8]) -> bool {
-        let there = files::read(&self.path.join(name), content.len() as u64);
-        there.is_ok_and(|there| there == content)
+    pub(super) fn has(&self, name: &str, content: &[u8]) -> bool {
+        files::has(&self.path.join(name), content)
     }
 
     /// Locks a seed for this process, and removes the incomplete files of a killed one.
@@ -182,60 +186,33 @@ impl TrainDirectory {
     }
 
     /// Returns the names of a seed's files that are missing, or have another content than these.
-    fn damaged(&self, seed: u64, records: &RunFiles) -> Vec<String> {
+    pub(super) fn damaged(&self, seed: u64, records: &RunFiles) -> Vec<String> {
         let name = |(name, content)| (format!("seed_{seed}/{name}"), content);
         let damaged = records.files().map(name).filter(|(name, content)| !self.has(name, content));
         damaged.map(|(name, _)| name).collect()
     }
 
-    /// Writes the files of a seed that has just been trained.
-    pub fn write(&self, run: &SeedRun) -> Result<(), Error> {
-        let records = seed_files::records(&self.recipe, run)?;
-        if !self.damaged(run.seed, &records).is_empty() {
-            write_all(&seed_folder(&self.path, run.seed), records.files())?;
-        }
-        Ok(())
-    }
-
-    /// Makes the files of a seed that finished before again where they are not what its checkpoint gives, and names them.
-    pub fn finish(&self, run: &SeedRun) -> Result<RunFiles, Error> {
+    /// Makes the files of a finished seed where they are not what its run gives; names them, unless it has just been trained.
+    pub fn finish(&self, run: &SeedRun, is_new: bool) -> Result<(), Error> {
         let records = seed_files::records(&self.recipe, run)?;
         let damaged = self.damaged(run.seed, &records);
         if !damaged.is_empty() {
             write_all(&seed_folder(&self.path, run.seed), records.files())?;
-            self.note(&damaged);
+            if !is_new {
+                self.note(&damaged);
+            }
         }
-        Ok(records)
+        self.made().insert(run.seed, digests(run.seed, records.files()));
+        Ok(())
     }
 
-    fn note(&self, damaged: &[String]) {
+    pub(super) fn made(&self) -> MutexGuard<'_, BTreeMap<u64, Digests>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note(&self, damaged: &[String]) {
         let (path, names) = (self.path.display(), damaged.join(", "));
         progress::note(&format!("{path}: made again from the checkpoints: {names}"), false);
-    }
-
-    /// Returns the summary of all finished seeds, from any process.
-    pub fn summary(&self) -> Result<Summary<'_>, Error> {
-        let claimed = self.claim()?;
-        let (mut runs, mut digests) = (Vec::new(), Map::new());
-        let mut seeds = self.planned()?;
-        for seed in self.seeds()? {
-            let mut found = self.recorded(seed)?;
-            if found.is_none() {
-                // Skip a seed whose own process is about to write its records.
-                let Ok(_claim) = self.claim_seed(seed) else { continue };
-                found = self.load(seed)?.filter(|found| self.has_ended(found));
-            }
-            let Some(found) = found else { continue };
-            let records = self.finish(&found.run)?;
-            let checkpoint = found.to_bytes();
-            for (name, content) in records.files().chain([(CHECKPOINT, checkpoint.as_slice())]) {
-                digests.insert(format!("seed_{seed}/{name}"), json!(info::digest(content)));
-            }
-            runs.push(found.run);
-        }
-        seeds.extend(runs.iter().map(|run| run.seed));
-        let Config { first: seed, options, text: config } = self.config(&seeds)?;
-        Ok(Summary { directory: self, claimed, runs, digests, seed, options, config })
     }
 
     /// Returns the seeds that have begun: those with a checkpoint.
@@ -262,16 +239,24 @@ pub fn restore(folder: &Path) -> Result<(), Error> {
     let (_, options) = read_run(&run)?;
     let directory = TrainDirectory::at(run, &options.recipe)?;
     match directory.load(seed)?.filter(|found| directory.has_ended(found)) {
-        Some(found) => directory.finish(&found.run).map(drop),
+        Some(found) => directory.finish(&found.run, false),
         None => Ok(()),
     }
 }
 
+pub(super) fn digests<'a>(
+    seed: u64,
+    files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> Digests {
+    let digest = |(name, content)| (format!("seed_{seed}/{name}"), json!(info::digest(content)));
+    files.into_iter().map(digest).collect()
+}
+
 /// The content of a `config.toml`, and what it says.
-struct Config {
-    first: u64,
-    options: Train,
-    text: String,
+pub(super) struct Config {
+    pub(super) first: u64,
+    pub(super) options: Train,
+    pub(super) text: String,
 }
 
 /// Tries again for a while, as long as another process holds the directory.
@@ -282,63 +267,10 @@ fn patiently<T>(
     let started = Instant::now();
     loop {
         let attempted = attempt();
-        let is_over = started.elapsed() >= PATIENCE || progress::interrupted();
-        if is_over || !attempted.as_ref().is_err_and(&is_in_the_way) {
+        if started.elapsed() >= PATIENCE || !attempted.as_ref().is_err_and(&is_in_the_way) {
             return attempted;
         }
+        progress::check()?;
         thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// The summary of all finished seeds; while it lives, this process holds the directory.
-pub struct Summary<'a> {
-    directory: &'a TrainDirectory,
-    claimed: RunDirectory,
-    /// The seeds that have finished, in ascending order.
-    pub runs: Vec<SeedRun>,
-    /// The digests of the seeds' files, as the checkpoints give them.
-    digests: Map<String, serde_json::Value>,
-    pub seed: u64,
-    pub options: Train,
-    pub config: String,
-}
-
-impl Summary<'_> {
-    /// Writes the files about the whole run that are not what the checkpoints give, and marks the run as finished, with the
-    /// digest of every file. A `run.json` that says the same stays.
-    pub fn write(&self, mut info: RunManifest, records: &RunFiles) -> Result<Vec<PathBuf>, Error> {
-        let path = &self.directory.path;
-        let digests =
-            self.runs.iter().map(|run| (run.seed.to_string(), run.digest.as_str().into()));
-        info.seeds.extend(digests);
-        info.files.extend(self.digests.clone());
-        if records.files().next().is_none() {
-            // Those about all seeds, if any, stay as they are.
-            let said = info::read(path)["digests"]["files"].as_object().cloned();
-            info.files.extend(said.into_iter().flatten().filter(|(name, _)| files::is_plain(name)));
-        }
-        let config = [(CONFIG, self.config.as_bytes())];
-        let files =
-            || config.into_iter().chain(records.files().filter(|(name, _)| *name != CONFIG));
-        info.files(files());
-        let there = info::read(path);
-        let was_finished = there["outcome"] == info::FINISHED;
-        let damaged = |(name, content): &(&str, &[u8])| !self.directory.has(name, content);
-        let mut changed: Vec<_> = files().filter(damaged).collect();
-        if was_finished && !changed.is_empty() {
-            let names: Vec<_> = changed.iter().map(|(name, _)| (*name).to_owned()).collect();
-            self.directory.note(&names);
-        }
-        let text = info.to_text(Some(info::FINISHED));
-        if !was_finished || there["digests"] != info.digests() {
-            changed.push((info::FILE_NAME, text.as_bytes()));
-        }
-        let written = self.claimed.write(changed);
-        if written.is_err() {
-            // If that cannot be written either, the file keeps `running`.
-            let _ = info.write(path, Some(&info::outcome(&written)));
-        }
-        written?;
-        Ok(files().map(|(name, _)| path.join(name)).chain([path.join(info::FILE_NAME)]).collect())
     }
 }

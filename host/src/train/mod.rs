@@ -4,8 +4,10 @@ pub mod directory;
 pub mod options;
 pub mod run;
 mod seed_files;
+mod summary;
 
 pub use compute::{LogPoint, Recipe, SeedRun, capacity, checkpoint, group, level, log, shapes};
 pub use directory::TrainDirectory;
 pub use options::{LayerSharing, NetworkKind, Seeds, Train};
 pub use run::train;
+pub use summary::Summary;

@@ -229,7 +229,7 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
         (_, AttentionKind::Softmax) => "softmax-",
         _ => "",
     };
-    let mut tasks = recipe.task.specs().iter().map(|spec| spec.name());
+    let mut tasks = recipe.task.named().iter().map(|task| task.name());
     let task = tasks.next().unwrap_or("own");
     let more = if tasks.len() > 0 { format!("+{}", tasks.len()) } else { String::new() };
     let digest = info::digest(recipe_text(recipe)?.as_bytes());

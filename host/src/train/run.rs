@@ -32,7 +32,7 @@ impl Observer for Files<'_> {
     }
 
     fn finished(&self, run: &SeedRun) -> Result<(), Error> {
-        self.directory.write(run)
+        self.directory.finish(run, true)
     }
 }
 
@@ -61,7 +61,7 @@ impl Files<'_> {
 const SEEDS_AT_ONCE: usize = 512;
 
 /// Trains the seeds that have not finished in the directory, from their checkpoints if any, and writes each one's files there.
-/// Returns them, and what [`Summary::write`](super::directory::Summary::write) completes.
+/// Returns them, and what [`Summary::write`](super::Summary::write) completes.
 pub fn train(
     options: &Train,
     seed: u64,
@@ -106,7 +106,7 @@ fn train_claimed(
     }
     let last = options.recipe.tasks as u64;
     let mut ended = found.iter().filter(|found| directory.has_ended(found));
-    ended.try_for_each(|ended| directory.finish(&ended.run).map(drop))?;
+    ended.try_for_each(|ended| directory.finish(&ended.run, false))?;
     let goes_on = !found.is_empty() && !info::is_finished(&directory.path);
     let done: u64 = found.iter().map(|found| found.tasks_done.min(last)).sum();
     files.bar.set_length(files.bar.length().unwrap_or_default().saturating_sub(done));

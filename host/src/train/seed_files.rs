@@ -1,11 +1,12 @@
 //! The files of a finished seed in its folder ([`super::directory`]), for people and for other tools.
 
-use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe, TaskSpec};
+use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe};
 use crate::error::Error;
 use crate::formats::seed_run::{DATA_FILE, PARAMETERS_FILE, PARAMS_FILE, to_npz};
 use crate::formats::{LayerParameters, Parameters, safetensors};
 use crate::run::records::RunFiles;
 use compute::log::{ELEMENTS, LogPoint, METRICS, Matrices, SeedRun};
+use compute::recipe::NamedTask;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -53,15 +54,10 @@ pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Parameters {
 pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
     let linear = recipe.attention == AttentionKind::Linear;
     // The authors' code has one class per run: that of the mixture's first task.
-    let (mrp_class, representable) = match recipe.task.specs().first() {
+    let (mrp_class, representable) = match recipe.task.named().first() {
         None => ("own", false),
-        Some(TaskSpec::BoyanChain) => ("boyan", false),
-        Some(TaskSpec::BoyanChainRepresentable) => ("boyan", true),
-        Some(TaskSpec::RandomMdp) => ("mdp", true),
-        Some(TaskSpec::Loop) => ("loop", true),
-        Some(TaskSpec::CartPole | TaskSpec::CartPoleAuthors | TaskSpec::CartPoleUniform) => {
-            ("cartpole", false)
-        }
+        Some(NamedTask::Paper(spec)) => (spec.authors_class(), spec.is_representable()),
+        Some(NamedTask::Added(family)) => (family.name(), false),
     };
     // The authors' word for it.
     let mode = match recipe.layer_sharing {

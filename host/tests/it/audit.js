@@ -16,9 +16,15 @@
     const scale = box.width / (e.viewBox.baseVal.width || box.width);
     for (const t of e.querySelectorAll("text")) {
       const size = scale * parseFloat(getComputedStyle(t).fontSize), at = t.getBoundingClientRect();
+      for (const e of t.children) if (scale * parseFloat(getComputedStyle(e).fontSize) < 10) wrong.push("small: " + name(e) + " " + t.textContent);
       if (t.textContent && size < 11.95) wrong.push("text of " + size.toFixed(1) + " px: " + name(e) + " " + t.textContent);
       if (at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 2 || at.bottom > box.bottom + 2) wrong.push("cut: " + name(e) + " " + t.textContent);
     }
+  }
+  for (const e of all(".panels")) {
+    const tops = [...e.children].map((panel) => panel.getBoundingClientRect().top);
+    if (innerWidth >= 1280 && new Set(tops).size > 1) wrong.push("a row of panels that wraps " + name(e));
+    if (innerWidth >= 1280 && tops.length === 1 && e.parentElement.querySelectorAll(".panels").length > 1) wrong.push("a panel alone " + name(e));
   }
   for (const e of all("img")) {
     if (!e.complete || e.naturalWidth === 0 || e.naturalHeight === 0 || !e.alt) wrong.push("picture " + name(e));
@@ -39,7 +45,9 @@
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || e.closest("script, style, noscript, option, .visually-hidden, .skip") || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e), ink = rgb(e.closest("svg") ? style.fill : style.color);
+    const style = getComputedStyle(e);
+    if (!e.closest("svg") && parseFloat(style.fontSize) < 10) wrong.push("small: " + name(e) + " " + e.textContent.slice(0, 40));
+    const ink = rgb(e.closest("svg") ? style.fill : style.color);
     let under = e.closest("svg .state") ? e.closest(".state").querySelector("circle") : null;
     let ground = under ? rgb(getComputedStyle(under).fill) : null;
     for (let p = e; !ground && p; p = p.parentElement) {

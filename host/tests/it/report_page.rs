@@ -21,6 +21,10 @@ fn browser(test: &str) -> Option<Browser> {
     None
 }
 
+/// The transitions and samples that the live parts begin with.
+const BEGUN: usize = 20;
+const SIGNALS_BEGUN: usize = 200;
+
 /// The page of a run that is too small for a verdict.
 fn page_of_demo(out: &Path) -> PathBuf {
     assert_eq!(ictd(out, "demo --tasks 2 --max-context 3").status.code(), Some(1));
@@ -89,13 +93,14 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         let off = shown.iter().flatten().zip(drawn.iter().flatten());
         assert!(off.map(|(a, b)| a.abs_diff(*b)).all(|off| off <= 3), "{shown:?} {drawn:?}");
         // So do the live parts, once they are seen.
-        for (part, length, play) in
-            [("chain", "length", "#play"), ("signal-0", "signals-length", "#signals-play")]
-        {
-            assert_eq!(browser.text(&format!("#{length}")), "0");
+        for (part, length, play, begun) in [
+            ("chain", "length", "#play", BEGUN),
+            ("signal-0", "signals-length", "#signals-play", SIGNALS_BEGUN),
+        ] {
+            assert_eq!(browser.text(&format!("#{length}")), begun.to_string());
             browser.evaluate(&format!("document.getElementById('{part}').scrollIntoView()"));
             browser.wait_for(&format!(
-                "Number(document.getElementById('{length}').textContent) >= 25"
+                "Number(document.getElementById('{length}').textContent) >= {begun} + 5"
             ));
             browser.click(play);
         }
@@ -163,13 +168,14 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
         assert!(browser.text("#story-verdict").contains("equal to the core"));
 
         let mut live = Live::new().unwrap();
+        (0..BEGUN).for_each(|_| live.step().unwrap());
         assert_shows(&mut browser, &live);
         let before = browser.text("#digest");
         (0..3).for_each(|_| step(&mut browser, &mut live));
         assert_ne!(browser.text("#digest"), before);
 
         browser.click("#play");
-        browser.wait_for("Number(document.getElementById('length').textContent) >= 12");
+        browser.wait_for("Number(document.getElementById('length').textContent)  >= 32");
         browser.click("#play");
         let length: u64 = browser.text("#length").parse().unwrap();
         while live.context.len() < length {
@@ -254,7 +260,7 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
         assert_eq!(browser.text("#signals-play"), "Play");
         browser.text("#signals-length").parse().unwrap()
     };
-    let length = play(&mut browser, 150);
+    let length = play(&mut browser, 350);
     let mut signals = Signals::new(1).unwrap();
     for _ in 0..length {
         signals.advance();

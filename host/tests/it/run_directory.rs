@@ -1,7 +1,9 @@
 //! A run directory describes itself, and one process at a time works on it.
 
 use crate::common::*;
+use crate::transactions::copy;
 use ictd::run::lock::RunLock;
+use ictd::train::checkpoint::Checkpoint;
 
 const TRAIN: &str = "train --tasks 20 --batches 2 --batch-size 8 --context-length 10 --seeds 2 --checkpoint-every 0 --json";
 
@@ -104,4 +106,138 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
         assert!(contents(&out) == before, "{command} changed something");
         drop(lock);
     }
+}
+
+/// Files of a run's folder, damaged in every way: what is left of it, or what stands in its place.
+fn damages(intact: &[u8], strangers: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+    let mut flipped = intact.to_vec();
+    flipped[intact.len() / 2] ^= 2;
+    let half = intact[..intact.len() / 2].to_vec();
+    let own = [Vec::new(), half, vec![0; intact.len()], flipped];
+    own.into_iter().chain(strangers.iter().cloned()).map(Some).chain([None]).collect()
+}
+
+fn damage(file: &Path, content: Option<&Vec<u8>>) {
+    match content {
+        Some(content) => fs::write(file, content).unwrap(),
+        None => fs::remove_file(file).unwrap(),
+    }
+}
+
+#[test]
+fn the_same_command_makes_every_damaged_file_of_a_run_again_or_refuses_it_by_name() {
+    let small = "--tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
+    let of_sweep =
+        "seeds = 2\n[settings]\ntasks = 4\nbatches = 1\nbatch-size = 4\ncontext-length = 6\n";
+    let train = format!("train {small} --seeds 2");
+    for command in [
+        &train,
+        &format!("{train} --attention softmax --layers 1"),
+        &format!("{train} --network rnn"),
+        "sweep plan.toml",
+    ] {
+        let place = &Folder::with("plan.toml", of_sweep);
+        let other =
+            command.replace("plan.toml", "other.toml").replace("train ", "train --gamma 0.5 ");
+        place.put("other.toml", format!("{of_sweep}gamma = 0.5\n"));
+        object(place, 0, &format!("{other} --out other"));
+        object(place, 0, &format!("{command} --out clean"));
+        let (clean, stranger) = (trained(&place.join("clean")), trained(&place.join("other")));
+        let folder = place.join("run").join(clean.file_name().unwrap());
+        copy(&clean, &folder);
+        let mut mended = 0;
+        for name in files(&clean).iter().filter(|name| !name.starts_with("seed_1/")) {
+            let (file, intact) = (folder.join(name), clean.bytes(name));
+            let strangers = [stranger.join(name), clean.join(name.replace("seed_0/", "seed_1/"))];
+            for content in damages(&intact, &strangers.map(|path| fs::read(path).unwrap())) {
+                damage(&file, content.as_ref());
+                let output = run(place, &format!("{command} --threads 1 --out run"));
+                let said = said(&output);
+                if code(&output) == Some(0) {
+                    assert_same(&folder, &clean);
+                    let is_derived = !["run.json", "config.toml", "checkpoint.bin", ".lock"]
+                        .iter()
+                        .any(|of| name.ends_with(of));
+                    let is_named = said.contains("made again") && said.contains(name);
+                    assert!(
+                        !is_derived || is_named || content.as_ref() == Some(&intact),
+                        "{name}: {said}"
+                    );
+                    mended += usize::from(is_derived);
+                } else {
+                    assert!(refusal(&output).contains(name), "{command}: {name}: {said}");
+                    fs::write(&file, &intact).unwrap();
+                }
+            }
+        }
+        assert!(mended >= 7, "{command}: {mended}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_made_again_or_named_by_whoever_reads_the_run() {
+    let place = &Folder::with("data.csv", "phi_0,phi_1,phi_2,phi_3,reward\n1,0,0,0,1\n0,1,0,1,0\n");
+    object(place, 0, &format!("{} --out .", TRAIN.replace(" --json", "")));
+    as_train(place);
+    object(place, 0, "demo --tasks 2 --out .");
+    let clean = contents(&place.join("train"));
+    object(place, 0, "export train --out model");
+    object(place, 0, "export train --seed 1 --out other");
+    let other = place.bytes("train/seed_1/parameters.safetensors");
+    for name in ["parameters.safetensors", "data.npz", "metrics.csv"] {
+        let file = place.join("train/seed_0").join(name);
+        for content in damages(&fs::read(&file).unwrap(), std::slice::from_ref(&other)) {
+            damage(&file, content.as_ref());
+            let checked = object(place, 1, "report train --check");
+            assert!(checked["differing"].to_string().contains(name), "{checked}");
+            for command in
+                ["export train --out again", "evaluate --data data.csv --model train/seed_0"]
+            {
+                damage(&file, content.as_ref().or(Some(&Vec::new())));
+                let output = run(place, command);
+                let said = said(&output);
+                assert!(
+                    code(&output) == Some(0) && said.contains(&format!("seed_0/{name}")),
+                    "{said}"
+                );
+                assert_eq!(contents(&place.join("train")), clean);
+            }
+            assert_eq!(place.bytes("again"), place.bytes("model"));
+        }
+        // Without its run a file is what it is.
+        fs::create_dir_all(place.join("alone")).unwrap();
+        for content in
+            damages(&fs::read(&file).unwrap(), &[b"PK\x03\x04".to_vec(), b"ictd".to_vec()])
+        {
+            let path = place.join("alone").join(name);
+            path.exists().then(|| fs::remove_file(&path).unwrap());
+            content.iter().for_each(|content| fs::write(&path, content).unwrap());
+            if content.as_ref() != Some(&fs::read(&file).unwrap()) {
+                refused(place, "export alone --out x");
+                refused(place, "demo --tasks 2 --model alone");
+            }
+        }
+        fs::remove_dir_all(place.join("alone")).unwrap();
+    }
+    for command in ["report train", "plot train"] {
+        place.put("train/records.csv", "");
+        let said = said(&run(place, command));
+        assert!(said.contains("made again") && said.contains("records.csv"), "{said}");
+        fs::remove_file(place.join("train/report.html")).ok();
+        assert_eq!(contents(&place.join("train")), clean);
+    }
+    let checked = object(place, 0, "report . --check --retrain");
+    assert_eq!(checked["runs"], 2, "{checked}");
+    place.put("demo/records.csv", "");
+    assert!(refused(place, "report demo").contains("records.csv"));
+    assert_eq!(object(place, 1, "report . --check")["differing"].as_array().unwrap().len(), 1);
+    // Another checkpoint than training gives.
+    let checkpoint = place.join("train/seed_1/checkpoint.bin");
+    let mut found = Checkpoint::from_bytes(&fs::read(&checkpoint).unwrap()).unwrap();
+    found.run.points[0].loss += 1.0;
+    fs::write(&checkpoint, found.to_bytes()).unwrap();
+    object(place, 0, "report train");
+    object(place, 0, "report train --check");
+    let checked = object(place, 1, "report train --check --retrain");
+    assert!(checked["differing"].to_string().contains("seed_1/checkpoint.bin"), "{checked}");
 }

@@ -14,7 +14,7 @@ fn verification_stays_below_its_bounds_at_layer_40() {
     for successors in ["independent", "trajectory"] {
         let result = object(&Folder::new(), 0, &format!("verify --successors {successors}"));
         let rows = result["constructions"].as_object().unwrap();
-        assert_eq!(rows.len(), 11);
+        assert_eq!(rows.len(), 10);
         for (name, row) in rows {
             let papers = ["td0", "td_lambda", "residual_gradient", "average_reward"];
             let bound = if papers.contains(&name.as_str()) { 1e-10 } else { 1e-13 };

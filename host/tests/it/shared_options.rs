@@ -8,7 +8,7 @@ use ictd::cli::command::clap_command;
 use ictd::experiments;
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
-const SMALL: [(&str, &[&str]); 15] = [
+const SMALL: [(&str, &[&str]); 14] = [
     ("demo --tasks 2", COMPUTES),
     ("verify --seeds 2 --layers 2", COMPUTES),
     (TRAIN, COMPUTES),
@@ -21,7 +21,6 @@ const SMALL: [(&str, &[&str]); 15] = [
     ("digest", JSON),
     ("inspect model.ictd", JSON),
     ("completions bash", JSON),
-    ("search", COMPUTES),
     // Those that are run elsewhere: their own directory, or what they print.
     ("plot run", JSON),
     ("report run", JSON),

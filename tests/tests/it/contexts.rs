@@ -104,8 +104,8 @@ fn stored_bytes_of_another_kind_are_refused_by_what_differs() {
     for (found, part) in [
         (differs::<TdLambda, Sliding<4>, f32, 2, 1>(&bytes), "feature dimension"),
         (differs::<Td0, Sliding<4>, f32, D, 1>(&bytes), "mask"),
-        (differs::<TdLambda, Growing, f32, D, 1>(&bytes), "window"),
-        (differs::<TdLambda, Sliding<5>, f32, D, 1>(&bytes), "capacity of the window"),
+        (differs::<TdLambda, Growing, f32, D, 1>(&bytes), "memory"),
+        (differs::<TdLambda, Sliding<5>, f32, D, 1>(&bytes), "capacity of the memory"),
         (differs::<TdLambda, Sliding<4>, f32, D, 2>(&bytes), "number of cumulants"),
         (differs::<TdLambda<f64>, Sliding<4>, f64, D, 1>(&bytes), "scalar type"),
     ] {

@@ -18,8 +18,8 @@ pub struct LinearShape<R> {
     pub stored: usize,
     /// L, the number of layers, at least 1.
     pub depth: usize,
-    /// The trace decay of TD(lambda)'s mask, in \[0, 1\]; 0 gives TD(0)'s mask.
-    pub trace_decay: R,
+    /// The trace decay of TD(lambda)'s mask, in \[0, 1\]; `None` for TD(0)'s mask.
+    pub trace_decay: Option<R>,
     /// Xavier's gain of the initial parameters, above 0.
     pub gain: f64,
 }
@@ -27,13 +27,13 @@ pub struct LinearShape<R> {
 impl<R: Real> LinearShape<R> {
     /// Returns the shape of `depth` layers for `dim` features that share one stored layer or have one each, with TD(0)'s
     /// mask and the gain 0.1, or 0.1 / L if each layer has its own.
-    pub fn new(dim: usize, stored: usize, depth: usize) -> Self {
-        LinearShape { dim, stored, depth, trace_decay: R::ZERO, gain: 0.1 / stored as f64 }
+    pub const fn new(dim: usize, stored: usize, depth: usize) -> Self {
+        LinearShape { dim, stored, depth, trace_decay: None, gain: 0.1 / stored as f64 }
     }
 
     pub(super) fn check(&self) -> Result<()> {
         let LinearShape { dim, stored, depth, trace_decay, gain } = *self;
-        TdLambda::new(trace_decay)?;
+        trace_decay.map(TdLambda::new).transpose()?;
         check_lanes(gain, "gain", |gain| gain > 0.0, "above 0")?;
         let one_or_all = "one stored layer, or one for each layer in the pass";
         refuse_unless([
@@ -45,38 +45,38 @@ impl<R: Real> LinearShape<R> {
 
     /// Returns K = 2 d + 1, the size of a token.
     #[inline(always)]
-    pub fn token_len(&self) -> usize {
+    pub const fn token_len(&self) -> usize {
         2 * self.dim + 1
     }
 
     /// Returns the trace decay, or `None` without a trace: G is then symmetric.
     #[inline(always)]
     pub(super) fn trace<S: Scalar<Element = R>>(&self) -> Option<S> {
-        (self.trace_decay != R::ZERO).then(|| S::splat(self.trace_decay))
+        self.trace_decay.map(S::splat)
     }
 
     #[inline(always)]
-    pub(super) fn matrix_len(&self) -> usize {
+    pub(super) const fn matrix_len(&self) -> usize {
         self.token_len() * self.token_len()
     }
 
     /// Returns the number of parameters.
-    pub fn parameter_len(&self) -> usize {
+    pub const fn parameter_len(&self) -> usize {
         self.stored * 2 * self.matrix_len()
     }
 
+    /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
+    #[inline(always)]
+    pub(super) const fn step_matrices(&self) -> usize {
+        if self.trace_decay.is_none() { 3 } else { 4 }
+    }
+
     /// Returns the length of a network's workspace.
-    pub fn work_len(&self) -> usize {
+    pub const fn work_len(&self) -> usize {
         let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
-        let matrices = stored * 4 + depth * step_matrices(self) + MATRICES;
+        let matrices = stored * 4 + depth * self.step_matrices() + MATRICES;
         matrices * k * k + (depth + VECTORS) * k
     }
-}
-
-/// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
-#[inline(always)]
-pub(super) fn step_matrices<R: Real>(shape: &LinearShape<R>) -> usize {
-    if shape.trace_decay == R::ZERO { 3 } else { 4 }
 }
 
 /// Matrices in addition to those of layers: C, H and three for intermediate results.
@@ -109,7 +109,7 @@ pub(super) struct Workspace<'a, S> {
     pub(super) layers: &'a mut [S],
     /// The adjoints of P and Q, summed over windows.
     pub(super) sums: &'a mut [S],
-    /// [`step_matrices`] for each layer in the pass.
+    /// [`LinearShape::step_matrices`] for each layer in the pass.
     pub(super) steps: &'a mut [S],
     /// A vector for each layer in the pass.
     pub(super) columns: &'a mut [S],
@@ -126,43 +126,52 @@ impl<'a, S: Scalar> Workspace<'a, S> {
     ) -> Self {
         let (k, stored, depth) = (shape.token_len(), shape.stored, shape.depth);
         let matrix = k * k;
-        let (layers, room) = room.split_at_mut(stored * 2 * matrix);
-        let (sums, room) = room.split_at_mut(stored * 2 * matrix);
-        let (steps, room) = room.split_at_mut(depth * step_matrices(shape) * matrix);
-        let (columns, room) = room.split_at_mut(depth * k);
-        let (matrices, room) = room.split_at_mut(MATRICES * matrix);
-        layers.copy_from_slice(parameters);
-        Workspace { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
+        let (rest, stored_len) = (&mut &mut *room, stored * 2 * matrix);
+        let layers = take(rest, stored_len);
+        layers.iter_mut().zip(parameters).for_each(|(to, from)| *to = *from);
+        Workspace {
+            layers,
+            sums: take(rest, stored_len),
+            steps: take(rest, depth * shape.step_matrices() * matrix),
+            columns: take(rest, depth * k),
+            matrices: take(rest, MATRICES * matrix),
+            vectors: take(rest, VECTORS * k),
+        }
     }
 }
 
 /// Returns P and Q of layer l in the pass, `len` numbers each.
 #[inline(always)]
 pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
-    let at = 2 * l * len % layers.len();
-    [0, 1].map(|m| &layers[at + m * len..][..len])
+    let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
+    [at, at + len].map(|at| layers.get(at..at + len).unwrap_or_default())
 }
 
 #[inline(always)]
 pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
-    let at = 2 * l * len % layers.len();
-    split(&mut layers[at..][..2 * len], len)
+    let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
+    split(layers.get_mut(at..at + 2 * len).unwrap_or_default(), len)
+}
+
+/// Takes the first numbers of a buffer, or nothing if there are fewer.
+#[inline(always)]
+fn take<'a, S>(buffer: &mut &'a mut [S], len: usize) -> &'a mut [S] {
+    let whole = core::mem::take(buffer);
+    let (piece, rest) = whole.split_at_mut_checked(len).unwrap_or_default();
+    *buffer = rest;
+    piece
 }
 
 /// Returns the first N pieces of a length.
 #[inline(always)]
-pub(super) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
-    let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));
-    for piece in &mut pieces {
-        (*piece, rest) = rest.split_at_mut(len);
-    }
-    pieces
+pub(super) fn split<const N: usize, S>(mut from: &mut [S], len: usize) -> [&mut [S]; N] {
+    [(); N].map(|()| take(&mut from, len))
 }
 
 /// Writes M^T e_K, the last row.
 #[inline(always)]
 pub(super) fn last_row<S: Scalar>(k: usize, m: &[S], to: &mut [S]) {
-    for (to, column) in to.iter_mut().zip(m.chunks_exact(k)) {
-        *to = column[k - 1];
+    for (to, last) in to.iter_mut().zip(m.iter().skip(k - 1).step_by(k)) {
+        *to = *last;
     }
 }

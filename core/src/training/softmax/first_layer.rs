@@ -161,20 +161,20 @@ impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
 kernel! {
     /// Writes the second layer's input for window t: any at first (of at most N context columns), then the one before.
     pub(super) fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
-        of: &'a mut FirstLayer<S, K, N>,
+        first_layer: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         layer: &'a Layer<S, K>,
         t: usize,
         next: &'a mut PromptColumns<S, K, N>,
     ) {
         let n = windows.context_len();
-        let is_first = of.rows.is_empty();
+        let is_first = first_layer.rows.is_empty();
         if is_first {
-            let _ = of.rows.resize(n, ScoreRow::ZERO);
-            of.last = t;
+            let _ = first_layer.rows.resize(n, ScoreRow::ZERO);
+            first_layer.last = t;
         }
         for r in t..if is_first { t + n } else { t + 1 } {
-            of.enter(windows, layer, r);
+            first_layer.enter(windows, layer, r);
         }
         next.query = windows.window(t).query_token().data.0[0];
         let mut r = t;
@@ -182,7 +182,7 @@ kernel! {
             let mut values = [[S::ZERO; K]; T];
             let mut exponentials = [[].as_slice(); T];
             for i in 0..T {
-                let (row, j) = (&of.rows[(r + i) % n], r + i - t);
+                let (row, j) = (&first_layer.rows[(r + i) % n], r + i - t);
                 values[i] = row.value;
                 scale(&mut values[i], row.normalisation[j]);
                 add_scaled(&mut next.query, row.query_exponentials[j], &values[i]);
@@ -190,7 +190,7 @@ kernel! {
             }
             for (c, column) in next.context[..n].iter_mut().enumerate() {
                 // The residual: the layer's output starts from its input.
-                let mut sum = if r == t { of.rows[(t + c) % n].z } else { *column };
+                let mut sum = if r == t { first_layer.rows[(t + c) % n].z } else { *column };
                 for i in 0..T {
                     add_scaled(&mut sum, exponentials[i][c], &values[i]);
                 }
@@ -204,7 +204,7 @@ kernel! {
     /// Takes the adjoints x-bar of the second layer's input for window t; `sum` += the parameters'
     /// adjoints from the tokens that no earlier window contains.
     pub(super) fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
-        of: &'a mut FirstLayer<S, K, N>,
+        first_layer: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
         x_bar: &'a PromptColumns<S, K, N>,
@@ -218,7 +218,7 @@ kernel! {
             for i in 0..T {
                 slots[i] = (r + i) % n;
             }
-            let Ok(rows) = of.rows.get_disjoint_mut(slots) else { return };
+            let Ok(rows) = first_layer.rows.get_disjoint_mut(slots) else { return };
             let mut v_bars = [[S::ZERO; K]; T];
             let mut exponentials = [[].as_slice(); T];
             for (i, row) in rows.iter().enumerate() {
@@ -253,7 +253,7 @@ kernel! {
         });
         let first = if t == 0 { 0 } else { t + n - 1 };
         for r in first..t + n {
-            of.leave(windows, r, sum);
+            first_layer.leave(windows, r, sum);
         }
     }
 }

@@ -186,10 +186,10 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         let mut loss = BatchLoss::new(windows, targets);
         let mut first = FirstLayer::new();
         for t in loss.passes() {
-            let of = loss.pass(t);
+            let valued = loss.pass(t);
             if depth == 1 {
-                let Some(v) = self.forward(&mut tape, &of.window) else { continue };
-                if let Some(v_bar) = loss.take(&of, v) {
+                let Some(v) = self.forward(&mut tape, &valued.window) else { continue };
+                if let Some(v_bar) = loss.take(&valued, v) {
                     tape.backward(layers, 0, v_bar, sum);
                 }
             } else {
@@ -197,7 +197,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
                 let Some(second) = tape.input(n, depth - 1) else { continue };
                 first_layer::forward(&mut first, windows, &layers[0], t, second);
                 let v = tape.forward(layers, 1);
-                if let Some(v_bar) = loss.take(&of, v) {
+                if let Some(v_bar) = loss.take(&valued, v) {
                     let x_bar = tape.backward(layers, 1, v_bar, sum);
                     first_layer::backward(&mut first, windows, t, x_bar, &mut sum[0]);
                 }

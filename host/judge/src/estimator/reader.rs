@@ -116,7 +116,7 @@ where
     fn save(&self) -> Vec<u8> {
         let (mut learner, mut bytes) = (self.clone(), self.len().to_le_bytes().to_vec());
         let mut visit: Visitor = &mut |x| bytes.extend(x.to_le_bytes());
-        Learner::restore(&mut learner, self.len(), &mut visit);
+        Learner::visit_state(&mut learner, self.len(), &mut visit);
         bytes
     }
 
@@ -128,7 +128,7 @@ where
         let len = words.next().map_or(0, |word| u64::from_le_bytes(*word));
         let mut visit: Visitor =
             &mut |x| *x = words.next().map_or(0.0, |word| f64::from_le_bytes(*word));
-        Learner::restore(self, len, &mut visit);
+        Learner::visit_state(self, len, &mut visit);
         Ok(())
     }
 }

@@ -18,14 +18,13 @@ use nalgebra::{SMatrix, SVector};
 
 /// The lengths of contexts that are scored. One task in five continues beyond 200, one in forty beyond 1,000, one
 /// in two hundred beyond 5,000.
-pub(super) const LENGTHS: [u64; 14] =
-    [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
+const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
 /// The number of lambdas of LSTD: 0, [`UniversalModel::LAMBDA`] and 1.
 const LAMBDAS: usize = 3;
 /// The names of these LSTDs in the record.
 pub const OF_LAMBDA: [&str; LAMBDAS] = ["lstd_0", "lstd_0.92", "lstd_1"];
 /// The ridges, in transitions, and step sizes that are tried.
-pub(super) const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
+const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
 /// LSTDs with one setting for all tasks: LSTD(0.92) with a ridge of 10 transitions, LSTD(0) with one of 3.
 const LSTD_ONE: [(&str, usize); 2] = [("lstd_one", RIDGES.len() + 3), ("lstd_0_one", 2)];
@@ -64,7 +63,7 @@ pub struct Benchmark {
 type Seen<const D: usize> = Context<D, TwoTraces<f64>, Growing, f64>;
 
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
-pub(super) fn lstd<const D: usize>(
+fn lstd<const D: usize>(
     sums: &TdSums<f64, D>,
     summary: &ContextSummary<f64>,
     lambda: usize,

@@ -6,7 +6,7 @@ use ictd_core::attention::{Linear, Td0};
 use ictd_core::context::{Context, Growing};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
-use ictd_core::td::encodings::{Emphasis, actor_critic, gtd2, starting_from, tdc};
+use ictd_core::td::encodings::{Emphasis, actor_critic, gtd2, tdc};
 use ictd_core::td::updates::td_error;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token, token};
@@ -22,7 +22,6 @@ pub enum Encoding {
     EmphaticTd,
     Gtd2,
     Tdc,
-    Sarsa,
     ActorCritic,
 }
 
@@ -32,8 +31,7 @@ struct Problem {
     /// grad log pi(A|S) of each transition.
     gradients: Vec<SVector<f64, D>>,
     queries: [SVector<f64, D>; 2],
-    /// Weights to start from, and the step size of u over that of w.
-    start: SVector<f64, D>,
+    /// The step size of u over that of w.
     ratio: f64,
     gamma: f64,
 }
@@ -48,17 +46,12 @@ pub fn values(
     seed: u64,
 ) -> Result<Vec<LayerValues>> {
     let mut rng = Rng::new(seed ^ (encoding as u64 + 1) << 32);
-    let problem = Problem::random(settings, encoding == Encoding::Sarsa, &mut rng);
+    let problem = Problem::random(settings, &mut rng);
     match encoding {
         Encoding::EmphaticTd => {
             let mut emphasis = Emphasis::default();
             let weigh = |&(t, rho): &(_, f64)| (t, emphasis.weight(rho, problem.gamma));
             let tokens = problem.transitions.iter().map(weigh).collect();
-            problem.compare::<D, 9>(settings, encoding, tokens, problem.queries[0])
-        }
-        Encoding::Sarsa => {
-            let start = |(t, _): &(_, f64)| (starting_from(&problem.start, t, problem.gamma), 1.0);
-            let tokens = problem.transitions.iter().map(start).collect();
             problem.compare::<D, 9>(settings, encoding, tokens, problem.queries[0])
         }
         Encoding::ActorCritic => {
@@ -84,27 +77,20 @@ pub fn values(
 }
 
 impl Problem {
-    fn random(settings: &VerifySettings, one_hot: bool, rng: &mut Rng) -> Self {
+    fn random(settings: &VerifySettings, rng: &mut Rng) -> Self {
         let dim = 1 + rng.below(D as u32) as usize;
         let normal =
             |rng: &mut Rng| SVector::from_fn(|i, _| if i < dim { rng.normal() } else { 0.0 });
-        // Of a pair of a state and an action, of which there are D.
-        let unit = |rng: &mut Rng| {
-            let pair = rng.below(D as u32) as usize;
-            SVector::from_fn(|i, _| if i == pair { 1.0 } else { 0.0 })
-        };
-        let features = |rng: &mut Rng| if one_hot { unit(rng) } else { normal(rng) };
         let n = 1 + rng.below(settings.context.div_ceil(2) as u32) as usize;
         let transition = |rng: &mut Rng| Transition {
-            phi: features(rng),
+            phi: normal(rng),
             reward: rng.normal(),
-            phi_next: features(rng),
+            phi_next: normal(rng),
         };
         Problem {
             transitions: (0..n).map(|_| (transition(rng), rng.uniform_in(0.0, 2.0))).collect(),
             gradients: (0..n).map(|_| normal(rng)).collect(),
-            queries: [features(rng), normal(rng)],
-            start: normal(rng),
+            queries: [normal(rng), normal(rng)],
             ratio: rng.uniform_in(0.5, 4.0),
             // The encodings divide by it.
             gamma: settings.gamma.max(0.1),
@@ -137,12 +123,7 @@ impl Problem {
         let (statistic, mut streaming) = (context.statistic(self.gamma, 0)?, Vec::new());
         transformer.values_by_layer(&statistic, &query_column, |v| streaming.push(v));
 
-        let before =
-            if encoding == Encoding::Sarsa { self.queries[0].dot(&self.start) } else { 0.0 };
         let (mut w, mut u) = (linalg::zeros::<f64, D, 1>(), linalg::zeros::<f64, D, 1>());
-        if encoding == Encoding::Sarsa {
-            w = self.start;
-        }
         let step = alpha / tokens.len() as f64;
         let layers = literal.into_iter().zip(streaming).map(|(literal, streaming)| {
             [w, u] = self.update(encoding, w, u, step);
@@ -150,8 +131,8 @@ impl Problem {
             let of_u = if encoding == Encoding::ActorCritic { psi.dot(&u) } else { 0.0 };
             LayerValues {
                 algorithm: phi.dot(&w) + of_u,
-                literal: before + literal,
-                streaming: Some(before + streaming),
+                literal,
+                streaming: Some(streaming),
                 scale: (phi.norm() * w.norm() + psi.norm() * u.norm()).max(1.0),
             }
         });
@@ -181,7 +162,6 @@ impl Problem {
                 Encoding::Tdc => {
                     [(t.phi * delta - t.phi_next * (gamma * correction)) * *rho, auxiliary]
                 }
-                Encoding::Sarsa => [t.phi * delta, SVector::zeros()],
                 Encoding::ActorCritic => [t.phi * delta, psi * delta],
             };
             next[0] += to_w * step;

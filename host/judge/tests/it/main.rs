@@ -7,5 +7,4 @@ mod explained;
 mod judging;
 mod logged;
 mod predictor;
-mod universal_search;
 mod verify;

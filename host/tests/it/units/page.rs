@@ -4,7 +4,8 @@ use ictd::commands::evaluate::Evaluate;
 use ictd::experiments::{self, demo::Demo};
 use ictd::page::command_line::repeats;
 use ictd::page::numbers::tables;
-use ictd::page::section::cells;
+use ictd::page::section::{cells, rows};
+use ictd::page::sha256::sha256;
 use ictd::page::words::in_words;
 use serde_json::json;
 
@@ -74,8 +75,38 @@ fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
 }
 
 #[test]
+fn no_panel_stands_alone_below_others() {
+    assert_eq!(rows(4, 3), [2, 2]);
+    assert_eq!(rows(7, 2), [3, 2, 2]);
+    assert_eq!(rows(8, 4), [2, 2, 2, 2]);
+    for (panels, columns) in (0..40).flat_map(|panels| [2, 3, 4].map(|columns| (panels, columns))) {
+        let rows = rows(panels, columns);
+        assert_eq!(rows.iter().sum::<usize>(), panels);
+        let last = rows.last().copied().unwrap_or(0);
+        assert!(rows.len() < 2 || last > 1, "{panels}: {rows:?}");
+        assert!(rows.iter().all(|row| *row <= 3));
+    }
+}
+
+#[test]
+fn sha256_is_the_standards() {
+    let hex = |bytes: &[u8]| sha256(bytes).iter().map(|x| format!("{x:02x}")).collect::<String>();
+    // FIPS 180-4's examples, and a length that leaves no room for the padding.
+    for (message, digest) in [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+        ),
+    ] {
+        assert_eq!(hex(message.as_bytes()), digest);
+    }
+}
+
+#[test]
 fn names_of_records_are_words_and_all_else_stays() {
-    let said = "p_form_0 0.767 (0.700 to 0.818), needs >= 0.9; q_form_2 0.5; other_name 1";
+    let said = "p_blocks_0 0.767 (0.700 to 0.818), needs >= 0.9; q_form_2 0.5; other_name 1";
     let expected = "the share of P's squared norm in P[-1,-1]: 0.767 (0.700 to 0.818), needs >= 0.9; in layer 3 the share of \
                     Q's squared norm in Theorem 1's form: 0.5; other_name 1";
     assert_eq!(in_words(said), expected);

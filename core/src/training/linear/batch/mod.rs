@@ -8,7 +8,7 @@
 //!    forward and backward fuse: one window's tape suffices.
 //! 2. Neighbouring windows differ by one token gained and one lost: G_0 and A_0 change by rank two,
 //!    and so does what A_0 passes back to P and Q ([`slide`]).
-//! 3. The last two layers act on vectors only ([`last_two`]); those before are formed as matrices
+//! 3. The last two layers act on vectors only ([`LastTwo`]); those before are formed as matrices
 //!    ([`layer_pass`]).
 //! 4. 1/n is folded into P once a batch, and what depends on the parameters alone is computed once;
 //!    its adjoint is finished after the last window.
@@ -29,9 +29,7 @@
 
 mod layer_pass;
 
-use super::shape::{
-    LinearShape, Workspace, last_row, layer, layer_mut, split, statistic, step_matrices,
-};
+use super::shape::{LinearShape, Workspace, last_row, layer, layer_mut, split, statistic};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,
@@ -40,7 +38,7 @@ use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::windows::gained_and_lost;
 use crate::training::{Targets, Windows};
-use layer_pass::{LayerPass, LayerPasses, last_two};
+use layer_pass::{LastAdjoints, LastTwo, LayerPass, LayerPasses};
 
 kernel! {
     /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
@@ -57,13 +55,13 @@ kernel! {
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
-        let len = step_matrices(shape) * matrix;
+        let len = shape.step_matrices() * matrix;
         let mut steps = LayerPasses { k, len, matrices: steps, columns };
         // Layers before the last two; the first of them slides from window to window.
         let formed = depth.saturating_sub(2);
         let first_slides = formed > 0;
         let last = [formed, depth - 1];
-        let ab @ [[p_a, _], [p_b, q_b]] = last.map(|l| layer(matrix, layers, l));
+        let last_layers @ [[p_a, _], [p_b, q_b]] = last.map(|l| layer(matrix, layers, l));
         let first = layer(matrix, layers, 0);
 
         let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
@@ -78,14 +76,15 @@ kernel! {
             steps.at(0).form(k, first, scratch[0]);
         }
 
+        let last_two = LastTwo { layers: last_layers, places: last, p, p_p };
         let mut loss = BatchLoss::new(windows, targets);
         for i in loss.passes() {
-            let of = loss.pass(i);
+            let valued = loss.pass(i);
             let mut step = steps.at(0);
-            if let Some(t) = of.t {
+            if let Some(t) = valued.t {
                 slide(shape, windows, t, &mut step, first_slides, first, sums, c, of_slide);
             }
-            of.window.write_query(step.z);
+            valued.window.write_query(step.z);
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
                 if l > 0 {
@@ -99,7 +98,7 @@ kernel! {
                 transpose_mul_vectors(k, step.g, [(w, Addend::Zero, p)]);
                 mul_vectors(k, q_b, [(s, Addend::Zero, step.z)]);
                 let value = -(step.z[k - 1] + dot(w, s));
-                let Some(v_bar) = loss.take(&of, value) else { continue };
+                let Some(v_bar) = loss.take(&valued, value) else { continue };
                 scaled(z_bar, -v_bar, w);
                 let [_, q_sum] = layer_mut(matrix, sums, 0);
                 add_outers(k, q_sum, [(&*z_bar, &*step.z)]);
@@ -108,10 +107,14 @@ kernel! {
                 add(p_bar, w);
                 continue;
             }
-            let bars = [&mut *p_bar, &mut *p_p_bar, &mut *z_bar];
-            let h_bar = first_slides.then_some(&mut *h);
-            let (loss, sums_of) = ((&mut loss, &of), (&mut *sums, last));
-            if !last_two(k, of_pass, &ab, [p, p_p], &step, loss, sums_of, bars, h_bar) {
+            let adjoints = LastAdjoints {
+                sums: &mut *sums,
+                p: &mut *p_bar,
+                p_p: &mut *p_p_bar,
+                z: &mut *z_bar,
+                h: first_slides.then_some(&mut *h),
+            };
+            if !last_two.pass(k, of_pass, &step, &mut loss, &valued, adjoints) {
                 continue;
             }
             for l in (1..formed).rev() {

@@ -38,7 +38,7 @@ fn drift(context: &Context<D, impl Mask<f32>, impl Memory<f32>>, want: &SMatrix<
 /// `f32`, if every rounding goes the same way.
 struct Sum64<M: Mask<f64>> {
     mask: M,
-    state: M::State<SVector<f64, K>>,
+    state: M::State<[f64; K]>,
     g: SMatrix<f64, K, K>,
 }
 
@@ -48,9 +48,9 @@ impl<M: Mask<f64>> Sum64<M> {
     }
 
     fn add(&mut self, z: &SVector<f64, K>, retention: f64) {
-        let (left, right) = self.mask.rank_one_update(&mut self.state, z, retention);
+        let (left, right) = self.mask.rank_one_update(&mut self.state, &z.data.0[0], retention);
         self.g *= retention;
-        linalg::add_outer(&mut self.g, &left, &right);
+        linalg::add_outer(&mut self.g, &left.into(), &right.into());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ictd::experiments::ALL;
 use ictd::experiments::experiment::{ExperimentSpec, Runner};
-use ictd::experiments::judging::of_seeds;
+use ictd::experiments::judging::{of_seeds, together};
 use ictd::experiments::measurements::MeasurementTable;
 use ictd::experiments::universal;
 use ictd::run::report::{Claim, Verdict};
@@ -14,10 +14,9 @@ const SEEDS: u64 = 30;
 /// Numbers that a world of records has of every run: the metrics, and their number where the paper is right, where it
 /// is wrong, and where nothing changes from the beginning.
 const WORLDS: &[(&str, [f64; 3])] = &[
-    ("p_form_0", [0.95, 0.7, 0.99]),
-    ("p_form_1", [0.96, 0.6, 0.99]),
-    ("p_form_2", [0.99, 0.5, 0.99]),
-    ("p_form_least", [0.95, 0.5, 0.99]),
+    ("p_blocks_0,p_blocks_most", [0.05, 0.4, 0.01]),
+    ("explained by preconditioned TD", [0.98, 0.8, 0.3]),
+    ("preconditioned_lead", [0.01, -0.01, 0.01]),
     ("q_form_0,q_form_one_layer_0", [0.97, 0.5, 0.5]),
     ("q_form_residual_0", [0.5, 0.97, 0.5]),
     ("q_trace_upper_left_0,q_trace_upper_left_1,q_trace_upper_left_2", [-4.0; 3]),
@@ -108,8 +107,9 @@ fn record(id: &str, table: &ExperimentSpec, world: usize) -> MeasurementTable {
             let step = layers + f64::from(l);
             let x = if world == 0 { 0.09 - 0.012 * step } else { 0.2 + 0.05 * step };
             for (end, factor) in [("", 1.0), (" low", 0.95), (" high", 1.05)] {
-                let metric = format!("{matrix}_others_of_mean_{l}{end}");
-                long.put(run, None, &metric, 0.0, factor * x);
+                for measure in ["others_of_mean", "others_of_sizes"] {
+                    long.put(run, None, &format!("{matrix}_{measure}_{l}{end}"), 0.0, factor * x);
+                }
             }
         }
     }
@@ -168,6 +168,21 @@ fn the_interval_of_a_share_decides_not_a_count() {
 }
 
 #[test]
+fn what_differs_between_bases_cannot_be_told() {
+    use Verdict::{DoesNotHold, Holds, HoldsInPart, NotMeasured, Undecided};
+    for (verdicts, expected) in [
+        ([Holds, Holds, Holds], Holds),
+        ([Holds, HoldsInPart, Holds], HoldsInPart),
+        ([DoesNotHold; 3], DoesNotHold),
+        ([DoesNotHold, Holds, DoesNotHold], Undecided),
+        ([DoesNotHold, Undecided, DoesNotHold], Undecided),
+        ([NotMeasured, Holds, Holds], Undecided),
+    ] {
+        assert_eq!(together(&verdicts), expected, "{verdicts:?}");
+    }
+}
+
+#[test]
 fn draws_that_disagree_widen_the_interval_of_a_claim_about_seeds() {
     let claim = &table("emergence").runs[0].claims[0];
     let verdict = |spread: f64| {
@@ -205,8 +220,8 @@ fn seeds_that_diverged_count_against_a_claim() {
     let table = table("one-layer");
     for (diverged, expected) in [(0, Verdict::Holds), (9, Verdict::HoldsInPart)] {
         let mut long = record("one-layer", table, 0);
-        (0..diverged).for_each(|seed| long.put("of a seed", seed, "p_form_0", 0.0, f64::NAN));
-        (diverged..SEEDS).for_each(|seed| long.put("of a seed", seed, "p_form_0", 0.0, 0.95));
+        (0..diverged).for_each(|seed| long.put("of a seed", seed, "p_blocks_0", 0.0, f64::NAN));
+        (diverged..SEEDS).for_each(|seed| long.put("of a seed", seed, "p_blocks_0", 0.0, 0.05));
         let found = table.runs[0].claims[2].judge("", long.of("of a seed"));
         assert_eq!(found.verdict, expected);
     }

@@ -52,6 +52,9 @@ fn seeds_are_averaged_with_their_signs_before_they_are_scaled() {
     for metric in ["p_others_of_mean_0", "q_others_of_mean_0"] {
         assert!(of_mean(&[with(0.5, 1.0), with(-0.5, -1.0)], metric) < 1e-9);
         assert!(of_mean(&[with(0.5, 1.0), with(0.5, -1.0)], metric) > 5e-3);
+        // What is made absolute first stays.
+        let of_sizes = metric.replace("mean", "sizes");
+        assert!(of_mean(&[with(0.5, 1.0), with(-0.5, -1.0)], &of_sizes) > 5e-3);
     }
 }
 
@@ -70,7 +73,7 @@ fn the_forms_of_a_layer_are_told_apart() {
         for (which, form) in forms.iter().enumerate() {
             assert_eq!(value(&run, form, 0.0) >= FORM_SHARE, own == Some(which), "{form}");
         }
-        assert_eq!(value(&run, "p_form_0", 0.0), 1.0);
+        assert_eq!(value(&run, "p_blocks_0", 0.0), 0.0);
         // P has one entry alone.
         assert_eq!(of_mean(&[run], "p_others_of_mean_0"), 0.0);
     }
@@ -85,13 +88,13 @@ fn diagonals_in_the_blocks_of_p_and_the_balance_of_qs_are_seen() {
         layer.q[(i, 4 + i)] *= 0.5;
     }
     let run = seed(&layer, |_| 1.0);
-    // They have a quarter of the energy.
-    let energy = 1.0 + 4.0 * (0.0625 + 0.015625);
-    assert!((value(&run, "p_form_0", 0.0) - 1.0 / energy).abs() < 1e-6);
+    assert_eq!(value(&run, "p_blocks_0", 0.0), 0.25);
     assert_eq!(value(&run, "p_block_00_0", 0.0), -0.25);
     assert_eq!(value(&run, "p_block_01_0", 0.0), -0.125);
     assert!((value(&run, "q_ratio_0", 0.0) - 0.5).abs() < 1e-6);
-    assert!((of_mean(&[run], "p_others_of_mean_0") - 1.5 / 80.0).abs() < 1e-9);
+    let run = [run];
+    assert!((of_mean(&run, "p_others_of_mean_0") - 1.5 / 80.0).abs() < 1e-9);
+    assert_eq!(of_mean(&run, "p_largest_of_mean_0"), 0.25);
 }
 
 #[test]
