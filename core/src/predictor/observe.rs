@@ -122,7 +122,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let (signal, phi) = (&state.signal, state.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
         let reach = larger(level, signal.reach());
-        let has_squares = reach == 0.0 || reach >= SMALLEST && reach <= LARGEST / 2.0;
+        let has_squares = reach == 0.0 || (SMALLEST..=LARGEST / 2.0).contains(&reach);
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
