@@ -9,11 +9,14 @@ use crate::explained::{AlgorithmStep, Target};
 use ictd_core::td::PreconditionedTd;
 use nalgebra::SVector;
 
+/// The weights of a formula in the context of an index, from its numbers.
+type Weights<'a, const D: usize> = dyn Fn(usize, &[f64]) -> SVector<f64, D> + 'a;
+
 /// A formula: its name in records, the start of its fit, and its weights in the context of an index.
 pub struct Formula<'a, const D: usize> {
     pub name: String,
     pub start: Vec<f64>,
-    pub weights: Box<dyn Fn(usize, &[f64]) -> SVector<f64, D> + 'a>,
+    pub weights: Box<Weights<'a, D>>,
 }
 
 impl<const D: usize> Formula<'_, D> {
