@@ -72,6 +72,9 @@ fn record(id: &str, table: &ExperimentSpec, world: usize) -> MeasurementTable {
     let cells: Vec<String> = cells.iter().map(universal::cell_name).collect();
     let others = others.into_iter().chain(cells.iter().map(String::as_str));
     for run in table.runs.iter().map(|run| run.name).chain(others) {
+        for number in ["alpha", "beta"] {
+            long.put(run, None, &format!("preconditioned TD, {number}"), 0.0, 1.0);
+        }
         for seed in 0..SEEDS {
             let mut near = |x: f64| x * (1.0 + 0.004 * rng.normal::<f64>());
             for (metrics, numbers) in WORLDS {
