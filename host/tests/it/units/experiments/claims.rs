@@ -103,7 +103,7 @@ fn record(id: &str, table: &ExperimentSpec, world: usize) -> MeasurementTable {
             long.put(run, seed, "trained", 30.0, near(1.0 - less));
             // It falls with each layer, or grows.
             for layers in [1, 3, 5, 10, 15, 20, 40, 50, 100, 200, 300, 500, 1000].map(f64::from) {
-                let error = if world == 0 { (0.8 / layers.powf(0.57)).max(0.1) } else { layers };
+                let error = if world == 0 { (0.6 / layers.sqrt()).max(0.1) } else { layers };
                 long.put(run, seed, "error", layers, near(error));
             }
         }
