@@ -206,7 +206,7 @@ product Cortex-M0 thumbv6m-none-eabi '"s"' 30720 '(n)*125u/128u'
 chip Cortex-M33 mps2-an505 thumbv8m.main-none-eabihf '"z"'
 chip RV32IMAC virt riscv32imac-unknown-none-elf 3
 chip Cortex-M4F mps2-an386 thumbv7em-none-eabihf 3
-costs "Cortex-M4F, all sizes" '(n)*5u/8u' 16
+costs "Cortex-M4F, all sizes" '(n)*5u/8u' 16 -DTRAINER
 product Cortex-M4F thumbv7em-none-eabihf 3 26624 '(n)*5u/8u'
 
 # The module, without Zephyr: its settings, and its project in one that stands for Zephyr's.

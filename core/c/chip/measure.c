@@ -110,6 +110,38 @@ static float read_sensor(void) {
     return (float)(state >> 24) / 128.0f - 1.0f;
 }
 
+#ifdef TRAINER
+static ictd_trainer trainer;
+static ictd_model model;
+
+static ictd_status trainer_init(void) {
+    return ictd_trainer_init(&trainer, sizeof trainer, features, 0.9f, 1.0f);
+}
+static ictd_status trainer_observe(void) {
+    return ictd_trainer_observe(&trainer, phi[0], sample);
+}
+static ictd_status model_value_function(void) {
+    return ictd_model_value_function(&model, context, &value_function);
+}
+
+/* With a model in training that reads the context of 4 features. */
+static int trainers(void) {
+    const uint32_t budget = 12288;
+    int over = 0;
+    measure(trainer_init);
+    over |= show("trainer, init", budget);
+    for (int t = 0; t < 600; t++) {
+        for (size_t i = 0; i < features; i++) phi[0][i] = 0.5f * phi[0][i] + read_sensor();
+        sample = phi[0][0];
+        measure(trainer_observe);
+    }
+    over |= show("trainer, observe", budget);
+    if (ictd_trainer_model(&trainer, &model)) return 1;
+    measure(model_value_function);
+    return over | show("model, value function", budget);
+}
+#endif
+
 static int contexts(void) {
     const uint32_t budget = 512 * (uint32_t)(features + 1);
     int over = 0;
@@ -156,6 +188,9 @@ int main(void) {
             number((uint32_t)features);
             print("\n");
             over |= contexts();
+#ifdef TRAINER
+            if (features == 4 && forgets) over |= trainers();
+#endif
         }
     }
     return over;

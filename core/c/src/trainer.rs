@@ -77,7 +77,7 @@ pub unsafe extern "C" fn ictd_trainer_init(
     gamma: f32,
     step_size: f32,
 ) -> ictd_status {
-    if !(1..=D).contains(&features) || !(step_size > 0.0) {
+    if !(1..=D).contains(&features) || step_size.is_nan() || step_size <= 0.0 {
         return ictd_status::OutOfRange;
     }
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.

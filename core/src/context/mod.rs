@@ -72,7 +72,7 @@ use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
 use bytes::Field;
 use core::fmt::Debug;
-use moments::{DiscountedView, SumOf};
+use moments::{DiscountedView, Moments};
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
@@ -121,8 +121,17 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Returns the largest size of each cumulant among them.
     fn max_abs_rewards(&self) -> [S; C];
 
-    /// Passes the moments that make up G.
-    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T;
+    /// Returns the moments that are read, if the sums do not keep them.
+    fn recomputed(&self, _mask: &M) -> Option<Moments<S, M::Auxiliary<D, C>, D, C>> {
+        None
+    }
+
+    /// Returns a number of G_u: the sum of that number of all moments that make it up, or that of the recomputed ones.
+    fn sum(
+        &self,
+        recomputed: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
+    ) -> S;
 
     /// Shows every field in one order, to be stored.
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>));
@@ -382,20 +391,21 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ) -> Result<()> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.effective_len();
-        self.discounted(gamma, cumulant, |view| view.write_columns(&mut out.g, of_phi_alone))
+        self.discounted(gamma, cumulant)?.write_columns(&mut out.g, of_phi_alone);
+        Ok(())
     }
 
-    /// Passes a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
+    /// Reads a cumulant's G(gamma), which may have overflowed; values computed from it are then not finite.
     #[inline(always)]
-    pub(crate) fn discounted<T>(
+    pub(crate) fn discounted(
         &self,
         gamma: S,
         cumulant: usize,
-        read: impl FnOnce(DiscountedView<S, M, D, C>) -> T,
-    ) -> Result<T> {
+    ) -> Result<DiscountedView<'_, S, M, Mem, D, C>> {
         ensure(!self.is_empty(), Error::Empty { parameter: "context" })?;
         ensure(cumulant < C, out_of_range("cumulant", "0 to the number of cumulants - 1"))?;
-        Ok(self.sums.read(&self.mask, |moments| read(DiscountedView { moments, gamma, cumulant })))
+        let recomputed = self.sums.recomputed(&self.mask);
+        Ok(DiscountedView { sums: &self.sums, recomputed, gamma, cumulant })
     }
 
     /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds

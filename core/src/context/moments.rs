@@ -1,5 +1,6 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
+use super::{Memory, MemorySums};
 use crate::auxiliary::AuxiliarySums;
 use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
@@ -11,19 +12,12 @@ use nalgebra::SMatrix;
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token. C cumulants share the feature
 /// columns. Under a symmetric mask only the upper triangle is kept; under another B holds the second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moments<S, B, const D: usize, const C: usize> {
+pub struct Moments<S, B, const D: usize, const C: usize> {
     pub(super) phi: [Token<S, D, C>; D],
     pub(super) phi_next: [Token<S, D, C>; D],
     /// The column of each cumulant, with that cumulant alone.
     pub(super) rewards: [Token<S, D, 1>; C],
     pub(super) auxiliary: B,
-}
-
-/// The moments that make up a context's G: one, or a total and the two blocks that are not in it yet.
-#[derive(Clone, Copy)]
-pub struct SumOf<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
-    pub(super) total: &'a Moments<S, M::Auxiliary<D, C>, D, C>,
-    pub(super) blocks: Option<[&'a Moments<S, M::Auxiliary<D, C>, D, C>; 2]>,
 }
 
 impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
@@ -99,27 +93,33 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
     }
 }
 
-/// G(gamma) = S G_u S of a cumulant.
-#[derive(Clone, Copy)]
-pub(crate) struct DiscountedView<'a, S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
-    pub(super) moments: SumOf<'a, S, M, D, C>,
+/// G(gamma) = S G_u S of a cumulant, to be read from a context's sums.
+pub(crate) struct DiscountedView<
+    'a,
+    S: Scalar,
+    M: Mask<S>,
+    Mem: Memory<S>,
+    const D: usize,
+    const C: usize,
+> {
+    pub(super) sums: &'a Mem::Sums<M, D, C>,
+    /// The moments, if the sums do not keep them.
+    pub(super) recomputed: Option<Moments<S, M::Auxiliary<D, C>, D, C>>,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> DiscountedView<'_, S, M, D, C> {
-    /// Returns an entry of G_u, by its place in each moments; 0 for a place that is none.
+impl<S: Scalar, M: Mask<S>, Mem: Memory<S>, const D: usize, const C: usize>
+    DiscountedView<'_, S, M, Mem, D, C>
+{
+    /// Returns an entry of G_u, by its place in moments; 0 for a place that is none.
     #[inline(always)]
     pub(super) fn sum(
         &self,
         place: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>,
     ) -> S {
-        let number = |moments| place(moments).copied().unwrap_or(S::ZERO);
-        let SumOf { total, blocks } = self.moments;
-        match blocks {
-            None => number(total),
-            Some([first, second]) => number(total) + (number(first) + number(second)),
-        }
+        let number = |moments: &_| place(moments).copied().unwrap_or(S::ZERO);
+        self.sums.sum(self.recomputed.as_ref(), number)
     }
 
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.

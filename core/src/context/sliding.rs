@@ -1,5 +1,5 @@
 use super::bytes::Field;
-use super::moments::{Moments, SumOf};
+use super::moments::Moments;
 use super::{Memory, MemorySums, take_largest};
 use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Result;
@@ -96,7 +96,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
-            let anew = self.recomputed(mask);
+            let anew = self.sum_anew(mask);
             SlidingSum::zip(&mut self.current, &anew, |x, anew| {
                 for lane in (0..S::LANES).filter(spiked) {
                     x.set_lane(lane, anew.lane(lane));
@@ -107,7 +107,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
 
     #[cold]
     #[inline(never)]
-    fn recomputed(&self, mask: &M) -> SlidingSum<S, M, D, C> {
+    fn sum_anew(&self, mask: &M) -> SlidingSum<S, M, D, C> {
         let mut sum = SlidingSum::ZERO;
         for kept in &self.kept {
             sum.add(mask, &kept.token);
@@ -168,15 +168,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         largest
     }
 
-    fn read<T>(&self, mask: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
-        let anew;
-        let sum = if M::HAS_DOWNDATE {
-            &self.current
-        } else {
-            anew = self.recomputed(mask);
-            &anew
-        };
-        read(SumOf { total: &sum.moments, blocks: None })
+    fn recomputed(&self, mask: &M) -> Option<Moments<S, M::Auxiliary<D, C>, D, C>> {
+        (!M::HAS_DOWNDATE).then(|| self.sum_anew(mask).moments)
+    }
+
+    #[inline(always)]
+    fn sum(
+        &self,
+        recomputed: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
+    ) -> S {
+        number(recomputed.unwrap_or(&self.current.moments))
     }
 
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {

@@ -1,7 +1,7 @@
 //! Memories that keep no transitions.
 
 use super::bytes::Field;
-use super::moments::{Moments, SumOf};
+use super::moments::Moments;
 use super::{Memory, MemorySums, take_largest};
 use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask};
@@ -133,9 +133,13 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
+    fn sum(
+        &self,
+        _: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
+    ) -> S {
         let [first, second] = &self.blocks;
-        read(SumOf { total: &self.total, blocks: Some([first, second]) })
+        number(&self.total) + (number(first) + number(second))
     }
 
     sums_of_stream! {
@@ -213,8 +217,12 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn read<T>(&self, _: &M, read: impl FnOnce(SumOf<S, M, D, C>) -> T) -> T {
-        read(SumOf { total: &self.moments, blocks: None })
+    fn sum(
+        &self,
+        _: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
+    ) -> S {
+        number(&self.moments)
     }
 
     sums_of_stream!(state, max_abs_rewards, moments, weight; len: u64::MAX => |n| n);

@@ -1,6 +1,6 @@
 //! The sums that are read from a statistic: TD's systems.
 
-use super::DiscountedView;
+use super::{DiscountedView, Memory};
 use crate::entrywise::entrywise;
 use crate::mask::{TdLambda, TwoTraces};
 use crate::scalar::Scalar;
@@ -67,9 +67,9 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     }
 
     #[inline(always)]
-    pub(crate) fn fill_from<const C: usize>(
+    pub(crate) fn fill_from<Mem: Memory<S>, const C: usize>(
         &mut self,
-        read: DiscountedView<S, TwoTraces<S>, D, C>,
+        read: &DiscountedView<S, TwoTraces<S>, Mem, D, C>,
     ) {
         let r = read.cumulant;
         self.squared_rewards = read.sum(|m| m.rewards.get(r)?.rewards.first());
@@ -118,7 +118,9 @@ pub(crate) struct LstdSystem<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> LstdSystem<S, D> {
     #[inline(always)]
-    pub(crate) fn new<const C: usize>(read: DiscountedView<S, TdLambda<S>, D, C>) -> Self {
+    pub(crate) fn new<Mem: Memory<S>, const C: usize>(
+        read: &DiscountedView<S, TdLambda<S>, Mem, D, C>,
+    ) -> Self {
         let mut system =
             LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {

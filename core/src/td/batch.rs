@@ -154,7 +154,7 @@ macro_rules! context_methods {
                     let parameter = "the trace decay of algorithm and context";
                     return Err(Error::Mismatch { parameter });
                 }
-                let system = context.discounted(self.gamma, cumulant, LstdSystem::new)?;
+                let system = LstdSystem::new(&context.discounted(self.gamma, cumulant)?);
                 Ok(ValueFunction { weights: self.weights(system, context.effective_len())? })
             }
         }

@@ -153,7 +153,7 @@ impl<R: Real> UniversalModel<R> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
-        context.discounted(check_gamma(gamma)?, cumulant, |view| sums.fill_from(view))?;
+        sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?);
         Ok(())
     }
 

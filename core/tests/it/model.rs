@@ -203,7 +203,7 @@ impl<S: Scalar> Mask<S> for EveryOther {
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
-        if row == column && row < n && row % 2 == 0 { S::ONE } else { S::ZERO }
+        if row == column && row < n && row.is_multiple_of(2) { S::ONE } else { S::ZERO }
     }
 
     fn rank_one_update<V: Entrywise<S>>(&self, counted: &mut S, z: &V, _: S) -> (V, V) {

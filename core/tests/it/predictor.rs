@@ -371,7 +371,7 @@ fn a_refused_sample_does_not_widen_the_band() {
 #[test]
 fn a_band_that_is_known_holds_at_every_scale() {
     for exponent in -40..=20 {
-        let scale = 10.0_f64.powi(exponent);
+        let scale: f64 = format!("1e{exponent}").parse().unwrap();
         let (mut rng, mut x) = (Rng::new(5), 0.0);
         let mut predictor = Predictor::new_f64([1.0]).unwrap();
         let mut bands: Vec<Prediction<f64>> = Vec::new();

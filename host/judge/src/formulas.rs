@@ -9,11 +9,16 @@ use crate::explained::{AlgorithmStep, Target};
 use ictd_core::td::PreconditionedTd;
 use nalgebra::SVector;
 
+/// The weights of a formula in the context of an index, from its numbers.
+type Weights<'a, const D: usize> = dyn Fn(usize, &[f64]) -> SVector<f64, D> + 'a;
+
 /// A formula: its name in records, the start of its fit, and its weights in the context of an index.
 pub struct Formula<'a, const D: usize> {
     pub name: String,
     pub start: Vec<f64>,
-    pub weights: Box<dyn Fn(usize, &[f64]) -> SVector<f64, D> + 'a>,
+    /// How many of the numbers, the first ones, are step sizes.
+    pub step_sizes: usize,
+    pub weights: Box<Weights<'a, D>>,
 }
 
 impl<const D: usize> Formula<'_, D> {
@@ -23,13 +28,22 @@ impl<const D: usize> Formula<'_, D> {
         targets: &[Target<D>],
         contexts: impl Iterator<Item = usize> + Clone,
     ) -> Vec<f64> {
-        minimise(&self.start, |numbers| {
+        let cost = |numbers: &[f64]| {
             let error = |at: usize| {
                 let error = targets[at].relative_error(&(self.weights)(at, numbers));
                 if error < 1.0 { error } else { 1.0 }
             };
             contexts.clone().map(error).sum::<f64>() / contexts.clone().count() as f64
-        })
+        };
+        // Where step sizes are far too large every error is capped, and no direction leads down.
+        let scaled = |scale: f64| {
+            let mut start = self.start.clone();
+            start[..self.step_sizes].iter_mut().for_each(|x| *x *= scale);
+            start
+        };
+        let starts = [1.0, 0.5, 0.25, 0.125].map(scaled).map(|start| (cost(&start), start));
+        let best = starts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        minimise(&best.map_or(self.start.clone(), |(_, start)| start), cost)
     }
 }
 
@@ -42,6 +56,7 @@ pub fn one_step_size<'a, const D: usize>(
     Formula {
         name: name.into(),
         start: vec![1.0],
+        step_sizes: 1,
         weights: Box::new(move |at, numbers| steps[at].weights(&vec![numbers[0]; layers])),
     }
 }
@@ -53,7 +68,7 @@ pub const OWN_DISCOUNT: &str = "preconditioned TD, own discount";
 /// Returns the formula of the algorithm with a step size for each layer.
 pub fn step_sizes<const D: usize>(steps: &[AlgorithmStep<D>], layers: usize) -> Formula<'_, D> {
     let weights = Box::new(|at: usize, numbers: &[f64]| steps[at].weights(numbers));
-    Formula { name: STEP_SIZES.into(), start: vec![1.0; layers], weights }
+    Formula { name: STEP_SIZES.into(), start: vec![1.0; layers], step_sizes: layers, weights }
 }
 
 /// Returns the formula of preconditioned TD: alpha and beta.
@@ -62,7 +77,7 @@ pub fn preconditioned<const D: usize>(
     layers: usize,
 ) -> Formula<'_, D> {
     let weights = Box::new(move |at: usize, n: &[f64]| means[at].weights(n[0], n[1], layers));
-    Formula { name: PRECONDITIONED.into(), start: vec![1.2, 0.3], weights }
+    Formula { name: PRECONDITIONED.into(), start: vec![1.2, 0.3], step_sizes: 1, weights }
 }
 
 /// Returns the formula of preconditioned TD whose discount is multiplied by a third number: Q's right diagonal over its left
@@ -76,7 +91,12 @@ pub fn own_discount<const D: usize>(
         let a = sigma - (sigma - a) * n[2];
         PreconditionedTd { a, b, sigma }.weights(n[0], n[1], layers)
     };
-    Formula { name: OWN_DISCOUNT.into(), start: vec![1.2, 0.3, 1.0], weights: Box::new(weights) }
+    Formula {
+        name: OWN_DISCOUNT.into(),
+        start: vec![1.2, 0.3, 1.0],
+        step_sizes: 1,
+        weights: Box::new(weights),
+    }
 }
 
 /// The most steps of a fit, and the differences of cost and of numbers at which it stops.

@@ -444,7 +444,8 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         if let Some(targets) = &targets {
             let largest = 1.0 / (1.0 - self.recipe.gamma);
             let tested = targets[..DRAWS * JUDGED].iter();
-            exploding = mean(tested.map(|of| f64::from(!(of.energy <= largest * largest))));
+            let explodes = |energy: f64| energy.is_nan() || energy > largest * largest;
+            exploding = mean(tested.map(|of| f64::from(explodes(of.energy))));
         }
         let means: Vec<_> = shares.iter().map(|of| mean(of.iter().copied())).collect();
         let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -17,8 +17,8 @@ pub const PRETRAINING_LOSS: Experiment = table(
     "A follow-up: the loss at Theorem 1's parameters, at preconditioned TD's, and at trained ones",
     ExperimentSpec {
         about: "Follow-up papers prove, in settings of their own, that TD's parameters minimise a pretraining loss. Here \
-                are Theorem 1's with the best alpha and preconditioned TD's with the best alpha and beta (fitted on 300 \
-                tasks) beside trained ones, on 500 fresh tasks as those of training with contexts of 30. The loss is the \
+                are Theorem 1's with the best alpha and preconditioned TD's with the best alpha and beta (fitted on 150 \
+                tasks) beside trained ones, on 300 fresh tasks as those of training with contexts of 30. The loss is the \
                 mean value error relative to that of predicting 0: the loss of Monte Carlo returns less a constant.",
         runs: &[
             run("linear-l2", "--layers 2", "L = 2", CLAIMS),
@@ -32,8 +32,8 @@ pub const PRETRAINING_LOSS: Experiment = table(
 
 const THEOREM_1: &str = "Theorem 1";
 const PRECONDITIONED: &str = "preconditioned TD";
-const TRAINED: &str = "trained";
-const TO_FIT: usize = 300;
+const TRAINED: &str = "trained layers";
+const TO_FIT: usize = 150;
 
 /// Returns each task's value error relative to the mean error of predicting 0. (One that is not finite is [`DIVERGED`].)
 fn losses(
@@ -66,7 +66,7 @@ fn fitted(
 ) -> Result<[f64; 2], Error> {
     let (mut best, mut step) = ([1.0, 0.0], 0.4);
     let mut least = mean(&loss(best)?);
-    while step > 0.02 {
+    while step > 0.05 {
         let [alpha, beta] = best;
         let along = [[alpha + step, beta], [alpha - step, beta]];
         let across = [[alpha, beta + 0.3 * step], [alpha, beta - 0.3 * step]];
@@ -84,7 +84,7 @@ fn fitted(
 }
 
 fn put_losses(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
-    let demo: Demo = options::parsed("--task boyan --min-states 10 --dim 4 --tasks 800");
+    let demo: Demo = options::parsed("--task boyan --min-states 10 --dim 4 --tasks 450");
     let mut sweep = demo.sweep();
     sweep.lengths = vec![30];
     let tasks = demo.seeds(work.session);
@@ -118,7 +118,8 @@ fn put_losses(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<()
 const CLAIMS: &[ClaimSpec] = &[
     claim("Theorem 1's best alpha has a smaller loss than trained layers", MINIMISER, |of| {
         beside_trained(of, THEOREM_1)
-    }),
+    })
+    .refuted(),
     claim("preconditioned TD has a smaller loss than trained layers", Source::OWN, |of| {
         beside_trained(of, PRECONDITIONED)
     }),

@@ -29,7 +29,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "host/judge",
-        "parameters construction estimator explained predict control judge universal invariant \
+        "parameters construction estimator explained formulas predict control judge universal invariant \
             measure stored verify value_error bridge",
     ),
     (

@@ -11,7 +11,7 @@ const BLOCK: usize = 256;
 const LEFT_OUT: u64 = 50;
 
 #[test]
-fn readme_says_what_the_gait_recording_tells_apart() {
+fn the_guide_says_what_the_gait_recording_tells_apart() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let out = Folder::new();
     ictd(&out, &format!("predict {}/assets/signals/gait.csv", root.display()));
@@ -51,8 +51,8 @@ fn readme_says_what_the_gait_recording_tells_apart() {
         let [ankle, leg, trunk, all] = of.map(|x| format!("{x:.2}"));
         format!("{ankle}, {leg} and {trunk} (geometric mean {all})")
     };
-    let readme = root.text("../README.md");
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = root.text("src/guide/signals.md");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         format!(
             "Relative to LSTD(0.9) with the setting that is best for all three columns, the universal model's errors are {}",
@@ -60,6 +60,6 @@ fn readme_says_what_the_gait_recording_tells_apart() {
         ),
         format!("Relative to online TD(0.9) they are {}", text(td)),
     ] {
-        assert!(readme.contains(&said), "README lacks: {said}");
+        assert!(page.contains(&said), "the page lacks: {said}");
     }
 }

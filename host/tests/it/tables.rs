@@ -45,7 +45,7 @@ fn what_is_no_strict_table_is_refused_in_one_short_line() {
         text("# a comment\nx,y\n1,2\n", "row 1 (line 2): 2 cells; expected 1"),
         text(&format!("{}\n1\n", "x".repeat(201)), "a name of 201 bytes; expected at most 200"),
         text(&format!("x\n{}\n", "a".repeat(5000)), "aaaa…` is no finite number; read it with"),
-        text(&format!("x\n{}\n", "\u{1b}".repeat(500)), "\\u{…` is no finite number"),
+        text(&format!("x\n{}\n", "\u{1b}".repeat(500)), "\\u{1…` is no finite number"),
         text(&format!("x\n{}", "1".repeat(1 << 21)), "line 2: more than 1048576 bytes"),
     ];
     let bytes = cases.into_iter().map(|(text, said)| (text.into_bytes(), said));

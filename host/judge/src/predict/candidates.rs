@@ -158,8 +158,9 @@ impl CandidateSet {
                     }
                     let values = stream.values(&self.now[at][..d]).unwrap_or_default();
                     // Before the first transition every value is 0.
-                    let none = if stream.observed() == 0 { 0.0 } else { f64::NAN };
-                    let x = |i| values.get(i).copied().unwrap_or(none);
+                    let is_first = stream.observed() == 0;
+                    let value = |i| values.get(i).copied().unwrap_or(f64::NAN);
+                    let x = |i| if is_first { 0.0 } else { value(i) };
                     let sum = |i| self.level.discounted_sum(self.gamma, x(i)) as f32;
                     predictions.extend((0..*count).map(sum));
                     continue;

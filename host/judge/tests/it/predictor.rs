@@ -1,5 +1,5 @@
 //! The predictor on a recording and on processes: its errors, bands, alarms, glitches and gaps. Each test prints what it found:
-//! `cargo test -p compute --test it predictor -- --nocapture`.
+//! `cargo test -p judge --test it predictor -- --nocapture`.
 
 use ictd_core::Predictor;
 use ictd_core::rng::Rng;

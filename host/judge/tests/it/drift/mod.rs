@@ -1,5 +1,5 @@
 //! How far contexts and recursive LSTD drift in `f32` over a long stream, against sums in `f64`, and whether the predictor
-//! does: here, as this package is optimised. `cargo test -p compute --test it drift -- --nocapture` prints it over a million transitions; with
+//! does: here, as this package is optimised. `cargo test -p judge --test it drift -- --nocapture` prints it over a million transitions; with
 //! `ICTD_SOAK=100000000` over a hundred million (a few minutes), with the same bounds.
 
 mod context;
