@@ -34,15 +34,17 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     }
 }
 
-/// A linear value function that does not extrapolate beyond its context: each feature of a query and the value are
-/// clipped to what the context makes plausible.
+/// v(s) = m + <w, phi(s)>, which does not extrapolate beyond its context: each feature of a query and <w, phi(s)> are clipped to
+/// what the context makes plausible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClippedValueFunction<S: Scalar, const D: usize> {
-    /// The value function without clipping.
-    pub value_function: ValueFunction<S, D>,
+    /// The weights w, (D), of the values' distances from the level.
+    pub weights: SVector<S, D>,
+    /// The level m of the values, in the reward's units.
+    pub level: S,
     /// Largest absolute value of each feature of a query, in the feature's units, (D); larger ones are clipped to it.
     pub feature_clip: [S; D],
-    /// Largest absolute value of the result, in the reward's units.
+    /// Largest distance of a value from the level, in the reward's units.
     pub value_clip: S,
 }
 
@@ -57,12 +59,13 @@ pub struct Gvf<S> {
 
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
     /// Clips each feature of a query at sqrt(2 F_ii), the root of the sum of its squares over phi and phi' (`roots` has
-    /// sqrt(F_ii), (D)), and clips values at the largest discounted sum of rewards of the largest size seen, max |r|, in n
-    /// transitions (all that were observed, also those that a context has forgotten). With few transitions, a feature that
-    /// happened to be small does not count a hundredfold.
+    /// sqrt(F_ii), (D)), and <w, phi> at the largest discounted sum of rewards without their level, of the largest size seen,
+    /// `max_abs_reward`, in n transitions (all that were observed, also those that a context has forgotten). With few transitions,
+    /// a feature that happened to be small does not count a hundredfold.
     #[inline(always)]
     pub fn new(
-        value_function: ValueFunction<S, D>,
+        weights: SVector<S, D>,
+        level: S,
         roots: [S; D],
         n: S,
         gamma: S,
@@ -75,8 +78,8 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
         }
         // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
         let most_rewards = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
-        let value_clip = max_abs_reward * most_rewards;
-        ClippedValueFunction { value_function, feature_clip, value_clip }
+        let value_clip = (max_abs_reward + level.abs() * (S::ONE - gamma)) * most_rewards;
+        ClippedValueFunction { weights, level, feature_clip, value_clip }
     }
 
     /// Returns the value of the state with features phi, (D).
@@ -86,7 +89,7 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
         for i in 0..D {
             clipped[i] = clamp(clipped[i], self.feature_clip[i]);
         }
-        clamp(self.value_function.at(&clipped), self.value_clip)
+        self.level + clamp(dot_arrays(&self.weights.data.0[0], &clipped), self.value_clip)
     }
 }
 

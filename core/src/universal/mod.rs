@@ -40,7 +40,7 @@
 //!         x = next;
 //!     }
 //!     let estimate = model.estimate(&context, model.gvf(0))?;
-//!     let found = estimate.value_function.value_function.weights[1];
+//!     let found = estimate.value_function.weights[1];
 //!     assert!((found / slope - 1.0).abs() < 0.01 && estimate.linearity > 0.9);
 //! }
 //! # Ok::<(), ictd_core::Error>(())
@@ -72,6 +72,7 @@
 //! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
 //! ridge is an error.
 
+mod level;
 mod model;
 mod solve;
 

@@ -204,6 +204,14 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
     sum
 }
 
+fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
+    let mut sum = R::ZERO;
+    for x in x {
+        sum += *x * *x;
+    }
+    sum
+}
+
 /// Returns true if the upper triangle above the diagonal is 0.
 #[inline(never)]
 fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
@@ -280,6 +288,25 @@ impl<R: Real, const D: usize> FixedPoint<R, D> {
         let relative_td_error = relative_td_error(sums, &weights);
         FixedPoint { weights, relative_td_error, log_td_error: capped_ln(relative_td_error) }
     }
+
+    /// Returns the least share that w_0 has in the mixture. Its values are off by at most sqrt(E delta^2) / (1 - gamma), where a
+    /// fit of d weights to n transitions shows 1 - d / n of each delta. What it may be off by, over its values' root mean
+    /// square, is the largest share of the others.
+    fn least_share(&self, quantities: &Quantities<R>, value_scale: R) -> R {
+        let Quantities { n, d, inverse_horizon, .. } = *quantities;
+        if n <= d || value_scale <= R::ZERO {
+            return R::ZERO;
+        }
+        let off = (self.relative_td_error / value_scale).sqrt();
+        R::ONE - off / ((R::ONE - d / n) * inverse_horizon)
+    }
+
+    /// Returns the share of the weights that stays, 1 - E delta^2 / f, in the manner of James and Stein: f is (1/d) sum_i b_i^2 /
+    /// F_ii, which is E delta^2 if rewards are noise, and `f` is relative to E r^2.
+    fn share_beyond_noise(&self, f: R) -> R {
+        let noise = if self.relative_td_error < R::ONE { self.relative_td_error } else { R::ONE };
+        if f > noise { R::ONE - noise / f } else { R::ZERO }
+    }
 }
 
 /// The dimensionless quantities of a context that the parameters multiply.
@@ -338,6 +365,10 @@ impl<R: Real> UniversalParameters<R> {
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
         let mut out = GatedSolution { weights: zeros(), roots, linearity: R::from_f64(0.5) };
+        if sums.squared_rewards == R::ZERO && sums.level != R::ZERO {
+            // The level is all that there is.
+            return Ok(out);
+        }
         let units = change_units(sums, &roots);
         let d = units.seen;
         let is_lost = units.lost > R::from_f64(least_product::<R>());
@@ -347,6 +378,7 @@ impl<R: Real> UniversalParameters<R> {
         }
         let tabular = if d > one && is_diagonal(&sums.second_moments) { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
+        let seen = sum_of_squares(&sums.systems[0].b);
         let first = self.solve_first(sums, &quantities)?;
         let mut solve_next = |trace, before: &FixedPoint<R, D>| {
             self.solve_trace(trace, sums, &summary, &quantities, [&first, before])
@@ -371,12 +403,15 @@ impl<R: Real> UniversalParameters<R> {
         };
         let ([low, high], [gate_low, gate_high]) = (summary.admissible, &self.gate_logits);
         let g_1 = gate(low, gate_low, self.tabular[2] * tabular);
+        let g_1 = g_1.max(first.least_share(&quantities, value_scale));
         let g_2 = gate(high, gate_high, R::ZERO);
         let mut w = [R::ZERO; D];
         for i in 0..D {
             let u = third.weights[i] + g_2 * (second.weights[i] - third.weights[i]);
             w[i] = u + g_1 * (first.weights[i] - u);
         }
+        let kept = first.share_beyond_noise(seen * quantities.n / (d * summary.design_effect));
+        w.iter_mut().for_each(|w| *w *= kept);
         out.linearity = g_1;
         // The solution of a nearly singular system explodes, and so do its TD errors.
         let error = relative_td_error(sums, &w);

@@ -106,7 +106,8 @@ pub fn judge_estimator(
         for context in contexts {
             let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
             answers.push(stream.values(&context.states)?);
-            gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
+            let weights = stream.linear()?.map(|values| values.weights).unwrap_or_default();
+            gradients.push(weights.repeat(context.weights.len()));
         }
         judge(recipe, contexts, len, &answers, Some(&gradients))
     })?

@@ -12,7 +12,7 @@ use compute::recipe::{AttentionKind, Recipe, TaskMixture};
 use compute::transitions::Transitions;
 use judge::bridge::{LSTD_RIDGE, contexts, judge_estimator};
 use judge::estimator::{
-    EstimatedValues, Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, values_of,
+    EstimatedValues, Estimator, LinearValues, MAX_FEATURES, Method, SOFTMAX_CONTEXT, values_of,
 };
 use judge::judge::{JUDGED, explained_by};
 use serde::Serialize;
@@ -46,8 +46,8 @@ const DIVERGENCE: &str = "The layers diverge on these data: scale the features t
 /// all states in the data (and of --queries) by three methods: the transformer; the classical
 /// algorithm that its layers are compared with, with as many iterations as layers (15 for the
 /// universal model, with its largest trace decay); and LSTD, which solves for the fixed point
-/// directly, without a ridge. It prints the weights w of v(s) = <w, phi(s)> and each
-/// value function's TD error on the data. All is computed in f64.
+/// directly, without a ridge. It prints the weights w of v(s) = <w, phi(s)>, with
+/// the level that the universal model adds, and each value function's TD error on the data. All is computed in f64.
 ///
 /// With --task FILE.npz, the command tests the model on tasks of your own, whose true values are
 /// known: its distance from TD(0), the share of its values that TD(0) and other algorithms explain,
@@ -276,10 +276,13 @@ impl Evaluate {
         let diverges = diverges(&transformer);
         let episodes = data.episodes();
         let difference = |values: &EstimatedValues| rms(&transformer.rows, &values.rows);
+        let linear = |values: Option<&EstimatedValues>| values.and_then(|v| v.linear.clone());
         let estimators = all.map(|(name, values)| {
+            let linear = linear(values);
             json!({
                 "name": name,
-                "weights": values.map(|values| &values.weights),
+                "weights": linear.as_ref().map(|linear| &linear.weights),
+                "level": linear.as_ref().map(|linear| linear.level),
                 "td_error": values.map(|values| values.td_error),
                 "difference": values.map(difference),
             })
@@ -301,9 +304,9 @@ impl Evaluate {
         let head = ["value function", "weights", "TD error (rms)", "difference of values (rms)"];
         let rows = all.map(|(name, values)| {
             let of = |x: fn(&EstimatedValues) -> f64| number(values.map_or(f64::NAN, x));
-            let weights = values.and_then(|values| values.weights.as_ref());
             let difference = number(values.map_or(f64::NAN, difference));
-            [name.into(), weights.map_or("—".into(), |w| first(w)), of(|v| v.td_error), difference]
+            let linear = linear(values).map_or("—".into(), |linear| shown_values(&linear));
+            [name.into(), linear, of(|v| v.td_error), difference]
         });
         let lambda = report::shortest(trace_decay);
         let mut text = report::table(&head, rows)
@@ -359,8 +362,12 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()
 }
 
-fn first(weights: &[f64]) -> String {
+fn shown_values(LinearValues { weights, level }: &LinearValues) -> String {
     let shown: Vec<_> = weights.iter().take(SHOWN).map(|x| report::number(*x, 4)).collect();
     let more = if weights.len() > shown.len() { ", …" } else { "" };
-    format!("({}{more})", shown.join(", "))
+    let level = match level {
+        0.0 => String::new(),
+        level => format!(", level {}", report::number(*level, 4)),
+    };
+    format!("({}{more}){level}", shown.join(", "))
 }
