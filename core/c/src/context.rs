@@ -29,10 +29,10 @@ pub struct ictd_value_function {
     pub features: u32,
     /// How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help.
     pub linearity: f32,
-    /// The largest distance of a value from the level.
-    pub value_clip: f32,
-    /// The level of the values, in the reward's units: it follows from the rewards' mean.
+    /// The value where all features are 0.
     pub level: f32,
+    /// The lowest and the highest value.
+    pub value_clip: [f32; 2],
     /// One weight for each feature; zeros beyond.
     pub weights: [f32; ICTD_MAX_FEATURES],
     /// Largest absolute value of each feature of a query; larger ones are clipped to it.
@@ -290,8 +290,8 @@ pub unsafe extern "C" fn ictd_context_value_function(
         let mut read = ictd_value_function {
             features,
             linearity: 0.0,
-            value_clip: 0.0,
             level: 0.0,
+            value_clip: [0.0; 2],
             weights: zeros,
             feature_clip: zeros,
         };

@@ -21,8 +21,10 @@ pub struct TdSums<S, const D: usize> {
     pub residual_rewards: [S; D],
     /// sum r^2.
     pub squared_rewards: S,
-    /// The level m that has been subtracted: r above is r - m (1 - gamma \[not terminal\]), and values are those without m.
+    /// The level m of the values: r above is r - m c, with c = 1 - gamma \[not terminal\].
     pub level: S,
+    /// The level of the features, (D), at which values have the level m: phi - gamma phi' above is this less c times it.
+    pub feature_levels: [S; D],
 }
 
 /// What the rewards of a context say of their level.
@@ -30,10 +32,8 @@ pub struct TdSums<S, const D: usize> {
 pub(crate) struct RewardSums<S> {
     /// sum r.
     pub(crate) rewards: S,
-    /// sum r^2.
-    pub(crate) squares: S,
-    /// sum (1 - gamma [not terminal]): the rewards that a value of 1 in each state explains.
-    pub(crate) explained: S,
+    /// sum (r - m c)^2 with m = sum r / sum c and c = 1 - gamma [not terminal].
+    pub(crate) left: S,
     /// The sum of the transitions' weights, in which importance weights count.
     pub(crate) weight: S,
     /// The sum of the squares of the importance weights; each counts as long as its transition is remembered.
@@ -53,7 +53,7 @@ pub struct TdSystem<S, const D: usize> {
 
 entrywise!([S: Scalar, const D: usize] S, TdSystem<S, D> { a, b, squares });
 entrywise!([S: Scalar, const D: usize] S, TdSums<S, D> {
-    systems, second_moments, residual_gram, residual_rewards, squared_rewards, level
+    systems, second_moments, residual_gram, residual_rewards, squared_rewards, level, feature_levels
 });
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
@@ -72,6 +72,7 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
             residual_rewards: self.residual_rewards.map(f),
             squared_rewards: f(self.squared_rewards),
             level: f(self.level),
+            feature_levels: self.feature_levels.map(f),
         }
     }
 }
@@ -88,76 +89,100 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
 }
 
 impl<R: Real, const D: usize> TdSums<R, D> {
-    /// Computes the sums in place, without the level that `level` returns for those of the rewards.
+    /// Computes the sums in place, for features and rewards without their level; of that counts the share that `share` returns for
+    /// the sums of the rewards.
     #[inline(always)]
     pub(crate) fn fill_from<Mem: Memory<R>, const C: usize>(
         &mut self,
         read: &DiscountedView<R, TwoTraces<R>, Mem, D, C>,
-        level: impl FnOnce(&RewardSums<R>) -> R,
+        share: impl FnOnce(&RewardSums<R>) -> R,
     ) {
         let r = read.cumulant;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
-        let one_step = R::ONE - gamma;
-        // sum x (1 - gamma [not terminal]), from sum x over all transitions and over those that end an episode.
+        let (one_step, two) = (R::ONE - gamma, R::ONE + R::ONE);
+        // sum x c with c = 1 - gamma [not terminal], from sum x over all transitions and over those that end an episode.
         let explained = |all: R, at_end: R| one_step * all + gamma * at_end;
         let of_rewards = |at| read.sum(|m| m.auxiliary.rewards.get(r)?.get(at));
         let weights = |at: fn(&WeightSums<R>) -> &R| {
             read.sum(|m| Some(at(m.auxiliary.weights.first()?)))
         };
         let (weight, ends) = (weights(|w| &w.all), weights(|w| &w.at_end));
-        let rewards = RewardSums {
-            rewards: of_rewards(0),
-            squares: read.sum(|m| m.rewards.get(r)?.rewards.first()),
-            explained: explained(weight, ends),
-            weight,
-            squared_weights: weights(|w| &w.squares),
+        // sum c, sum c^2 and sum r c.
+        let all = explained(weight, ends);
+        let squares = explained(one_step * weight, (two - gamma) * ends);
+        let (rewards, squared_rewards) =
+            (of_rewards(0), read.sum(|m| m.rewards.get(r)?.rewards.first()));
+        let of_rewards = explained(rewards, of_rewards(1));
+        // sum (r - m c)^2. (Rounding may leave something of rewards that a level explains.)
+        let left = |m: R| {
+            let left = squared_rewards - m * (two * of_rewards - m * squares);
+            let rounding = R::from_f64(16.0) * epsilon::<R>(1) * squared_rewards;
+            if left > rounding { left } else { R::ZERO }
         };
-        self.level = level(&rewards);
-        let m = self.level;
-        let two = R::ONE + R::ONE;
-        let squared = explained(one_step * weight, (two - gamma) * ends);
-        let left = rewards.squares - m * (two * explained(rewards.rewards, of_rewards(1)) - m * squared);
-        // (Rounding may leave something of rewards that the level explains.)
-        let rounding = R::from_f64(16.0) * epsilon::<R>(1) * rewards.squares;
-        self.squared_rewards = if left > rounding { left } else { R::ZERO };
-        let [plain, traces @ ..] = &mut self.systems;
+        let mut share_over_all = R::ZERO;
+        if all > R::ZERO {
+            let left = left(rewards / all);
+            let squared_weights = weights(|w| &w.squares);
+            share_over_all = share(&RewardSums { rewards, left, weight, squared_weights }) / all;
+        }
+        let level = share_over_all * rewards;
+        (self.level, self.squared_rewards) = (level, left(level));
+        // sum e c, for each trace, and sum x c with x = phi - gamma phi'.
+        let (mut of_traces, mut of_residual) = ([[R::ZERO; D]; 3], [R::ZERO; D]);
+        for j in 0..D {
+            let feature = |at: fn(&FeatureSums<R>) -> &R| {
+                read.sum(|m| Some(at(m.auxiliary.features.get(j)?)))
+            };
+            let (phi, next) = (feature(|f| &f.phi), gamma * feature(|f| &f.phi_next));
+            let of_phi = explained(phi, feature(|f| &f.at_end));
+            self.feature_levels[j] = share_over_all * (phi - next);
+            of_traces[0][j] = of_phi;
+            of_residual[j] = of_phi - one_step * next;
+            for (l, of_trace) in of_traces.iter_mut().skip(1).enumerate() {
+                let column = |at: fn(&TraceColumn<R, D, C>) -> &R| {
+                    read.sum(|m| Some(at(m.auxiliary.columns.get(l)?.get(j)?)))
+                };
+                of_trace[j] = explained(column(|c| &c.all), column(|c| &c.at_end));
+            }
+        }
+        let TdSums { systems: [plain, traces @ ..], feature_levels, .. } = self;
+        let [of_plain, of_traces @ ..] = &of_traces;
         for j in 0..D {
             for i in 0..D {
                 plain.a[j][i] = gamma * read.sum(|m| m.phi_next.get(j)?.phi.get(i));
             }
         }
         for j in 0..D {
+            let level_j = feature_levels[j];
+            let of_j = of_residual[j] - squares * level_j;
             for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
                 let now = read.sum(|m| m.phi.get(j)?.phi.get(i));
                 let next = read.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
-                (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
-                self.residual_gram[j][i] = now - across + (square * next - back);
+                plain.a[j][i] = now - across - of_plain[i] * level_j;
+                if i < j {
+                    plain.a[i][j] = now - back - of_plain[j] * feature_levels[i];
+                }
+                self.residual_gram[j][i] = now - across + (square * next - back)
+                    - (of_residual[i] * level_j + feature_levels[i] * of_j);
                 self.second_moments[j][i] = now + next;
             }
-            let of_feature = |at: fn(&FeatureSums<R>) -> &R| {
-                read.sum(|m| Some(at(m.auxiliary.features.get(j)?)))
-            };
-            let of_level = explained(of_feature(|f| &f.phi), of_feature(|f| &f.at_end));
-            plain.b[j] = read.sum(|m| m.rewards.get(r)?.phi.get(j)) - m * of_level;
-            let of_next = read.sum(|m| m.rewards.get(r)?.phi_next.get(j))
-                - m * (one_step * of_feature(|f| &f.phi_next));
-            self.residual_rewards[j] = plain.b[j] - gamma * of_next;
-            for (l, system) in traces.iter_mut().enumerate() {
-                let column = |at: fn(&TraceColumn<R, D, C>) -> &R| {
-                    read.sum(|m| Some(at(m.auxiliary.columns.get(l)?.get(j)?)))
-                };
+            let of_phi = read.sum(|m| m.rewards.get(r)?.phi.get(j));
+            let of_next = gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
+            plain.b[j] = of_phi - level * of_plain[j];
+            self.residual_rewards[j] =
+                of_phi - of_next - (level * of_j + level_j * of_rewards);
+            for (l, (system, of_level)) in traces.iter_mut().zip(of_traces).enumerate() {
                 for i in 0..D {
                     let now = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
                     let next =
                         read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
-                    system.a[j][i] = now - gamma * next;
+                    system.a[j][i] = now - gamma * next - of_level[i] * level_j;
                 }
-                let of_level = explained(column(|c| &c.all), column(|c| &c.at_end));
-                system.b[j] = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r))
-                    - m * of_level;
-                system.squares[j] = column(|c| &c.square);
+                let b = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
+                system.b[j] = b - level * of_level[j];
+                system.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
             }
         }
     }

@@ -348,6 +348,8 @@ enum Trace {
 pub struct GatedSolution<R: Scalar, const D: usize> {
     /// The weights w, (D).
     pub weights: SVector<R, D>,
+    /// The value where all features are 0.
+    pub level: R,
     /// sqrt(F_ii), the root of each feature's sum of squares, (D).
     pub roots: [R; D],
     /// The weight of the solution for lambda = 0, in \[0, 1\].
@@ -364,7 +366,12 @@ impl<R: Real> UniversalParameters<R> {
         summary: ContextSummary<R>,
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
-        let mut out = GatedSolution { weights: zeros(), roots, linearity: R::from_f64(0.5) };
+        let mut out = GatedSolution {
+            weights: zeros(),
+            level: sums.level,
+            roots,
+            linearity: R::from_f64(0.5),
+        };
         if sums.squared_rewards == R::ZERO && sums.level != R::ZERO {
             // The level is all that there is.
             return Ok(out);
@@ -419,6 +426,7 @@ impl<R: Real> UniversalParameters<R> {
         let scale = if error > most { (most / error).sqrt() } else { one } / units.reward;
         for i in 0..D {
             out.weights[i] = w[i] * units.features[i] * scale;
+            out.level -= out.weights[i] * sums.feature_levels[i];
         }
         if is_finite(&out.weights) { Ok(out) } else { Err(NON_FINITE) }
     }

@@ -21,9 +21,10 @@ struct Family<const S: usize, const D: usize> {
 
 /// Draws n steps under a policy b, and the values of another policy: rows of both give the probabilities of the next state,
 /// and end the episode with what is left of 1.
-fn family<const S: usize, const D: usize>(
+fn family_of<const S: usize, const D: usize>(
     n: usize,
-    [target, b]: [[[f64; S]; S]; 2],
+    target: [[f64; S]; S],
+    b: [[f64; S]; S],
     (reward, noise): ([f64; S], f64),
     phi: [[f64; D]; S],
     rng: &mut Rng,
@@ -84,7 +85,8 @@ fn random<const N: usize>(rng: &mut Rng) -> [f64; N] {
     core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0))
 }
 
-/// Returns the values of all states with the rewards, and with these plus what a value of c in every state explains.
+/// Returns the values of all states with rewards whose level is evident, that of a value of 20 in every state, and with c added
+/// to this value.
 fn shifted<W: Memory<f64>, const S: usize, const D: usize>(
     memory: W,
     of: &Family<S, D>,
@@ -92,7 +94,9 @@ fn shifted<W: Memory<f64>, const S: usize, const D: usize>(
 ) -> [[f64; S]; 2] {
     let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
     let mut context = Context::<D, TwoTraces<f64>, W, f64, 2>::with_memory(*model.mask(), memory);
-    observe(&mut context, of, |reward, explained| [reward, reward + c * explained]);
+    observe(&mut context, of, |reward, explained| {
+        [0.0, c].map(|more| reward + (20.0 + more) * explained)
+    });
     [0, 1].map(|cumulant| {
         let value = model.estimate(&context, model.gvf(cumulant)).unwrap().value_function;
         of.phi.map(|phi| value.at(&phi))
@@ -106,13 +110,15 @@ fn a_constant_in_the_rewards_is_one_in_the_values() {
         for (ends, ratios) in [(0.0, false), (0.1, false), (0.0, true), (0.05, true)] {
             let target = chain::<8>(ends, &mut rng);
             let mix = chain::<8>(ends, &mut rng);
-            let b = target.map(|row| row);
             let b: [[f64; 8]; 8] = core::array::from_fn(|s| {
-                core::array::from_fn(|t| if ratios { 0.5 * (b[s][t] + mix[s][t]) } else { b[s][t] })
+                core::array::from_fn(|t| match ratios {
+                    true => 0.5 * (target[s][t] + mix[s][t]),
+                    false => target[s][t],
+                })
             });
-            let reward = random::<8>(&mut rng).map(|r| 2.0 + r);
+            let reward = random::<8>(&mut rng);
             let phi = core::array::from_fn(|_| random::<3>(&mut rng));
-            let of = family(n, [target, b], (reward, 0.0), phi, &mut rng);
+            let of = family_of(n, target, b, (reward, 0.0), phi, &mut rng);
             let worst = |[v, more]: [[f64; 8]; 2], c: f64| {
                 let mean = v.iter().sum::<f64>() / 8.0;
                 let spread = (v.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 8.0).sqrt();
@@ -120,13 +126,95 @@ fn a_constant_in_the_rewards_is_one_in_the_values() {
                 off.fold(0.0, f64::max) / spread
             };
             let most = if n == 100 { 0.05 } else { 2e-3 };
-            for c in [20.0, 1000.0, -500.0] {
+            for c in [20.0, 1000.0, -100.0] {
                 let growing = worst(shifted(Growing, &of, c), c);
                 let forgetting = Forgetting::new(1.0 - 1.0 / n as f64).unwrap();
                 let forgetting = worst(shifted(forgetting, &of, c), c);
-                println!("{n} {ends} {ratios} {c}: {growing:.4} {forgetting:.4}");
-                assert!(growing.max(forgetting) < 10.0 * most);
+                assert!(growing.max(forgetting) < most, "{n} {ends} {ratios} {c}: {growing} {forgetting}");
             }
         }
     }
+}
+
+/// Returns the mean squared errors over states, relative to predicting 0, of the universal model and of LSTD with lambda 0 and
+/// 0.5, each with a ridge of 0.3 transitions.
+fn errors<const S: usize, const D: usize>(of: &Family<S, D>) -> [f64; 3] {
+    let error = |at: &dyn Fn(&[f64; D]) -> f64| {
+        let off = of.phi.iter().zip(&of.values).map(|(phi, v)| (at(phi) - v) * (at(phi) - v));
+        off.sum::<f64>() / of.values.iter().map(|v| v * v).sum::<f64>()
+    };
+    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
+    let mut context = model.context::<D>();
+    observe(&mut context, of, |reward, _| [reward]);
+    let value = model.value_function(&context).unwrap();
+    let lstd = |lambda| {
+        let lstd = Lstd::new(LstdSettings { gamma: GAMMA, lambda, ridge: 0.3 }).unwrap();
+        let mut context = Context::<D, TdLambda<f64>, _, f64>::with_memory(*lstd.mask(), Growing);
+        observe(&mut context, of, |reward, _| [reward]);
+        let value = lstd.value_function(&context).unwrap();
+        error(&|phi| value.at(phi))
+    };
+    [error(&|phi| value.at(phi)), lstd(0.0), lstd(0.5)]
+}
+
+/// Tasks of the field with which no number of the model was found, at 100 and 1,000 transitions.
+#[test]
+fn tasks_that_no_number_was_found_on() {
+    let draw = |family: &str, n: usize, rng: &mut Rng| -> [f64; 3] {
+        let (p, rewards) = (chain::<12>(0.0, rng), random::<12>(rng));
+        let phi: [[f64; 4]; 12] = core::array::from_fn(|_| random(rng));
+        let with_constant: [[f64; 4]; 12] = phi.map(|[_, x, y, z]| [1.0, x, y, z]);
+        match family {
+            "random rewards" => errors(&family_of(n, p, p, (rewards, 0.0), phi, rng)),
+            "noise of 3 deviations" => errors(&family_of(n, p, p, (rewards, 1.7), phi, rng)),
+            "a cost for each step" => {
+                let p = chain::<12>(0.05, rng);
+                errors(&family_of(n, p, p, ([-1.0; 12], 0.0), with_constant, rng))
+            }
+            "rewards with a mean" => {
+                errors(&family_of(n, p, p, (rewards.map(|r| 5.0 + r), 0.0), with_constant, rng))
+            }
+            "another policy" => {
+                let other = chain::<12>(0.0, rng);
+                let mixed = core::array::from_fn(|s| {
+                    core::array::from_fn(|t| 0.5 * (p[s][t] + other[s][t]))
+                });
+                errors(&family_of(n, p, mixed, (rewards, 0.0), phi, rng))
+            }
+            _ => {
+                // Baird's: each state leads to any of the seven, or by the other policy to the last one, so that the ratios
+                // are 7 and 0.
+                let target = [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]; 7];
+                let phi = core::array::from_fn(|s| {
+                    let mut phi = [0.0; 8];
+                    (phi[s], phi[7]) = if s < 6 { (2.0, 1.0) } else { (1.0, 2.0) };
+                    phi
+                });
+                errors(&family_of(n, target, [[1.0 / 7.0; 7]; 7], (random(rng), 0.0), phi, rng))
+            }
+        }
+    };
+    let families = [
+        "random rewards",
+        "noise of 3 deviations",
+        "a cost for each step",
+        "rewards with a mean",
+        "another policy",
+        "Baird's features",
+    ];
+    let mut logarithms = Vec::new();
+    for family in families {
+        for n in [100, 1000] {
+            let mut sum = [0.0; 3];
+            for seed in 0..20 {
+                let errors = draw(family, n, &mut Rng::new(1000 + seed));
+                sum.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / 20.0);
+            }
+            println!("{family}, {n}: {sum:.4?}");
+            logarithms.push(libm::log(sum[0] / sum[2]));
+        }
+    }
+    let mean = libm::exp(logarithms.iter().sum::<f64>() / logarithms.len() as f64);
+    println!("{mean}");
+    assert!(mean < 0.75, "{mean}");
 }

@@ -104,8 +104,10 @@ fn ill_conditioned_features_give_bounded_values() {
             let reading = model.estimate(&context, model.gvf(0)).unwrap();
             assert!((0.0..=1.0).contains(&reading.linearity));
             let value = reading.value_function;
-            assert!(value.at(&last).abs() <= value.value_clip);
-            assert!(value.value_clip <= 1.0 / (1.0 - gamma));
+            let [low, high] = value.value_clip;
+            assert!(low <= value.at(&last) && value.at(&last) <= high);
+            // (Rewards may be as far from their level as twice the largest.)
+            assert!(high - low <= 4.0 / (1.0 - gamma));
         }
     }
 }
@@ -297,7 +299,8 @@ fn nothing_seen_is_worth_nothing_and_a_solution_that_explodes_is_held_back() {
     parameters.gate_logits[0] = [60.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let model = UniversalModel::new(0.9, *model.mask(), parameters).unwrap();
     let mut context = model.context::<1>();
-    for t in 0..20 {
+    // (Ten transitions show no level of the rewards.)
+    for t in 0..10 {
         let next = if t % 2 == 0 { (2.0 - 1e-6) / 0.9 } else { 0.0 };
         context.observe(&[1.0], 1.0, &[next]).unwrap();
     }

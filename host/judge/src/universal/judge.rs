@@ -147,7 +147,8 @@ impl Benchmark {
             let sums = model.sums(&context, model.gvf(0))?;
             // LSTD and TD get the model's own bounds on features and values.
             let bounded = |weights: SVector<f64, D>| {
-                let value_clip = value.value_clip + value.level.abs();
+                let most = value.value_clip.into_iter().map(f64::abs).fold(0.0, f64::max);
+                let value_clip = [-most, most];
                 let value = ClippedValueFunction { weights, level: 0.0, value_clip, ..value };
                 error(&|phi| value.at(phi))
             };
