@@ -20,8 +20,7 @@ pub struct ictd_context {
 /// The most features.
 pub const ICTD_MAX_FEATURES: usize = 16;
 
-/// The value function that the universal model estimates from a context: v(s) = level + <weights, features>, clipped. Without the level,
-/// the weights give no value.
+/// The value function that the universal model estimates from a context: v(s) = level + <weights, features>, clipped. Without the level, the weights give no value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ictd_value_function {
@@ -406,8 +405,8 @@ const _: () = {
 
 /// Returns ICTD_CONTEXT_WORDS for a capacity of d features.
 const fn growing_words(d: usize) -> usize {
-    16 * d * d + 18 * d + 20
+    16 * d * d + 32 * d + 30
 }
 const fn forgetting_words(d: usize) -> usize {
-    4 * d * d + 6 * d + 16
+    4 * d * d + 10 * d + 20
 }

@@ -319,12 +319,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
         Ok(())
     }
 
-    fn add_weighted(
-        &mut self,
-        mut token: Token<S, D, C>,
-        rho: S,
-        is_terminal: bool,
-    ) -> Result<()> {
+    fn add_weighted(&mut self, mut token: Token<S, D, C>, rho: S, is_terminal: bool) -> Result<()> {
         const {
             assert!(M::STATE_IS_TRACE && Mem::CAPACITY == 0, "such a context takes no weights");
         }

@@ -2,8 +2,8 @@
 
 use super::bytes::Field;
 use super::moments::Moments;
-use crate::auxiliary::Weight;
 use super::{Added, Memory, MemorySums, take_largest};
+use crate::auxiliary::Weight;
 use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask};
 use crate::scalar::{Scalar, check_lanes};

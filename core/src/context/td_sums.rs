@@ -103,9 +103,8 @@ impl<R: Real, const D: usize> TdSums<R, D> {
         // sum x c with c = 1 - gamma [not terminal], from sum x over all transitions and over those that end an episode.
         let explained = |all: R, at_end: R| one_step * all + gamma * at_end;
         let of_rewards = |at| read.sum(|m| m.auxiliary.rewards.get(r)?.get(at));
-        let weights = |at: fn(&WeightSums<R>) -> &R| {
-            read.sum(|m| Some(at(m.auxiliary.weights.first()?)))
-        };
+        let weights =
+            |at: fn(&WeightSums<R>) -> &R| read.sum(|m| Some(at(m.auxiliary.weights.first()?)));
         let (weight, ends) = (weights(|w| &w.all), weights(|w| &w.at_end));
         // sum c, sum c^2 and sum r c.
         let all = explained(weight, ends);
@@ -171,8 +170,7 @@ impl<R: Real, const D: usize> TdSums<R, D> {
             let of_phi = read.sum(|m| m.rewards.get(r)?.phi.get(j));
             let of_next = gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
             plain.b[j] = of_phi - level * of_plain[j];
-            self.residual_rewards[j] =
-                of_phi - of_next - (level * of_j + level_j * of_rewards);
+            self.residual_rewards[j] = of_phi - of_next - (level * of_j + level_j * of_rewards);
             for (l, (system, of_level)) in traces.iter_mut().zip(of_traces).enumerate() {
                 for i in 0..D {
                     let now = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));

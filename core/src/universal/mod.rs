@@ -46,6 +46,21 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
+//! # The level of the rewards
+//!
+//! Rewards may have any zero: v(r + c) = v(r) + c / (1 - gamma), for every method without ends. The model finds the level
+//! from the context. With c = 1 - gamma \[not terminal\], which is what a value of 1 in every state explains of a reward,
+//!
+//! ```text
+//! m = sum r / sum c,   p = sum (phi - gamma phi') / sum c,   v(s) = k m + <w, phi(s) - k p>
+//! r - k m c and (phi - gamma phi') - k p c stand in A, b and the TD errors for r and phi - gamma phi'
+//! ```
+//!
+//! so the level is the one that leaves no mean TD error, whatever w is: if values are linear in the features, the level
+//! disappears again. k = 1 - (3 / t)^4 with the level over its standard error, t: a level within three standard errors of 0 is
+//! none, and an evident one counts in full. An importance weight counts as often as it says, and Kish's effective number of
+//! transitions decides about t. Cumulants have a level each. No number of this is learned.
+//!
 //! # Which lambda is right
 //!
 //! The context itself shows it. If values are linear in the features, the TD errors delta of w_0 are martingale differences:
@@ -63,12 +78,18 @@
 //! If no two features were ever nonzero in the same state, as with one-hot features, F is diagonal. Features that tell
 //! all states apart represent every value, so then w_0 solves TD's equation alone (s = 0), and g_1 is larger.
 //!
+//! Two bounds need no learned number. TD errors say how far w_0's values can be off, at most sqrt(E delta^2) / (1 - gamma) in the
+//! mean, and 1 - d / n of each error shows, so the share of the other solutions in the mixture, 1 - g_1, is at most this distance
+//! over the values' size: where nothing is random and w_0 is right, no test rejects it. And rewards that are noise give weights
+//! all the same, so in the manner of James and Stein the share 1 - E delta^2 / f of the weights stays, with f = (1/d) sum_i b_i^2 /
+//! F_ii of lambda = 0 (f is E delta^2 if rewards are noise; E delta^2 counts as at most E r^2).
+//!
 //! The k, f, a, c and gates of all contexts are given by the [`UniversalParameters`], found on random tasks and signals.
 //!
 //! # Bounds
 //!
 //! Features of a query count up to the root of the sum of their squares in the context, so that a rare state is not held
-//! back (e times that root in a context that forgets); values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
+//! back (e times that root in a context that forgets); values are held to a distance from the level that the largest reward seen could add up to, and weights are scaled back until the mean
 //! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
 //! ridge is an error.
 

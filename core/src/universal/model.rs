@@ -129,7 +129,8 @@ impl<R: Real> UniversalModel<R> {
         }
         let max_abs_reward = context.max_abs_reward(cumulant);
         let most = max_abs_reward + sums.level.abs() * (R::ONE - gamma);
-        let value_function = ClippedValueFunction::new(weights, [level, sums.level], roots, len, gamma, most);
+        let value_function =
+            ClippedValueFunction::new(weights, [level, sums.level], roots, len, gamma, most);
         Ok(Estimate { value_function, linearity })
     }
 

@@ -31,7 +31,8 @@ fn family_of<const S: usize, const D: usize>(
 ) -> Family<S, D> {
     let (mut steps, mut state) = (Vec::new(), 0);
     for _ in 0..n {
-        let next = rng.categorical(b[state].into_iter().chain([1.0 - b[state].iter().sum::<f64>()]));
+        let next =
+            rng.categorical(b[state].into_iter().chain([1.0 - b[state].iter().sum::<f64>()]));
         let end = |of: &[f64; S]| 1.0 - of.iter().sum::<f64>();
         let (pi, b) = match target[state].get(next) {
             Some(pi) => (*pi, b[state][next]),
@@ -130,7 +131,10 @@ fn a_constant_in_the_rewards_is_one_in_the_values() {
                 let growing = worst(shifted(Growing, &of, c), c);
                 let forgetting = Forgetting::new(1.0 - 1.0 / n as f64).unwrap();
                 let forgetting = worst(shifted(forgetting, &of, c), c);
-                assert!(growing.max(forgetting) < most, "{n} {ends} {ratios} {c}: {growing} {forgetting}");
+                assert!(
+                    growing.max(forgetting) < most,
+                    "{n} {ends} {ratios} {c}: {growing} {forgetting}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::array::{numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use crate::model::{Given, Model, check_features, values_of, weights_of};
+use crate::model::{Given, Model, check_features, ValueFunction, linear_of, values_of};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
 use numpy::{PyArray1, ToPyArray};
@@ -143,9 +143,9 @@ impl Context {
         format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
     }
 
-    #[doc = crate::docstring!("Context.weights")]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.read(py, weights_of)?.to_pyarray(py))
+    #[doc = crate::docstring!("Context.value_function")]
+    fn value_function(&self, py: Python<'_>) -> PyResult<ValueFunction> {
+        Ok(ValueFunction::new(py, self.read(py, linear_of)?))
     }
 
     #[doc = crate::docstring!("Context.values")]

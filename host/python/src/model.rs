@@ -9,7 +9,7 @@ use compute::words::Word as _;
 use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
-use judge::estimator::{Estimator, MAX_FEATURES, Method, Stream, on_large_stack};
+use judge::estimator::{Estimator, LinearValues, MAX_FEATURES, Method, Stream, on_large_stack};
 use judge::parameters::{LayerParameters, Parameters};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyReadonlyArray3, ToPyArray};
@@ -169,10 +169,30 @@ impl Model {
     }
 }
 
-pub(crate) fn weights_of(stream: &dyn Stream) -> PyResult<Vec<f64>> {
+#[doc = crate::docstring!("ValueFunction")]
+#[pyclass(frozen, get_all, module = "ictd")]
+pub(crate) struct ValueFunction {
+    weights: Py<PyArray1<f64>>,
+    level: f64,
+}
+
+#[pymethods]
+impl ValueFunction {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<ictd.ValueFunction level={}, {} weights>", self.level, self.weights.bind(py).len())
+    }
+}
+
+impl ValueFunction {
+    pub(crate) fn new(py: Python<'_>, LinearValues { weights, level }: LinearValues) -> Self {
+        ValueFunction { weights: weights.to_pyarray(py).unbind(), level }
+    }
+}
+
+pub(crate) fn linear_of(stream: &dyn Stream) -> PyResult<LinearValues> {
     let nonlinear = "softmax attention: its value is not linear in the features";
-    let weights = stream.weights().context("the value function").map_err(python)?;
-    weights.ok_or_else(|| refused("model", nonlinear))
+    let linear = stream.linear().context("the value function").map_err(python)?;
+    linear.ok_or_else(|| refused("model", nonlinear))
 }
 
 pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> PyResult<Vec<f64>> {
@@ -436,9 +456,9 @@ impl Model {
         Ok(py.detach(|| roomy(read))?.to_pyarray(py))
     }
 
-    #[doc = crate::docstring!("Model.weights")]
+    #[doc = crate::docstring!("Model.value_function")]
     #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None, rho = None))]
-    fn weights<'py>(
+    fn value_function<'py>(
         &self,
         py: Python<'py>,
         phi: Given<'_, 'py>,
@@ -448,10 +468,10 @@ impl Model {
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<ValueFunction> {
         let data = self.transitions(&features(phi)?, reward, phi_next, terminal, end, rho)?;
-        let read = || weights_of(&*self.read(&data, gamma)?);
-        Ok(py.detach(|| roomy(read))?.to_pyarray(py))
+        let read = || linear_of(&*self.read(&data, gamma)?);
+        Ok(ValueFunction::new(py, py.detach(|| roomy(read))?))
     }
 }
 
