@@ -78,11 +78,11 @@
 //! If no two features were ever nonzero in the same state, as with one-hot features, F is diagonal. Features that tell
 //! all states apart represent every value, so then w_0 solves TD's equation alone (s = 0), and g_1 is larger.
 //!
-//! Two bounds need no learned number. TD errors say how far w_0's values can be off, at most sqrt(E delta^2) / (1 - gamma) in the
-//! mean, and 1 - d / n of each error shows, so the share of the other solutions in the mixture, 1 - g_1, is at most this distance
-//! over the values' size: where nothing is random and w_0 is right, no test rejects it. And rewards that are noise give weights
-//! all the same, so in the manner of James and Stein the share 1 - E delta^2 / f of the weights stays, with f = (1/d) sum_i b_i^2 /
-//! F_ii of lambda = 0 (f is E delta^2 if rewards are noise; E delta^2 counts as at most E r^2).
+//! Two bounds need no learned number. Where nothing is random and w_0 is right, ridges alone make every test reject it, and
+//! with large importance ratios another solution may explode; the TD errors show both. So 1 - g_1 is at most 4 times E delta^2 of w_0
+//! over that of w_1 and w_2. And rewards that are noise give weights all the same, so in the manner of James and Stein the share
+//! 1 - E delta^2 / f of the weights stays, with f = (1/d) sum_i b_i^2 / F_ii of lambda = 0 (f is E delta^2 if rewards are noise;
+//! E delta^2 counts as at most E r^2).
 //!
 //! The k, f, a, c and gates of all contexts are given by the [`UniversalParameters`], found on random tasks and signals.
 //!

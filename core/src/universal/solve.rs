@@ -97,6 +97,8 @@ impl<S: Copy> ContextSummary<S> {
 /// The largest mean squared TD error allowed, relative to the mean squared reward times the horizon 1 / (1 - gamma);
 /// weights with a larger one are scaled down.
 const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
+/// The share of w_1 and w_2 in the mixture is at most so many times w_0's mean squared TD error over theirs.
+const MAX_TIMES_TD_ERROR: f64 = 4.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
 const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
@@ -289,18 +291,6 @@ impl<R: Real, const D: usize> FixedPoint<R, D> {
         FixedPoint { weights, relative_td_error, log_td_error: capped_ln(relative_td_error) }
     }
 
-    /// Returns the least share that w_0 has in the mixture. Its values are off by at most sqrt(E delta^2) / (1 - gamma), where a
-    /// fit of d weights to n transitions shows 1 - d / n of each delta. What it may be off by, over its values' root mean
-    /// square, is the largest share of the others.
-    fn least_share(&self, quantities: &Quantities<R>, value_scale: R) -> R {
-        let Quantities { n, d, inverse_horizon, .. } = *quantities;
-        if n <= d || value_scale <= R::ZERO {
-            return R::ZERO;
-        }
-        let off = (self.relative_td_error / value_scale).sqrt();
-        R::ONE - off / ((R::ONE - d / n) * inverse_horizon)
-    }
-
     /// Returns the share of the weights that stays, 1 - E delta^2 / f, in the manner of James and Stein: f is (1/d) sum_i b_i^2 /
     /// F_ii, which is E delta^2 if rewards are noise, and `f` is relative to E r^2.
     fn share_beyond_noise(&self, f: R) -> R {
@@ -410,8 +400,12 @@ impl<R: Real> UniversalParameters<R> {
         };
         let ([low, high], [gate_low, gate_high]) = (summary.admissible, &self.gate_logits);
         let g_1 = gate(low, gate_low, self.tabular[2] * tabular);
-        let g_1 = g_1.max(first.least_share(&quantities, value_scale));
         let g_2 = gate(high, gate_high, R::ZERO);
+        // The share of the other solutions falls with their TD errors.
+        let others =
+            third.relative_td_error + g_2 * (second.relative_td_error - third.relative_td_error);
+        let most = R::from_f64(MAX_TIMES_TD_ERROR) * first.relative_td_error / others;
+        let g_1 = g_1.max(R::ONE - most);
         let mut w = [R::ZERO; D];
         for i in 0..D {
             let u = third.weights[i] + g_2 * (second.weights[i] - third.weights[i]);
