@@ -6,6 +6,7 @@ use ictd_core::constructions;
 use ictd_core::context::{Context, Forgetting, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
+use ictd_core::model::{self, Model};
 use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -286,7 +287,7 @@ where
         // All others read transitions.
         _ => return Err(Error::Mismatch { parameter: "method and stream" }),
     };
-    reading(estimator, d, context(TdLambda::new(trace_decay)?), move |c| {
-        transformer.value_function(&c.statistic::<K>(gamma, 0)?).map(Linear)
-    })
+    let mask = TdLambda::new(trace_decay)?;
+    let model = Box::new(Model::<f64, D, K, _, _>::new(*transformer, model::Linear(mask), gamma)?);
+    reading(estimator, d, context(mask), move |c| model.value_function(c).map(Linear))
 }
