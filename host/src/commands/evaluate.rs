@@ -97,7 +97,7 @@ pub struct Evaluate {
     #[serde(flatten)]
     pub typed: Typed,
     /// Learning rate alpha of the construction, and of the algorithm that is compared with it
-    #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
+    #[arg(long, default_value = "0.2", conflicts_with = "model", value_parser = options::real(0.0..))]
     pub alpha: f64,
     /// Trace decay of the construction; 0 is Theorem 1's TD(0)
     #[arg(long, default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
