@@ -41,6 +41,7 @@
 //!     }
 //!     let estimate = model.estimate(&context, model.gvf(0))?;
 //!     let found = estimate.value_function.weights[1];
+//!     println!("{level} {slope} {found} {}", estimate.linearity);
 //!     assert!((found / slope - 1.0).abs() < 0.01 && estimate.linearity > 0.9);
 //! }
 //! # Ok::<(), ictd_core::Error>(())
@@ -99,3 +100,4 @@ mod solve;
 
 pub use model::{Estimate, PRETRAINED, UniversalModel};
 pub use solve::{ContextSummary, GatedSolution, UniversalParameters};
+pub(crate) use solve::{least_product, least_root};

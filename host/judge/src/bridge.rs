@@ -105,8 +105,9 @@ pub fn judge_estimator(
     on_large_stack(|| {
         for context in contexts {
             let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
-            answers.push(stream.values(&context.states)?);
-            let weights = stream.linear()?.map(|values| values.weights).unwrap_or_default();
+            let (linear, values) = stream.raw(&context.states)?;
+            answers.push(values);
+            let weights = linear.map(|values| values.weights).unwrap_or_default();
             gradients.push(weights.repeat(context.weights.len()));
         }
         judge(recipe, contexts, len, &answers, Some(&gradients))
