@@ -1,4 +1,4 @@
-//! The universal model has no special zero: it finds the level of rewards, and is judged on tasks that its numbers were not
+//! The universal model has no special zero: it finds the level of rewards, and is judged on tasks that its learned numbers were not
 //! found on.
 
 use super::*;
