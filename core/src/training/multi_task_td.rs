@@ -284,15 +284,19 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             let growing = |t: usize| self.lengths.get(t).copied().unwrap_or_default();
             let len = |t| settings.context_len_range.map_or(sliding(t), |_| growing(t));
             let query = |t| path.get(len(t) + 1).copied();
-            let queries: Vec<E::State, T> = (0..settings.batch_size).filter_map(query).collect();
+            let mut queries = Vec::<E::State, T>::new();
+            for query in (0..settings.batch_size).filter_map(query) {
+                // Cannot overflow: they are states of the trajectory.
+                let _ = queries.push(query);
+            }
             let mut values = [S::Element::ZERO; T];
             let values = values.get_mut(..queries.len()).unwrap_or_default();
             match settings.loss {
                 Loss::TdError | Loss::ResidualGradient => return Ok(()),
                 Loss::TrueValue => task.true_values(gamma, &queries, values)?,
                 Loss::MonteCarlo { horizon } => {
-                    for (value, query) in values.iter_mut().zip(queries) {
-                        *value = sampled_return(task, query, gamma, horizon, rng);
+                    for (value, query) in values.iter_mut().zip(&queries) {
+                        *value = sampled_return(task, *query, gamma, horizon, rng);
                     }
                 }
             }

@@ -181,7 +181,7 @@ fn compare(before: &Model<2>, after: &Model<2>, digest: &mut Digest) -> Result<(
         let value = universal.value_function(context)?;
         Ok(move |phi: &_| value.at(phi))
     };
-    say(error(HELD_OUT, &universal.context::<2>(), value_function)?, ", the universal model");
+    say(error(HELD_OUT, || universal.context::<2>(), value_function)?, ", the universal model");
     Ok(())
 }
 
@@ -211,20 +211,20 @@ pub(crate) fn error_of(model: &Model<2>, seeds: Range<u64>) -> Result<f32, Error
         let value = model.value_function(context)?;
         Ok(move |phi: &_| value.at(phi))
     };
-    error(seeds, &model.context(), value_function)
+    error(seeds, || model.context(), value_function)
 }
 
 /// Returns the mean squared value error over tasks, over that of predicting 0.
 fn error<M: Mask<f32>, F: Fn(&SVector<f32, 2>) -> f32>(
     seeds: Range<u64>,
-    empty: &Context<2, M>,
+    empty: impl Fn() -> Context<2, M>,
     value_function: impl Fn(&Context<2, M>) -> Result<F, Error>,
 ) -> Result<f32, Error> {
     let (mut squares, mut of_zero) = (0.0, 0.0);
     for seed in seeds {
         let mut rng = Rng::new(seed);
         let chain: Chain = CHAINS.draw(GAMMA, &mut rng)?;
-        let mut context = empty.clone();
+        let mut context = empty();
         let mut state = chain.initial_state(&mut rng);
         for _ in 0..LENGTH {
             context.observe_transition(&chain.transition(&mut state, &mut rng))?;
