@@ -9,7 +9,7 @@ mod stack;
 
 use crate::EXPECTED;
 use crate::console::line;
-use crate::learning::{End, Flash, PAGE, Trainer, run};
+use crate::learning::{BYTES, End, Flash, PAGE, run};
 use ictd_core::Error;
 use machine::{Counter, reset};
 use panic_never as _;
@@ -117,9 +117,9 @@ fn device() -> Result<i32, Error> {
     let End::Digest(digest) = end else { reset() };
     line!("digest ", digest);
     line!("chip: instructions: at most ", costs.largest, " for each call, ", costs.largest_task, " for a task");
-    line!("chip: bytes: ", size_of::<Trainer>() as u32, " of a trainer");
+    line!("chip: bytes of a trainer: ", BYTES as u32);
     #[cfg(target_arch = "arm")]
-    line!("chip: stack, with the trainer: ", stack::used(None));
+    line!("chip: bytes of stack, with the trainer: ", stack::used(None));
     let is_within = costs.largest <= CALL && costs.largest_task <= TASK;
     Ok(if digest != EXPECTED {
         line!("the digest is another than the host's");

@@ -2,7 +2,9 @@
 
 use crate::EXPECTED;
 use crate::console::line;
-use crate::learning::{End, Flash, PAGE, STORED_TASKS, Trainer, error_of, model, run, trainer};
+use crate::learning::{
+    End, Flash, NO_WORK, PAGE, STORED_TASKS, error_of, model, run, trainer,
+};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::{Error, Model};
 use std::path::Path;
@@ -43,7 +45,7 @@ pub(crate) fn main() -> ExitCode {
 fn device() -> Result<bool, String> {
     let mut flash = Pages([[0xff; PAGE]; 2]);
     loop {
-        if let End::Digest(digest) = run(&mut flash, Trainer::train_batch).map_err(text)? {
+        if let End::Digest(digest) = run(&mut flash, |trainer| trainer.train_batch()).map_err(text)? {
             line!("digest ", digest);
             return Ok(digest == EXPECTED);
         }
@@ -53,7 +55,8 @@ fn device() -> Result<bool, String> {
 /// Trains from nothing, shows how the error falls, and writes the checkpoint.
 fn train(file: &Path) -> Result<(), String> {
     const TASKS: std::ops::Range<u64> = 2_000_000..2_000_400;
-    let mut trainer = trainer().map_err(text)?;
+    let mut work = NO_WORK;
+    let mut trainer = trainer(&mut work).map_err(text)?;
     for tasks in [0, 40, 500, 1000, 2000, STORED_TASKS] {
         while trainer.tasks_done < tasks {
             trainer.train_task().map_err(text)?;
