@@ -20,25 +20,40 @@ pub(crate) enum Addend<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Addend<'_, S> {
-    /// Returns N numbers starting at an index, for a result that holds `itself`.
+    /// Returns what it is read from, for a result that holds `itself`.
     #[inline(always)]
-    fn numbers<const N: usize>(&self, itself: &[S], at: usize) -> Option<[S; N]> {
-        match self {
-            Addend::Zero => Some([S::ZERO; N]),
-            Addend::InPlace => numbers_at(itself, at),
-            Addend::Other(m) => numbers_at(m, at),
-        }
+    fn source<'b>(&'b self, itself: &'b [S]) -> &'b [S] {
+        if let Addend::Other(m) = self { m } else { itself }
+    }
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        matches!(self, Addend::Zero)
     }
 }
 
+/// Returns N numbers starting at an index, to be read from where they are.
 #[inline(always)]
-fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> Option<[S; N]> {
-    let x = x.get(at..)?.first_chunk::<N>()?;
+fn chunk_at<const N: usize, S>(x: &[S], at: usize) -> Option<&[S; N]> {
+    rest_from(x, at).first_chunk()
+}
+
+#[inline(always)]
+fn copied<const N: usize, S: Scalar>(x: &[S; N]) -> [S; N] {
     let mut numbers = [S::ZERO; N];
     for n in 0..N {
         numbers[n] = x[n];
     }
-    Some(numbers)
+    numbers
+}
+
+#[inline(always)]
+fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; N]) {
+    let Some((_, x)) = x.split_at_mut_checked(at) else { return };
+    let Some(x) = x.first_chunk_mut::<N>() else { return };
+    for n in 0..N {
+        x[n] = numbers[n];
+    }
 }
 
 /// Returns number i of a vector, which has one.
@@ -49,20 +64,12 @@ fn at<S: Scalar>(x: &[S], i: usize) -> S {
 
 #[inline(always)]
 fn part<S>(x: &[S], at: usize, len: usize) -> Option<&[S]> {
-    x.get(at..)?.get(..len)
+    rest_from(x, at).get(..len)
 }
 
 #[inline(always)]
 fn part_mut<S>(x: &mut [S], at: usize, len: usize) -> Option<&mut [S]> {
     x.get_mut(at..)?.get_mut(..len)
-}
-
-#[inline(always)]
-fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; N]) {
-    let Some(x) = x.get_mut(at..).and_then(|x| x.first_chunk_mut::<N>()) else { return };
-    for n in 0..N {
-        x[n] = numbers[n];
-    }
 }
 
 #[inline(always)]
@@ -135,7 +142,9 @@ kernel! {
         tiles!(i < k, N in [9, 5, 3, 1], {
             let mut sums = [[S::ZERO; N]; M];
             for c in 0..M {
-                sums[c] = or_return!(vectors[c].1.numbers(vectors[c].0, i));
+                if !vectors[c].1.is_zero() {
+                    sums[c] = copied(or_return!(chunk_at(vectors[c].1.source(vectors[c].0), i)));
+                }
             }
             let (mut rows, mut columns) = (rest_from(a, i), [a; N]);
             if TRANSPOSED {
@@ -150,7 +159,7 @@ kernel! {
                         a_l[n] = at(columns[n], l);
                     }
                 } else {
-                    (a_l, rows) = (or_return!(numbers_at(rows, 0)), rest_from(rows, k));
+                    (a_l, rows) = (copied(or_return!(rows.first_chunk())), rest_from(rows, k));
                 }
                 for n in 0..N {
                     for c in 0..M {
@@ -202,7 +211,9 @@ kernel! {
                 let mut sums = [[S::ZERO; N]; M];
                 let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
                 for c in 0..M {
-                    sums[c] = or_return!(onto.numbers(m, (j + c) * k + i));
+                    if !onto.is_zero() {
+                        sums[c] = copied(or_return!(chunk_at(onto.source(m), (j + c) * k + i)));
+                    }
                     if !B_TRANSPOSED {
                         b_columns[c] = or_return!(part(b, (j + c) * k, k));
                     }
@@ -220,10 +231,10 @@ kernel! {
                             a_l[n] = at(a_columns[n], l);
                         }
                     } else {
-                        (a_l, a_rows) = (or_return!(numbers_at(a_rows, 0)), rest_from(a_rows, k));
+                        (a_l, a_rows) = (copied(or_return!(a_rows.first_chunk())), rest_from(a_rows, k));
                     }
                     if B_TRANSPOSED {
-                        (b_l, b_rows) = (or_return!(numbers_at(b_rows, 0)), rest_from(b_rows, k));
+                        (b_l, b_rows) = (copied(or_return!(b_rows.first_chunk())), rest_from(b_rows, k));
                     }
                     for c in 0..M {
                         // Read where it is used: registers are few.
