@@ -56,12 +56,6 @@ fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; 
     }
 }
 
-/// Returns number i of a vector, which has one.
-#[inline(always)]
-fn at<S: Scalar>(x: &[S], i: usize) -> S {
-    x.get(i).copied().unwrap_or(S::ZERO)
-}
-
 #[inline(always)]
 fn part<S>(x: &[S], at: usize, len: usize) -> Option<&[S]> {
     rest_from(x, at).get(..len)
@@ -156,14 +150,14 @@ kernel! {
                 let mut a_l = [S::ZERO; N];
                 if TRANSPOSED {
                     for n in 0..N {
-                        a_l[n] = at(columns[n], l);
+                        a_l[n] = *or_return!(columns[n].get(l));
                     }
                 } else {
                     (a_l, rows) = (copied(or_return!(rows.first_chunk())), rest_from(rows, k));
                 }
                 for n in 0..N {
                     for c in 0..M {
-                        sums[c][n] += a_l[n] * at(xs[c], l);
+                        sums[c][n] += a_l[n] * *or_return!(xs[c].get(l));
                     }
                 }
             }
@@ -228,7 +222,7 @@ kernel! {
                     let (mut a_l, mut b_l) = ([S::ZERO; N], [S::ZERO; M]);
                     if A_TRANSPOSED {
                         for n in 0..N {
-                            a_l[n] = at(a_columns[n], l);
+                            a_l[n] = *or_return!(a_columns[n].get(l));
                         }
                     } else {
                         (a_l, a_rows) = (copied(or_return!(a_rows.first_chunk())), rest_from(a_rows, k));
@@ -238,7 +232,7 @@ kernel! {
                     }
                     for c in 0..M {
                         // Read where it is used: registers are few.
-                        let x = if !B_TRANSPOSED { at(b_columns[c], l) } else { b_l[c] };
+                        let x = if !B_TRANSPOSED { *or_return!(b_columns[c].get(l)) } else { b_l[c] };
                         for n in 0..N {
                             sums[c][n] += a_l[n] * x;
                         }
@@ -278,18 +272,22 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        let pairs = or_return!(cut(k, pairs));
+        // Cut to their length, so that the compiler doubts no index later.
+        let mut pairs = pairs;
+        for p in 0..N {
+            pairs[p] = (or_return!(pairs[p].0.get(..k)), or_return!(pairs[p].1.get(..k)));
+        }
         let mut y_j = [S::ZERO; N];
         for j in 0..k {
             for p in 0..N {
-                y_j[p] = at(pairs[p].1, j);
+                y_j[p] = *or_return!(pairs[p].1.get(j));
             }
             let column = or_return!(part_mut(m, j * k, k));
             for (i, to) in column.iter_mut().enumerate() {
                 keep_apart::<S>();
                 let mut sum = *to;
                 for p in 0..N {
-                    sum += at(pairs[p].0, i) * y_j[p];
+                    sum += *or_return!(pairs[p].0.get(i)) * y_j[p];
                 }
                 *to = sum;
             }
@@ -304,36 +302,28 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        let pairs = or_return!(cut(k, pairs));
+        // Cut to their length, so that the compiler doubts no index later.
+        let mut pairs = pairs;
+        for p in 0..N {
+            pairs[p] = (or_return!(pairs[p].0.get(..k)), or_return!(pairs[p].1.get(..k)));
+        }
         let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
         for j in 0..k {
             for p in 0..N {
-                (x_j[p], y_j[p]) = (at(pairs[p].0, j), at(pairs[p].1, j));
+                (x_j[p], y_j[p]) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
             }
             let column = or_return!(part_mut(m, j * k, k));
             for (i, to) in column.iter_mut().enumerate().take(j + 1) {
                 keep_apart::<S>();
                 let mut sum = S::ZERO;
                 for p in 0..N {
-                    sum += at(pairs[p].0, i) * y_j[p] + at(pairs[p].1, i) * x_j[p];
+                    sum += *or_return!(pairs[p].0.get(i)) * y_j[p] + *or_return!(pairs[p].1.get(i)) * x_j[p];
                 }
                 *to = sum;
             }
         }
         mirror(k, m);
     }
-}
-
-/// Cuts vectors to their length, so that the compiler doubts no index later.
-#[inline(always)]
-fn cut<'a, const N: usize, S>(
-    k: usize,
-    mut pairs: [(&'a [S], &'a [S]); N],
-) -> Option<[(&'a [S], &'a [S]); N]> {
-    for p in 0..N {
-        pairs[p] = (pairs[p].0.get(..k)?, pairs[p].1.get(..k)?);
-    }
-    Some(pairs)
 }
 
 #[inline(always)]
