@@ -44,7 +44,14 @@ fn main() {
     );
     let is_arm = env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("arm");
     if !is_arm {
-        for (region, memory_of) in [("TEXT", "FLASH"), ("RODATA", "FLASH"), ("DATA", "RAM"), ("BSS", "RAM"), ("HEAP", "RAM"), ("STACK", "RAM")] {
+        for (region, memory_of) in [
+            ("TEXT", "FLASH"),
+            ("RODATA", "FLASH"),
+            ("DATA", "RAM"),
+            ("BSS", "RAM"),
+            ("HEAP", "RAM"),
+            ("STACK", "RAM"),
+        ] {
             memory += &format!("REGION_ALIAS(\"REGION_{region}\", {memory_of});\n");
         }
     }

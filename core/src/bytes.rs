@@ -42,7 +42,8 @@ pub(crate) fn open<'a>(
         }
     }
     check_crc(bytes)?;
-    let content = stored.rest.split_last_chunk::<CHECKSUM>().map_or(stored.rest, |(content, _)| content);
+    let content =
+        stored.rest.split_last_chunk::<CHECKSUM>().map_or(stored.rest, |(content, _)| content);
     Ok(Reader { rest: content })
 }
 

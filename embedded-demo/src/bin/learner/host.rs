@@ -2,9 +2,7 @@
 
 use crate::EXPECTED;
 use crate::console::line;
-use crate::learning::{
-    End, Flash, NO_WORK, PAGE, STORED_TASKS, error_of, model, run, trainer,
-};
+use crate::learning::{End, Flash, NO_WORK, PAGE, STORED_TASKS, error_of, model, run, trainer};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::{Error, Model};
 use std::path::Path;
@@ -45,7 +43,9 @@ pub(crate) fn main() -> ExitCode {
 fn device() -> Result<bool, String> {
     let mut flash = Pages([[0xff; PAGE]; 2]);
     loop {
-        if let End::Digest(digest) = run(&mut flash, |trainer| trainer.train_batch()).map_err(text)? {
+        if let End::Digest(digest) =
+            run(&mut flash, |trainer| trainer.train_batch()).map_err(text)?
+        {
             line!("digest ", digest);
             return Ok(digest == EXPECTED);
         }

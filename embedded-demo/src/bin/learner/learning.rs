@@ -2,15 +2,17 @@
 //! what it has trained, on tasks that it has not seen, with weights that nobody trained.
 
 use crate::console::line;
+use core::ops::Range;
 use ictd_core::digest::Digest;
 use ictd_core::mask::{Mask, Td0};
 use ictd_core::model::{ConstructionSettings, Linear};
+use ictd_core::nalgebra::SVector;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, Task, TaskDistribution};
-use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings};
-use ictd_core::nalgebra::SVector;
+use ictd_core::training::{
+    BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings,
+};
 use ictd_core::{Context, Error, Model, StoredError, UniversalModel};
-use core::ops::Range;
 
 const GAMMA: f32 = 0.9;
 const DEPTH: u16 = 3;
@@ -113,7 +115,13 @@ fn newest(flash: &impl Flash, trainer: &mut Trainer) -> Option<usize> {
     for page in 0..2 {
         match trainer.read(flash.page(page)) {
             Ok(()) => {
-                line!("page ", page as u32, ": a trainer after ", trainer.tasks_done as u32, " tasks");
+                line!(
+                    "page ",
+                    page as u32,
+                    ": a trainer after ",
+                    trainer.tasks_done as u32,
+                    " tasks"
+                );
                 if newest.is_none_or(|(_, tasks)| tasks < trainer.tasks_done) {
                     newest = Some((page, trainer.tasks_done));
                 }
@@ -129,12 +137,7 @@ fn newest(flash: &impl Flash, trainer: &mut Trainer) -> Option<usize> {
 
 /// Writes a trainer to a page, or the first half of it.
 #[inline(never)]
-fn store(
-    trainer: &Trainer,
-    flash: &mut impl Flash,
-    page: usize,
-    half: bool,
-) -> Result<(), Error> {
+fn store(trainer: &Trainer, flash: &mut impl Flash, page: usize, half: bool) -> Result<(), Error> {
     let mut bytes = [0; PAGE];
     let words = trainer.write(&mut bytes)?.len().div_ceil(4);
     flash.erase(page);

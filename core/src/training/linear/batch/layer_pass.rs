@@ -53,7 +53,8 @@ impl<S: Scalar> LayerPasses<'_, S> {
 
     #[inline(always)]
     pub(super) fn at(&mut self, l: usize) -> LayerPass<'_, S> {
-        let ([matrices], [z]) = (pieces(self.matrices, self.len, l), pieces(self.columns, self.k, l));
+        let ([matrices], [z]) =
+            (pieces(self.matrices, self.len, l), pieces(self.columns, self.k, l));
         LayerPass::within(self.k, matrices, z)
     }
 }
