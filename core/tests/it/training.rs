@@ -143,11 +143,8 @@ fn a_stored_trainer_goes_on_and_damage_changes_nothing() {
     for at in 0..stored.len() {
         let mut damaged = stored.clone();
         damaged[at] ^= 0x10;
-        assert!(matches!(resumed.read(&damaged), Err(ictd_core::Error::Stored(_))), "byte {at}");
-        assert!(
-            matches!(resumed.read(&stored[..at]), Err(ictd_core::Error::Stored(_))),
-            "{at} bytes"
-        );
+        assert!(matches!(resumed.read(&damaged), Err(Error::Stored(_))), "byte {at}");
+        assert!(matches!(resumed.read(&stored[..at]), Err(Error::Stored(_))), "{at} bytes");
     }
     assert!(trainer::<f32>(&[1], td(0.1)).read(&stored).is_err(), "another optimiser");
     assert_eq!(record(&resumed, 0), before);
