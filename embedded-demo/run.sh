@@ -7,8 +7,7 @@
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
 #   learner     a device that trains, loses its power, and uses what it has trained, on four chips: one
-#               digest; at each optimisation level, with and without link-time optimisation, it links
-#               without a panic
+#               digest; it links without a panic at opt-level 3, "s" and "z", and with link-time optimisation
 #   tasks       a sensor task that feeds a predictor, in embassy and in RTIC, on an LM3S6965 (Cortex-M3)
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
 #               README.md's tables
@@ -63,11 +62,9 @@ if [ "$board" = learner ]; then
         diff <(grep -v '^chip: ' target/learner.chip.log) target/learner.host.log
     }
     learner mps2-an386 thumbv7em-none-eabihf 3 false
-    learner mps2-an386 thumbv7em-none-eabihf '"s"' '"fat"'
     learner mps2-an505 thumbv8m.main-none-eabihf '"z"' '"off"'
     learner microbit thumbv6m-none-eabi '"z"' '"fat"'
     learner virt riscv32imac-unknown-none-elf '"s"' '"off"'
-    learner virt riscv32imac-unknown-none-elf 3 '"fat"'
     exit 0
 fi
 if [ "$board" = tasks ]; then
