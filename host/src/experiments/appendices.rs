@@ -124,6 +124,7 @@ pub const SOFTMAX: Experiment = table(
             ),
         ],
         figures: &[Comparison("softmax", "Softmax transformers against batch TD, L = 3")],
+        bases: 1,
         ..TRAINED
     },
 );

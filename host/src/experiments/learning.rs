@@ -124,7 +124,7 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     numbers.push(number("alpha_settled", settled(end) / all));
     let layers = seed.last().map_or(&[][..], |last| &last.layers);
     let blocks: Vec<_> = layers.iter().map(|m| blocks_of(m, seed.token_size)).collect();
-    for (l, (layer, matrices)) in blocks.iter().zip(layers).enumerate() {
+    for (l, layer) in blocks.iter().enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
         let [p, q] = layer.shares(&Pattern::TD);
         put("q_form", q);
@@ -141,10 +141,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
             put(&format!("q_block_{name}"), x / layer.q.means.blocks[0][0]);
         }
         put("q_ratio", -layer.q.means.blocks[0][1] / layer.q.means.blocks[0][0]);
-        let largest = |m: &[f32]| m.iter().fold(0.0, |a, x| f64::max(a, x.abs().into()));
-        let (p, q, element) = (largest(&matrices.p), largest(&matrices.q), &matrices.element);
-        put("p_others_scaled", element.p_avg_abs_others / p);
-        put("q_others_scaled", element.q_avg_abs_others / q);
     }
     let largest = blocks.iter().map(largest_block).reduce(nan_or_larger);
     numbers.extend(largest.map(|block| number("p_blocks_most", block)));
