@@ -36,10 +36,12 @@ pub const SEQUENTIAL: Experiment = table(
     },
 );
 const SEQUENTIAL_RUNS: &[TrainingRun] = &[
-    run("sequential-l2", "--layer-sharing sequential --layers 2", "own layers, L = 2", OTHERS),
+    run("sequential-l2", "--layer-sharing sequential --layers 2", "own layers, L = 2", OF_TWO),
     run("sequential-l3", "--layer-sharing sequential --layers 3", "own layers, L = 3", OF_THREE),
     run("sequential-l4", "--layer-sharing sequential --layers 4", "own layers, L = 4", OTHERS),
 ];
+/// With two layers it leads in most seeds, and explains 0.95 in too few.
+const OF_TWO: &[ClaimSpec] = &[GROWS, FALLS, CLOSE, IS_PRECONDITIONED.refuted()];
 const OTHERS: &[ClaimSpec] = &[GROWS, FALLS, CLOSE, IS_PRECONDITIONED];
 const OF_THREE: &[ClaimSpec] = &[
     GROWS,
@@ -215,7 +217,7 @@ pub(super) const CART_POLE_OPTIONS: &str =
 const CART_POLE_CLAIMS: &[ClaimSpec] = &[
     P_MATCHES.stated(STILL_CONVERGE),
     Q_MATCHES.stated(STILL_CONVERGE),
-    BALANCED.stated(STILL_CONVERGE),
+    BALANCED.stated(STILL_CONVERGE).refuted(),
     P_HAS_MORE,
     Q_STRICTLY.refuted(),
     IS_TD0,
@@ -224,7 +226,7 @@ const CART_POLE_CLAIMS: &[ClaimSpec] = &[
 const CART_POLE_VARIANT: &[ClaimSpec] = &[
     P_MATCHES.stated(STILL_CONVERGE.variant()),
     Q_MATCHES.stated(STILL_CONVERGE.variant()),
-    BALANCED.stated(STILL_CONVERGE.variant()),
+    BALANCED.stated(STILL_CONVERGE.variant()).refuted(),
     P_HAS_MORE,
     Q_STRICTLY.refuted(),
     IS_TD0.refuted(),
