@@ -230,6 +230,7 @@ pub const ABLATION: Experiment = table(
     ExperimentSpec {
         about: "As Figure 2, with (p_0, p) or phi the same in all tasks of a seed: those of its first. The function is \
                 judged on tasks without a fixed part.",
+        bases: 1,
         runs: &[
             // With fixed (p_0, p) TD emerges as without.
             run(
