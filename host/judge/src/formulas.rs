@@ -20,19 +20,24 @@ pub struct Formula<'a, const D: usize> {
 }
 
 impl<const D: usize> Formula<'_, D> {
-    /// Returns the numbers that fit best in some of the contexts.
+    /// Returns the numbers that fit best in some of the contexts. The fit starts from the best multiple of the start, since the
+    /// error has no slope where it is 1 in all contexts.
     pub fn fitted(
         &self,
         targets: &[Target<D>],
         contexts: impl Iterator<Item = usize> + Clone,
     ) -> Vec<f64> {
-        minimise(&self.start, |numbers| {
+        let cost = |numbers: &[f64]| {
             let error = |at: usize| {
                 let error = targets[at].relative_error(&(self.weights)(at, numbers));
                 if error < 1.0 { error } else { 1.0 }
             };
             contexts.clone().map(error).sum::<f64>() / contexts.clone().count() as f64
-        })
+        };
+        let multiple = |by: &f64| self.start.iter().map(|x| x * by).collect::<Vec<_>>();
+        let starts = [1.0, 0.1, 0.25, 0.5, 2.0].iter().map(multiple);
+        let best = starts.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        minimise(&best.unwrap_or_default(), cost)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The paper's experiments of its later appendices: sequential and softmax transformers, CartPole, the RNN.
 
-use super::experiment::{Experiment, ExperimentSpec, TrainingRun, run, table};
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::Threshold::AtMost;
 use super::judging::{
     ClaimSpec, all_positive, change, claim, diagonals_ratio, differences, falls, is_not_linear,
@@ -125,6 +125,7 @@ pub const SOFTMAX: Experiment = table(
                 &[IWS_RISES, SS_RISES],
             ),
         ],
+        evaluation: EvaluationPlan { lost: false, ..EvaluationPlan::FUNCTION },
         figures: &[Comparison("softmax", "Softmax transformers against batch TD, L = 3")],
         bases: 1,
         ..TRAINED
