@@ -11,6 +11,7 @@ use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
 use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
 use ictd_core::metrics::{LayerBlocks, Pattern};
 use judge::judge::{Measurement, number};
+use judge::measure::others_beside_largest;
 use serde::Serialize;
 
 const FRAMES: usize = 40;
@@ -216,25 +217,19 @@ pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
                 "p" => at + 1 == k * k,
                 _ => at / k < d && (at % k == at / k || at % k == d + at / k),
             };
+            let expected: Vec<bool> = (0..k * k).map(is_expected).collect();
             let seeds = aligned(run, last.tasks, l, of);
             let sizes: Vec<Vec<f64>> =
                 seeds.iter().map(|seed| seed.iter().map(|x| x.abs()).collect()).collect();
-            let others = |seeds: &[Vec<f64>], of: fn(Vec<f64>) -> f64| {
-                resampled([seeds.len()], |[sample]| {
-                    let mean = mean_of(sample.iter().map(|s| &seeds[*s]), k * k);
-                    let largest = mean.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
-                    let others = mean.iter().enumerate().filter(|(at, _)| !is_expected(*at));
-                    of(others.map(|(_, x)| x.abs() / largest).collect())
-                })
-            };
-            let average = |of: Vec<f64>| mean_and_stderr(of.into_iter()).0;
-            let greatest = |of: Vec<f64>| of.into_iter().fold(0.0, nan_or_larger);
-            for (measure, seeds, of) in [
-                ("others_of_mean", &seeds, average as fn(Vec<f64>) -> f64),
-                ("largest_of_mean", &seeds, greatest),
-                ("others_of_sizes", &sizes, average),
+            for (measure, seeds, which) in [
+                ("others_of_mean", &seeds, 0),
+                ("largest_of_mean", &seeds, 1),
+                ("others_of_sizes", &sizes, 0),
             ] {
-                found.push((format!("{name}_{measure}_{l}"), others(seeds, of)));
+                let others = resampled([seeds.len()], |[sample]| {
+                    others_beside_largest(seeds, sample, &expected)[which]
+                });
+                found.push((format!("{name}_{measure}_{l}"), others));
             }
         }
     }
