@@ -121,7 +121,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
             return LayerForm::Dense;
         }
         let plain = is_diagonal::<S, K>(phi.as_flattened());
-        let (above, block) = p_phi.split_at(K / 2);
+        let (above, block) = p_phi.split_at_checked(K / 2).unwrap_or((p_phi, &[]));
         match (plain, are_zero(p_phi)) {
             (true, true) => LayerForm::Td,
             (false, true) => LayerForm::AnyC,

@@ -81,13 +81,14 @@ impl<S: Scalar, const D: usize> PreconditionedTd<S, D> {
         check_token_size::<D, K>();
         let Statistic { g, inverse_len } = statistic;
         let mut means = PreconditionedTd { a: zeros(), b: zeros(), sigma: zeros() };
-        for (j, column) in g.data.0.iter().take(D).enumerate() {
+        for j in 0..D {
             // Column j of G is sum_i z_i e_i[j].
+            let column = &g.data.0[j];
             for i in 0..D {
-                means.a[(j, i)] = *inverse_len * (column[i] - column[D + i]);
-                means.sigma[(j, i)] = *inverse_len * column[i];
+                means.a.data.0[i][j] = *inverse_len * (column[i] - column[D + i]);
+                means.sigma.data.0[i][j] = *inverse_len * column[i];
             }
-            means.b[j] = *inverse_len * column[2 * D];
+            means.b.data.0[0][j] = *inverse_len * column[2 * D];
         }
         means
     }

@@ -37,7 +37,7 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
     run_with(Extensions::default(), arguments)
 }
 
-/// Runs the program like [`run`], with tasks, rows of `verify` and experiments of another crate ([`guide::task`],
+/// Runs the program like [`run()`], with tasks, rows of `verify` and experiments of another crate ([`guide::task`],
 /// [`guide::algorithm`], [`guide::figure`]).
 pub fn run_with(extensions: Extensions, arguments: Vec<OsString>) -> u8 {
     // Known before parsing, so that errors of parsing are JSON too.

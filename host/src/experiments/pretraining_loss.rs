@@ -32,7 +32,7 @@ pub const PRETRAINING_LOSS: Experiment = table(
 
 const THEOREM_1: &str = "Theorem 1";
 const PRECONDITIONED: &str = "preconditioned TD";
-const TRAINED: &str = "trained";
+const TRAINED: &str = "trained layers";
 const TO_FIT: usize = 150;
 
 /// Returns each task's value error relative to the mean error of predicting 0. (One that is not finite is [`DIVERGED`].)

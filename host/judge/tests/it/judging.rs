@@ -75,10 +75,10 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
 #[test]
 fn preconditioned_td_is_found_with_its_numbers_and_its_block_is_what_it_needs() {
     let recipe = Recipe::default();
-    let mut layer: OneHead = preconditioned_td::<f64, 4, 9>(1.5, 0.4);
+    let mut layer: OneHead = preconditioned_td::<f64, 4, 9>(2.4, 0.44);
     let said = judged(&recipe, &layer);
     assert!(said("explained by preconditioned TD") > 1.0 - 1e-6 && said("stuck") == 0.0);
-    assert!((said("fitted alpha") - 1.5).abs() < 0.01 && (said("fitted beta") - 0.4).abs() < 0.01);
+    assert!((said("fitted alpha") - 2.4).abs() < 0.01 && (said("fitted beta") - 0.44).abs() < 0.01);
     assert!((said("own discount") - 1.0).abs() < 0.01 && said("preconditioned_lead") > 0.0);
     assert!(said("explained by ten numbers") > 1.0 - 1e-12);
     assert!(said("explained by without p_00") > 1.0 - 1e-12);
