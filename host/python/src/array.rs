@@ -1,7 +1,7 @@
 //! Converts arguments from Python to numbers; an error names the argument.
 
-use judge::estimator::on_large_stack;
 pub(crate) use ictd::formats::tuple;
+use judge::estimator::on_large_stack;
 use numpy::ndarray::Array;
 use numpy::{
     AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,

@@ -3,16 +3,14 @@
 use crate::arithmetic;
 use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use compute::transitions::{EpisodeEnd, Transitions};
-use judge::estimator::{
-    Estimator, MAX_FEATURES, Method, Stream, on_large_stack,
-};
-use judge::parameters::{LayerParameters, Parameters};
 use compute::recipe::{AttentionKind, LayerSharing};
+use compute::transitions::{EpisodeEnd, Transitions};
 use compute::words::Word as _;
 use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
+use judge::estimator::{Estimator, MAX_FEATURES, Method, Stream, on_large_stack};
+use judge::parameters::{LayerParameters, Parameters};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyReadonlyArray3, ToPyArray};
 use pyo3::prelude::*;
@@ -220,7 +218,13 @@ impl Model {
     #[doc = crate::docstring!("Model.preconditioned_td")]
     #[staticmethod]
     #[pyo3(signature = (d, alpha, beta, layers = LAYERS, gamma = 0.9))]
-    fn preconditioned_td(d: i128, alpha: f64, beta: f64, layers: i128, gamma: f64) -> PyResult<Self> {
+    fn preconditioned_td(
+        d: i128,
+        alpha: f64,
+        beta: f64,
+        layers: i128,
+        gamma: f64,
+    ) -> PyResult<Self> {
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
         let method = Method::PreconditionedTd { alpha, beta };
         Self::new("preconditioned_td", d, method, gamma, layers)

@@ -83,7 +83,7 @@ fn pdf(_: &str) -> Result<Vec<u8>, Error> {
     Err(Error::option("--pdf", reason))
 }
 
-/// Returns the directory itself if it is a run's, else the runs in it, sorted. Nothing is drawn through a link.
+/// Returns the directory itself if it is a run's, else the runs in it, sorted.
 fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
     let inside = config::inside(directory)?;
     if command_of(directory).is_ok_and(|id| id != "main") {

@@ -1,4 +1,4 @@
-//! What a program of its own adds to `ictd`: tasks, rows of `verify`, and experiments with their figures.
+//! The tasks, the rows of `verify`, and the experiments with their figures that a program adds to `ictd`.
 
 use super::Experiment;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use compute::mixture::{TaskFamily, add_tasks};
 use judge::verify::{LayerValues, VerifySettings};
 use std::sync::OnceLock;
 
-/// What a program adds: each list may be empty.
+/// The additions of a program; each list may be empty.
 #[derive(Clone, Copy, Default)]
 pub struct Extensions {
     /// Distributions of tasks, which `--task` accepts by name.

@@ -141,7 +141,7 @@ pub fn refuse_unused(scale: &TrainingBudget, chosen: &[&Experiment]) -> Result<(
     Ok(())
 }
 
-/// What is added to the seed for each base of seeds: other networks, and other tasks to judge them on.
+/// The numbers that are added to the seed, one for each base of seeds: other networks, and other tasks to judge them on.
 pub const BASES: [u64; 3] = [0, 1000, 2000];
 
 pub struct ExperimentSpec {

@@ -111,7 +111,7 @@ impl MeasurementTable {
 pub struct RunMeasurements<'a> {
     table: &'a MeasurementTable,
     run: &'a str,
-    /// What is added to the seeds of the first base.
+    /// The number that is added to the seeds of the first base.
     base: u64,
 }
 

@@ -6,13 +6,17 @@
 
 mod faults;
 pub mod limits;
+mod locked;
+mod staged;
 
 pub use limits::{RECORD, STREAM, TEXT};
+pub use locked::{Locked, first_bytes, lock, overwrite};
+pub use staged::{Staged, replace, stage, sweep, temporary};
 
 use limits::ENTRIES;
 use std::ffi::OsString;
 pub use std::fs::File;
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -269,63 +273,6 @@ pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that only this process may write, or the content of one that another process has locked.
-pub enum Locked {
-    /// This process holds the lock until the file is closed.
-    Mine(File),
-    /// Another process holds the lock; the first bytes of the file.
-    Held(Vec<u8>),
-}
-
-/// Makes a file if it does not exist, and locks it. Returns an error for a link.
-pub fn lock(path: &Path) -> io::Result<Locked> {
-    loop {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = opened(path, true, &mut options)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return first_bytes(&file, 256).map(Locked::Held);
-            }
-            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(e)) => return Err(e),
-        }
-        // Another process may have renamed it, or exchanged its folder, before it was locked.
-        let here = identity(&file.metadata()?);
-        if fs::symlink_metadata(path).is_ok_and(|found| identity(&found) == here) {
-            return Ok(Locked::Mine(file));
-        }
-    }
-}
-
-#[cfg(unix)]
-fn identity(found: &fs::Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (found.dev(), found.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(_found: &fs::Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
-/// Replaces the content of a small file, such as a lock, in place.
-pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
-    use std::io::Seek;
-    file.set_len(0)?;
-    file.rewind()?;
-    faults::write(file, content)
-}
-
-pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
-    use std::io::Seek;
-    let mut content = Vec::new();
-    file.rewind()?;
-    file.take(count).read_to_end(&mut content)?;
-    Ok(content)
-}
-
 /// Makes a file that is not there yet, in a folder that is being staged.
 pub fn create(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().write(true).create_new(true))
@@ -338,76 +285,6 @@ pub fn append(file: &File, content: &[u8]) -> io::Result<()> {
 pub fn sync(file: &File) -> io::Result<()> {
     faults::before()?;
     file.sync_all()
-}
-
-/// A file being written under a temporary name in its folder. Dropping it before `publish` deletes it.
-pub struct Staged {
-    path: PathBuf,
-    /// `None` once the file has its name.
-    temporary: Option<PathBuf>,
-    /// Holds the lock.
-    file: File,
-}
-
-/// Returns the temporary name of a file. It is always the same, so that the next process reuses what a killed one left.
-pub fn temporary(path: &Path) -> PathBuf {
-    let mut name = OsString::from(NEW);
-    name.push(path.file_name().unwrap_or_default());
-    path.with_file_name(name)
-}
-
-/// Writes a file under a temporary name. Returns an error if its name is taken by anything but a regular file, or if another
-/// process writes it.
-pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
-    if !matches!(kind(path), Kind::Nothing | Kind::File) {
-        return Err(refused("no regular file stands there"));
-    }
-    let temporary = temporary(path);
-    let Locked::Mine(file) = lock(&temporary)? else {
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process writes it"));
-    };
-    let staged = Staged { path: path.to_owned(), temporary: Some(temporary), file };
-    staged.file.set_len(0)?;
-    append(&staged.file, content)?;
-    sync(&staged.file)?;
-    Ok(staged)
-}
-
-impl Staged {
-    pub fn publish(mut self) -> io::Result<()> {
-        if let Some(temporary) = &self.temporary {
-            rename(temporary, &self.path)?;
-            self.temporary = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = remove(temporary);
-        }
-    }
-}
-
-/// Writes one file: at any moment it is the old one or the new one. Returns the errors of [`stage`].
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    stage(path, content)?.publish()
-}
-
-/// Removes the incomplete files of killed processes in a folder.
-pub fn sweep(folder: &Path) -> io::Result<()> {
-    for (name, kind) in list(folder)? {
-        if kind == Kind::File && name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
-            let path = folder.join(name);
-            // Unless a process is still writing it.
-            if let Ok(Locked::Mine(_)) = lock(&path) {
-                remove(&path)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 pub fn host() -> String {

@@ -80,8 +80,8 @@ fn read(
     Ok((runs, left_out))
 }
 
-/// Returns the run of a directory, or the runs in it, by name; and those left out, with the reason: links, unreadable folders,
-/// and runs without results, such as an unfinished training run.
+/// Returns the run of a directory, or the runs in it, by name; and those left out, with the reason: unreadable folders, and
+/// runs without results, such as an unfinished training run.
 fn find(directory: &Path, damaged: Damaged) -> Result<(Vec<PathBuf>, LeftOut), Error> {
     let inside = config::inside(directory)?;
     let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;

@@ -86,7 +86,7 @@ pub struct StreamTd<R: Real, const D: usize, const K: usize, const L: usize, con
     counts: Counts,
 }
 
-/// What was counted: samples up to T + 1, windows of the update, samples of the trial.
+/// The numbers of samples, up to T + 1, of windows of the update, and of samples of the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
     samples: usize,

@@ -1,5 +1,6 @@
 use crate::common::*;
 use ictd::files;
+use ictd::run::RunDirectory;
 use ictd::run::info::time_of_day;
 use ictd::run::lock::{FILE_NAME, RunLock};
 use ictd::run::report::{Claim, Report, Source, Verdict, Whose, bound, shortest};
@@ -29,6 +30,38 @@ fn a_lock_file_that_a_killed_process_left_does_not_block() {
         directory.put(FILE_NAME, left);
         RunLock::acquire(&directory).unwrap();
     }
+}
+
+#[test]
+fn a_folder_that_a_killed_process_moved_away_is_put_back_with_what_is_the_users() {
+    let out = Folder::new();
+    let place = out.join("demo");
+    let run_json = "{\"digests\":{\"files\":{\"a.csv\":\"\"}}}";
+    let prepare = |folder: &Path, marked: bool| {
+        fs::create_dir(folder).unwrap();
+        for (name, content) in [("run.json", run_json), ("a.csv", "1"), ("mine.txt", "mine")] {
+            folder.put(name, content);
+        }
+        marked.then(|| folder.put(".ictd-staged", ""));
+    };
+    let claimed = || drop(RunDirectory::claim(place.clone()).unwrap());
+    // On a system that cannot exchange two folders: the old one was moved, and the new one did not come.
+    prepare(&out.join(".ictd-old-demo"), false);
+    prepare(&out.join(".ictd-new-demo"), true);
+    claimed();
+    assert_eq!(files(&out), ["demo/.lock", "demo/a.csv", "demo/mine.txt", "demo/run.json"]);
+    // The new one came, and the old one was not removed; or was exchanged with it.
+    for old in [".ictd-old-demo", ".ictd-new-demo"] {
+        fs::remove_file(place.join("mine.txt")).unwrap();
+        place.put(".ictd-staged", "");
+        prepare(&out.join(old), false);
+        claimed();
+        assert_eq!(files(&out), ["demo/.lock", "demo/a.csv", "demo/mine.txt", "demo/run.json"]);
+    }
+    // A name that is taken does not lose what is the user's.
+    prepare(&out.join(".ictd-old-demo"), false);
+    claimed();
+    assert!(files(&out).contains(&"demo/mine.txt~".to_owned()));
 }
 
 fn report(claim: &str, measured: &str, verdict: Verdict) -> Report {
