@@ -127,11 +127,9 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let blocks: Vec<_> = layers.iter().map(|m| blocks_of(m, seed.token_size)).collect();
     for (l, layer) in blocks.iter().enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
-        let [p, q] = layer.shares(&Pattern::TD);
-        put("q_form", q);
+        put("q_form", layer.shares(&Pattern::TD)[1]);
         put("q_form_one_layer", layer.shares(&Pattern::ONE_LAYER_TD)[1]);
         put("q_form_residual", layer.shares(&Pattern::RESIDUAL_GRADIENT)[1]);
-        put("alignment", p * q);
         let Pattern { blocks, corner } = layer.p.means;
         for (name, i, j) in [("00", 0, 0), ("01", 0, 1), ("10", 1, 0), ("11", 1, 1)] {
             put(&format!("p_block_{name}"), blocks[i][j] / corner[0][0]);
