@@ -1,12 +1,9 @@
-//! Questions that the paper leaves open, as data: which algorithms emerge, and the part of trained layers outside the
-//! parameters of Theorem 2.
+//! A question that the paper leaves open, as data: which algorithms emerge.
 
-use super::appendices::{CART_POLE_OPTIONS, CART_POLE_RUN};
 use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
-use super::judging::{ClaimSpec, Threshold, below, claim, most};
-use super::paper::{D_8, EXPLAINED};
+use super::judging::{ClaimSpec, Threshold, claim, most};
+use super::paper::EXPLAINED;
 use super::plots::FigureSpec::Explained;
-use super::statistics::{finite_median, two_way};
 use crate::run::report::Source;
 
 pub const EMERGENCE: Experiment = table(
@@ -61,41 +58,3 @@ const EMERGES: ClaimSpec = claim(
     |of| most(of, [("share", Threshold::AtLeast(EXPLAINED)), ("lead", Threshold::AtLeast(0.0))]),
 )
 .with_medians(&["explained by preconditioned TD", "form", "lost"]);
-
-pub const INVARIANT_SET: Experiment = table(
-    "invariant-set",
-    "Beyond the paper: the invariant set of any depth",
-    ExperimentSpec {
-        about: "Trained parameters (the linear transformers of the paper's experiments): how much of P and Q is \
-                outside of ten numbers a layer, the set for any depth, and what share of |v|^2 is lost, on fresh \
-                tasks, when P and Q are projected on it.",
-        runs: &[
-            kept("linear-l1", "--layers 1"),
-            kept("linear-l2", "--layers 2"),
-            kept("linear-l3", ""),
-            kept("linear-l4", "--layers 4"),
-            kept("linear-l3-d8", D_8),
-            kept("sequential-l2", "--layer-sharing sequential --layers 2"),
-            kept("sequential-l3", "--layer-sharing sequential --layers 3"),
-            kept("sequential-l4", "--layer-sharing sequential --layers 4"),
-            kept(CART_POLE_RUN, CART_POLE_OPTIONS),
-        ],
-        evaluation: EvaluationPlan { lost: true, ..EvaluationPlan::NOTHING },
-        ..ExperimentSpec::EMPTY
-    },
-);
-
-const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
-    run(name, options, name, &[LOSES_LITTLE])
-}
-
-const LOSES_LITTLE: ClaimSpec =
-    claim("ten numbers a layer are most of the function", Source::OWN, |of| {
-        // A seed that has diverged loses all.
-        let mut draws = of.in_draws("lost");
-        draws.iter_mut().flatten().filter(|x| !x.is_finite()).for_each(|x| *x = 1.0);
-        let lost = two_way([&draws], |[values]| finite_median(values));
-        let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");
-        (measured, below(lost, 0.05, 0.5))
-    })
-    .with_medians(&["outside_p", "outside_q", "explained by ten numbers"]);
