@@ -22,6 +22,7 @@ use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+pub(crate) use readout::has_grown;
 use readout::{iterate, iterate_any_c};
 
 /// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
