@@ -3,8 +3,8 @@
 
 use super::trace_decay;
 use crate::context::{Context, Growing, LstdSystem, Memory};
-use crate::error::{Error, Result, ensure};
-use crate::linalg::{arrays::add_scaled, check_finite, dot_arrays, linear_system};
+use crate::error::{Error, Result, ensure, out_of_range};
+use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transformer::has_grown;
@@ -35,7 +35,7 @@ pub struct BatchTdSettings<S = f32> {
     pub lambda: S,
     /// The step size, above 0, in units of 1 / |phi|^2.
     pub alpha: S,
-    /// The number of iterations.
+    /// The number of iterations, 1 or more.
     pub iterations: usize,
 }
 
@@ -45,6 +45,7 @@ impl<S: Scalar> BatchTd<S> {
         let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        ensure(iterations > 0, out_of_range("iterations", "1 or more"))?;
         Ok(BatchTd { gamma, mask, alpha, iterations })
     }
 
@@ -63,10 +64,9 @@ impl<S: Scalar> BatchTd<S> {
                 update[i] = scale * (b[i] - dot_arrays(&a[i], &weights));
             }
         }
-        let weights = weights.into();
-        check_finite(&weights, "batch TD's weights")?;
-        ensure(!has_grown(dot_arrays(&update, &update), first), Error::Diverges)?;
-        Ok(weights)
+        let has_grown = has_grown(dot_arrays(&update, &update), first);
+        ensure(!has_grown && weights.iter().all(|w| w.is_finite()), Error::Diverges)?;
+        Ok(weights.into())
     }
 }
 
@@ -156,7 +156,7 @@ macro_rules! context_methods {
 
             /// Returns the value function of one of the context's cumulants (0 to C - 1).
             /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace
-            /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of
+            /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if the sums left the range of
             /// the scalar; [`Error::Diverges`] if the step size is too large (batch TD); [`Error::Singular`] if the
             /// transitions do not determine the weights (LSTD).
             pub fn value_function_for<const D: usize, Mem: Memory<S>, const C: usize>(

@@ -2,21 +2,17 @@
 
 use super::trace_decay;
 use crate::error::{Error, Result, ensure};
-use crate::linalg::{arrays::add_scaled, check_finite, dot_arrays};
+use crate::linalg::{arrays::add_scaled, dot_arrays};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::{FeatureVector, Token, Transition};
 use crate::value_function::ValueFunction;
 use core::fmt::Debug;
-use nalgebra::SVector;
 
 /// An algorithm that updates its weights with each transition: [`OnlineTd`] or
 /// [`RecursiveLstd`](super::RecursiveLstd).
 pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// The state that it keeps for D features.
     type State<const D: usize>: Clone + Debug + PartialEq;
-
-    /// The name of its weights in errors.
-    const WEIGHTS: &'static str;
 
     /// Returns the state before the first transition.
     fn empty<const D: usize>(&self) -> Self::State<D>;
@@ -30,7 +26,8 @@ pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// Visits each number of the state, always in the same order; what a visitor changes is changed.
     fn numbers<const D: usize>(&self, state: &mut Self::State<D>, visit: &mut impl FnMut(&mut S));
 
-    /// Returns the weights; [`Error::Singular`] if they are not defined at the moment, [`Error::Diverges`] if they blow up.
+    /// Returns finite weights; [`Error::Singular`] if they are not defined at the moment, [`Error::Diverges`] or
+    /// [`Error::NonFinite`] if they blow up.
     fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D]>;
 }
 
@@ -122,9 +119,7 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     /// determine them (LSTD).
     pub fn value_function(&self) -> Result<ValueFunction<S, D>> {
         ensure(!self.is_empty(), Error::Empty { parameter: "learner" })?;
-        let weights = SVector::from(self.algorithm.weights(&self.state)?);
-        check_finite(&weights, A::WEIGHTS)?;
-        Ok(ValueFunction { weights })
+        Ok(ValueFunction { weights: self.algorithm.weights(&self.state)?.into() })
     }
 }
 
@@ -221,7 +216,6 @@ pub struct OnlineTdState<S, const D: usize> {
 
 impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
     type State<const D: usize> = OnlineTdState<S, D>;
-    const WEIGHTS: &'static str = "online TD's weights";
 
     fn empty<const D: usize>(&self) -> OnlineTdState<S, D> {
         let [weights, trace] = [[S::ZERO; D]; 2];
@@ -274,7 +268,8 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
         let possible = state.largest_reward * S::from_f64(100.0);
         let excess = (S::ONE - self.gamma) * state.largest_value - possible;
         let diverges = (0..S::LANES).any(|lane| excess.lane(lane) > Scalar::ZERO);
-        ensure(!diverges, Error::Diverges)?;
+        let is_finite = state.weights.iter().all(|w| w.is_finite());
+        ensure(!diverges && is_finite, Error::Diverges)?;
         Ok(state.weights)
     }
 }

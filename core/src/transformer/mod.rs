@@ -12,7 +12,7 @@
 
 mod readout;
 
-use crate::error::{Error, Result, ensure};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
@@ -46,10 +46,10 @@ impl<L> Transformer<L, 1> {
 
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// Returns a transformer of `depth` layers that share their parameters, with the errors of
-    /// [`Transformer::sequential`].
+    /// [`Transformer::sequential`], and [`Error::OutOfRange`], naming `layers`, for a depth of 0.
     pub fn autoregressive(layer: L, depth: usize) -> Result<Self> {
         let mut transformer = Self::sequential(&[layer])?;
-        ensure(depth != 0, Error::Empty { parameter: "layers" })?;
+        ensure(depth != 0, out_of_range("layers", "1 or more"))?;
         transformer.depth = depth;
         Ok(transformer)
     }
