@@ -2,13 +2,12 @@
 //! b = sum r e off it, whose transitions count with their weights in a context that forgets.
 
 use super::trace_decay;
-use crate::context::{Context, Growing, LstdSystem, Memory};
+use crate::context::{Context, Growing, LstdSystem, Memory, least_product, least_root};
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transformer::has_grown;
-use crate::universal::{least_product, least_root};
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 
