@@ -143,7 +143,8 @@ impl Model {
         let gamma = gamma.unwrap_or(self.estimator.gamma);
         let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
         let new = || estimator.stream(data.d, None).context("the model").map_err(python);
-        let mut stream = self.compute(py, data.d, new)?;
+        // Made on a large stack, even a small one: layers pass over it.
+        let mut stream = py.detach(|| roomy(new))?;
         for start in (0..data.len()).step_by(AT_ONCE) {
             let rows = start..data.len().min(start + AT_ONCE);
             let observe = || rows.into_iter().try_for_each(|i| stream.observe_row(data, i));
