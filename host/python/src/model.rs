@@ -1,7 +1,7 @@
 //! Models.
 
 use crate::arithmetic;
-use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
+use crate::array::{AT_ONCE, Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use compute::recipe::{AttentionKind, LayerSharing};
 use compute::transitions::{EpisodeEnd, Transitions};
@@ -27,9 +27,6 @@ const LAYERS: i128 = 15;
 const MOST_LAYERS: usize = 65_535;
 /// The multiplications that layers of their own matrices may take, and the number of layers that any may have: seconds.
 const WORK: [usize; 2] = [300_000_000, 1000];
-
-/// The number of transitions or states after which Ctrl-C is noticed.
-pub(crate) const AT_ONCE: usize = 1 << 14;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
