@@ -74,7 +74,10 @@ pub(crate) fn check(path: &str) -> Result<()> {
             bail!("the firmware contains {symbol}");
         }
     }
-    println!("{name}: no allocator, no panic{}", if is_product { ", no f64 arithmetic" } else { "" });
+    println!(
+        "{name}: no allocator, no panic{}",
+        if is_product { ", no f64 arithmetic" } else { "" }
+    );
     // A trace decay is a number: an empty context that has one is not all zeros, and lives on the stack.
     if name != "inference" {
         return Ok(());
