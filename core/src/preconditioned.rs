@@ -97,10 +97,9 @@ impl<S: Scalar, const D: usize> PreconditionedTd<S, D> {
     /// Returns w_L after `iterations` steps, L. C_l is applied as l products with a vector, so the steps take
     /// L (L + 1) / 2 of them, each in D^2 operations.
     pub fn weights(&self, alpha: S, beta: S, iterations: usize) -> SVector<S, D> {
-        let times = |m: &SMatrix<S, D, D>, x: &_| mul_vector(m, x);
         steps(self.b, [alpha, beta], iterations, |of, x| match of {
-            Mean::A => times(&self.a, x),
-            Mean::Sigma => times(&self.sigma, x),
+            Mean::A => mul_vector(&self.a, x),
+            Mean::Sigma => mul_vector(&self.sigma, x),
         })
     }
 }
@@ -112,7 +111,7 @@ enum Mean {
     Sigma,
 }
 
-/// Returns w_L after so many steps; `product` multiplies a mean with a vector.
+/// Returns w_L after `iterations` steps, L; `product` multiplies a mean with a vector.
 #[inline(always)]
 fn steps<S: Scalar, const D: usize>(
     b: SVector<S, D>,

@@ -73,7 +73,8 @@ impl<S: Scalar> BatchTd<S> {
 /// w = S (S A S + ridge I)^-1 S b.
 ///
 /// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
-/// feature that was always 0 has the weight 0, and one that is too small for its square ([`Error::NonFinite`]) none. A context of any memory is read in (D + 1)^3 / 3 operations.
+/// feature that was always 0 has the weight 0; one whose square underflows is refused ([`Error::NonFinite`]). A context of
+/// any memory is read in (D + 1)^3 / 3 operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lstd<R: Real = f32> {
     gamma: R,
