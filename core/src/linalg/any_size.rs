@@ -272,11 +272,7 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        // Cut to their length, so that the compiler doubts no index later.
-        let mut pairs = pairs;
-        for p in 0..N {
-            pairs[p] = (or_return!(pairs[p].0.get(..k)), or_return!(pairs[p].1.get(..k)));
-        }
+        let pairs = or_return!(cut(k, pairs));
         let mut y_j = [S::ZERO; N];
         for j in 0..k {
             for p in 0..N {
@@ -302,11 +298,7 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        // Cut to their length, so that the compiler doubts no index later.
-        let mut pairs = pairs;
-        for p in 0..N {
-            pairs[p] = (or_return!(pairs[p].0.get(..k)), or_return!(pairs[p].1.get(..k)));
-        }
+        let pairs = or_return!(cut(k, pairs));
         let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
         for j in 0..k {
             for p in 0..N {
@@ -324,6 +316,18 @@ kernel! {
         }
         mirror(k, m);
     }
+}
+
+/// Cuts vectors to their length, so that the compiler doubts no index later.
+#[inline(always)]
+fn cut<'a, const N: usize, S>(
+    k: usize,
+    mut pairs: [(&'a [S], &'a [S]); N],
+) -> Option<[(&'a [S], &'a [S]); N]> {
+    for p in 0..N {
+        pairs[p] = (pairs[p].0.get(..k)?, pairs[p].1.get(..k)?);
+    }
+    Some(pairs)
 }
 
 #[inline(always)]

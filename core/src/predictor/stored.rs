@@ -54,7 +54,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// ```
     ///
     /// # Errors
-    /// [`StoredError::Length`] if the buffer is shorter than [`Predictor::SIZE`].
+    /// [`StoredError::Length`](crate::StoredError::Length) if the buffer is shorter than [`Predictor::SIZE`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, Self::SIZE as u64, |writer| {
             writer.bytes(MAGIC.as_bytes());

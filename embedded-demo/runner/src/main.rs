@@ -60,7 +60,9 @@ fn main() -> Result<ExitCode> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("cannot start {program} (Debian: qemu-system-arm, qemu-system-misc)"))?;
+        .with_context(|| {
+            format!("cannot start {program} (Debian: qemu-system-arm, qemu-system-misc)")
+        })?;
     let mut output = qemu.stdout.take().context("QEMU has no output")?;
     match table {
         Some(table) => decode(&table, &mut output)?,
