@@ -49,6 +49,8 @@ pub(crate) struct RewardSums<S> {
     pub(crate) weight: S,
     /// The sum of the squares of the importance weights; each counts as long as its transition is remembered.
     pub(crate) squared_weights: S,
+    /// The number of states seen, (sum n_i)^2 / sum n_i^2 with n_i transitions from state i, if features tell states apart.
+    pub(crate) states: Option<S>,
 }
 
 /// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
@@ -97,6 +99,18 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         }
         roots
     }
+
+    /// Returns true if no two features were ever nonzero in the same state, as with a feature for each state.
+    #[inline(never)]
+    pub(crate) fn tells_states_apart(&self) -> bool {
+        let mut sum = S::ZERO;
+        for j in 0..D {
+            for i in 0..j {
+                sum += self.second_moments[j][i].abs();
+            }
+        }
+        sum == S::ZERO
+    }
 }
 
 impl<R: Real, const D: usize> TdSums<R, D> {
@@ -129,11 +143,33 @@ impl<R: Real, const D: usize> TdSums<R, D> {
             let rounding = R::from_f64(16.0) * epsilon::<R>(1) * squared_rewards;
             if left > rounding { left } else { R::ZERO }
         };
+        for j in 0..D {
+            for i in 0..j + 1 {
+                let now = read.sum(|m| m.phi.get(j)?.phi.get(i));
+                let next = read.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
+                self.second_moments[j][i] = now + next;
+            }
+        }
+        let mut states = None;
+        if self.tells_states_apart() {
+            let (mut sum, mut square) = (R::ZERO, R::ZERO);
+            for j in 0..D {
+                let phi = read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi));
+                let squares = read.sum(|m| m.phi.get(j)?.phi.get(j));
+                if squares > R::ZERO {
+                    let n = phi * (phi / squares);
+                    (sum, square) = (sum + n, square + n * n);
+                }
+            }
+            // (A single feature may be any number.)
+            states = (square > R::ZERO && square < sum * sum).then(|| sum * sum / square);
+        }
         let mut share_over_all = R::ZERO;
         if all > R::ZERO {
             let left = left(rewards / all);
             let squared_weights = weights(|w| &w.squares);
-            share_over_all = share(&RewardSums { rewards, left, weight, squared_weights }) / all;
+            let sums = RewardSums { rewards, left, weight, squared_weights, states };
+            share_over_all = share(&sums) / all;
         }
         let level = share_over_all * rewards;
         (self.level, self.squared_rewards) = (level, left(level));
@@ -176,7 +212,6 @@ impl<R: Real, const D: usize> TdSums<R, D> {
                 }
                 self.residual_gram[j][i] = now - across + (square * next - back)
                     - (of_residual[i] * level_j + feature_levels[i] * of_j);
-                self.second_moments[j][i] = now + next;
             }
             let of_phi = read.sum(|m| m.rewards.get(r)?.phi.get(j));
             let of_next = gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));

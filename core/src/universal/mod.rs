@@ -59,7 +59,8 @@
 //! so the level is the one that leaves no mean TD error, whatever w is: if values are linear in the features, the level
 //! disappears again. k = 1 - (3 / t)^4 with the level over its standard error, t: a level within three standard errors of 0 is
 //! none, and an evident one counts in full. An importance weight counts as often as it says, and Kish's effective number of
-//! transitions decides about t. Cumulants have a level each. No number of this is learned.
+//! transitions decides about t. If features tell states apart, t counts no state twice: a walk that stays among a few states says
+//! little about the others. Cumulants have a level each. No number of this is learned.
 //!
 //! # Which lambda is right
 //!
@@ -81,8 +82,8 @@
 //! Two bounds need no learned number. Where nothing is random and w_0 is right, ridges alone make every test reject it, and
 //! with large importance ratios another solution may explode; the TD errors show both. So 1 - g_1 is at most 4 times E delta^2 of w_0
 //! over that of w_1 and w_2. And rewards that are noise give weights all the same, so in the manner of James and Stein the share
-//! 1 - E delta^2 / f of the weights stays, with f = (1/d) sum_i b_i^2 / F_ii of lambda = 0 (f is E delta^2 if rewards are noise;
-//! E delta^2 counts as at most E r^2).
+//! 1 - (E delta^2 / f)^2 of the weights stays, with f = (1/d) sum_i b_i^2 / F_ii of lambda = 0 (f is E delta^2 if rewards are noise;
+//! E delta^2 counts as at most E r^2). The square is that of the level's share: it takes next to nothing of what is evident.
 //!
 //! The k, f, a, c and gates of all contexts are given by the [`UniversalParameters`], found on random tasks and signals.
 //!

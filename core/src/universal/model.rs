@@ -1,6 +1,6 @@
 //! The model as it is linked: a discount, two trace decays, and the learned parameters.
 
-use super::level::share;
+use super::level::share_of_level;
 use super::{ContextSummary, GatedSolution, UniversalParameters};
 use crate::bytes::{Reader, write};
 use crate::context::{Context, Forgetting, Growing, Memory, RewardSums, TdSums};
@@ -117,7 +117,7 @@ impl<R: Real> UniversalModel<R> {
         let (mut sums, mut summary) = (TdSums::ZERO, self.context_summary(context, gamma));
         self.fill(&mut sums, context, gvf, |rewards| {
             summary.design_effect *= rewards.squared_weights / rewards.weight;
-            share(rewards, summary.design_effect)
+            share_of_level(rewards, summary.design_effect)
         })?;
         let GatedSolution { weights, level, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;

@@ -1,5 +1,6 @@
 //! Three solutions of TD's fixed-point equation, and the gates that mix them.
 
+use super::level::share_beyond;
 use crate::context::{TdSums, TdSystem, least_product, least_root};
 use crate::error::Error;
 use crate::linalg::linear_system::{eliminate, epsilon};
@@ -203,18 +204,6 @@ fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
     sum
 }
 
-/// Returns true if the upper triangle above the diagonal is 0.
-#[inline(never)]
-fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
-    let mut sum = R::ZERO;
-    for j in 0..D {
-        for i in 0..j {
-            sum += m[j][i].abs();
-        }
-    }
-    sum == R::ZERO
-}
-
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
 #[inline(never)]
 fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
@@ -278,13 +267,6 @@ impl<R: Real, const D: usize> FixedPoint<R, D> {
     fn new(weights: [R; D], sums: &TdSums<R, D>) -> Self {
         let relative_td_error = relative_td_error(sums, &weights);
         FixedPoint { weights, relative_td_error, log_td_error: capped_ln(relative_td_error) }
-    }
-
-    /// Returns the share of the weights that stays, 1 - E delta^2 / f, in the manner of James and Stein: f is (1/d) sum_i b_i^2 /
-    /// F_ii, which is E delta^2 if rewards are noise, and `f` is relative to E r^2.
-    fn share_beyond_noise(&self, f: R) -> R {
-        let noise = if self.relative_td_error < R::ONE { self.relative_td_error } else { R::ONE };
-        if f > noise { R::ONE - noise / f } else { R::ZERO }
     }
 }
 
@@ -362,7 +344,7 @@ impl<R: Real> UniversalParameters<R> {
         if d == R::ZERO || is_lost {
             return if is_lost { Err(NON_FINITE) } else { Ok(out) };
         }
-        let tabular = if d > one && is_diagonal(&sums.second_moments) { one } else { R::ZERO };
+        let tabular = if d > one && sums.tells_states_apart() { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
         let seen = sum_of_squares(&sums.systems[0].b);
         let first = self.solve_first(sums, &quantities)?;
@@ -400,7 +382,10 @@ impl<R: Real> UniversalParameters<R> {
             let u = third.weights[i] + g_2 * (second.weights[i] - third.weights[i]);
             w[i] = u + g_1 * (first.weights[i] - u);
         }
-        let kept = first.share_beyond_noise(seen * quantities.n / (d * summary.design_effect));
+        // f is (1/d) sum_i b_i^2 / F_ii, which is E delta^2 if rewards are noise. (Both are over E r^2.)
+        let f = seen * quantities.n / (d * summary.design_effect);
+        let noise = first.relative_td_error;
+        let kept = share_beyond(if noise < one { noise } else { one }, f);
         w.iter_mut().for_each(|w| *w *= kept);
         out.linearity = g_1;
         // The solution of a nearly singular system explodes, and so do its TD errors.

@@ -214,11 +214,9 @@ fn tasks_that_no_number_was_found_on() {
                 let errors = draw(family, n, &mut Rng::new(1000 + seed));
                 sum.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / 20.0);
             }
-            println!("{family}, {n}: {sum:.4?}");
             logarithms.push(libm::log(sum[0] / sum[2]));
         }
     }
     let mean = libm::exp(logarithms.iter().sum::<f64>() / logarithms.len() as f64);
-    println!("{mean}");
     assert!(mean < 0.75, "{mean}");
 }

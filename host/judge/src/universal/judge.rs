@@ -118,7 +118,8 @@ impl Benchmark {
         let model = UniversalModel::<f64>::pretrained(gamma)?;
         let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
         let task: Mrp<f64, D, STATES> = family.draw(d, gamma, &mut rng)?;
-        let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
+        let (seen_as, noise) = (family.seen_as(&task, d, &mut rng)?, family.noise(&mut rng));
+        let (v, d_p) = (task.true_value(gamma)?, seen_as.stationary_distribution()?);
         let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
         let error = |value: &dyn Fn(&SVector<f64, D>) -> f64| {
             let v_hat = SVector::from_fn(|s, _| value(&task.feature_map()[s]));
@@ -135,9 +136,14 @@ impl Benchmark {
                 break;
             }
             while context.len() < n {
-                let t = task.transition(&mut state, &mut rng);
-                TransitionSink::observe(&mut context, &t, 1.0, false)?;
-                trace = trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi;
+                let s = state;
+                let mut t = seen_as.transition(&mut state, &mut rng);
+                if noise > 0.0 {
+                    t.reward += noise * rng.normal::<f64>();
+                }
+                let rho = task.transition_from(s)[state] / seen_as.transition_from(s)[state];
+                TransitionSink::observe(&mut context, &t, rho, false)?;
+                trace = (trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi) * rho;
                 for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
                     let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);
                     *w += trace * (alpha * delta);
