@@ -161,8 +161,8 @@ impl<R: Real, const D: usize> TdSums<R, D> {
                     (sum, square) = (sum + n, square + n * n);
                 }
             }
-            // (A single feature may be any number.)
-            states = (square > R::ZERO && square < sum * sum).then(|| sum * sum / square);
+            // (Otherwise features are any numbers, or some states have none.)
+            states = (sum > R::from_f64(0.99) * weight).then(|| sum * sum / square);
         }
         let mut share_over_all = R::ZERO;
         if all > R::ZERO {

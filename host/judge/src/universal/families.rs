@@ -4,7 +4,7 @@ use compute::capacity::STATES;
 use compute::words;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::Real;
+use ictd_core::scalar::{Real, Scalar};
 use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, TaskDistribution as _};
 use nalgebra::{SMatrix, SVector};
 
@@ -105,7 +105,7 @@ impl Family {
         let p = SMatrix::from_fn(|s, next| task.transition_from(s)[next]);
         match self {
             Family::Mdp | Family::Noise | Family::Ratios | Family::Level => {
-                let mut reward =
+                let mut reward: SVector<R, STATES> =
                     SVector::from_fn(|_, _| rng.uniform_in(R::from_f64(-1.0), R::from_f64(1.0)));
                 if self == Family::Level {
                     let sign = if heads(rng) { 1.0 } else { -1.0 };
@@ -131,7 +131,7 @@ impl Family {
     pub(super) fn noise(self, rng: &mut Rng) -> f64 {
         match self {
             // 2 to these powers is 0.3 and 3.
-            Family::Noise => DEVIATION * Real::exp2(uniform(-1.737, 1.585, rng)),
+            Family::Noise => DEVIATION * Scalar::exp2(uniform(-1.737, 1.585, rng)),
             _ => 0.0,
         }
     }
