@@ -1,7 +1,7 @@
 use super::network::BatchLoss;
 use super::windows::{OuterProduct, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
 use crate::scalar::{Scalar, kernel};
@@ -25,7 +25,7 @@ pub struct BatchTdReference<S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     /// Returns L layers, of batch TD(lambda), with alpha_0 = 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
     /// lane.
-    pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
+    pub fn new(layers: usize, lambda: S) -> Result<Self> {
         let lambda = TdLambda::new(lambda)?.trace_decay();
         Ok(BatchTdReference {
             alpha: S::ONE,
@@ -34,14 +34,17 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         })
     }
 
-    /// Returns v, the value of the window's query.
-    pub fn value(&self, window: &Window<S>) -> S {
-        self.value_and_slope(&self.system(window, 0), window.query())[0]
+    /// Returns v, the value of the window's query, or [`Error::CapacityExceeded`] for more than D features.
+    pub fn value(&self, window: &Window<S>) -> Result<S> {
+        ensure(window.dim() <= D, Error::capacity("features", D))?;
+        Ok(self.value_and_slope(&self.system(window, 0), window.query())[0])
     }
 
-    /// Returns the loss of a batch, and its derivative by alpha with the targets held constant.
-    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> [S; 2] {
-        batch_gradient(self, windows, targets)
+    /// Returns the loss of a batch, and its derivative by alpha with the targets held constant, or
+    /// [`Error::CapacityExceeded`] for more than D features.
+    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
+        ensure(windows.dim() <= D, Error::capacity("features", D))?;
+        Ok(batch_gradient(self, windows, targets))
     }
 
     #[inline(always)]

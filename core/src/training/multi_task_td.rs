@@ -163,14 +163,14 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             }
             Loss::ResidualGradient => (Targets::Residual(&[]), Targets::Bootstrapped),
         };
-        let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
+        let [_, slope] = self.reference.batch_gradient(&windows, of_reference)?;
         self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
         if let (Optimizer::Adam(_), Some(adam)) = (optimizer, &mut self.adam) {
             gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
             self.loss = match targets {
-                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
-                targets => network.batch_gradient(&windows, targets, gradient),
+                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient)?,
+                targets => network.batch_gradient(&windows, targets, gradient)?,
             };
             adam.step(network.parameters_mut(), gradient);
         } else {
@@ -181,7 +181,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             };
             let mut sum = S::ZERO;
             for t in 0..windows.count() {
-                let delta = td_update(network, &windows, t, targets, step_size, gradient);
+                let delta = td_update(network, &windows, t, targets, step_size, gradient)?;
                 sum += delta * delta;
                 if let Some(adam) = &mut self.adam {
                     adam.step(network.parameters_mut(), gradient);
@@ -241,9 +241,9 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
     network: &mut N,
     windows: &Windows<S>,
     gradient: &mut N::Parameters,
-) -> S {
+) -> Result<S> {
     let mut errors = [S::ZERO; T];
-    td_errors(network, windows, &mut errors);
+    td_errors(network, windows, &mut errors)?;
     network.batch_gradient(windows, Targets::Residual(&errors), gradient)
 }
 

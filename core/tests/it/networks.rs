@@ -58,14 +58,3 @@ fn initial_parameters_are_uniform_within_1_over_sqrt_h() {
     assert!(largest < 0.5 && largest > 0.45, "{largest}");
     assert_eq!(rnn.numbers().count(), 10 * 4 + 2 * 16 + 3 * 16 + 3 * 4 + 4);
 }
-
-#[test]
-fn nothing_is_learned_from_a_longer_context_than_it_takes() {
-    let (mut rnn, _) = setting(LayerInput::Current, 5);
-    assert_eq!(Small::CONTEXT_CAPACITY, Some(4));
-    let windows = Windows::new(2, &[0.5; 16], &[1.0; 7], 5, 0.9).unwrap();
-    let mut gradient = Small::zeros(LayerInput::Current);
-    assert_eq!(rnn.value_and_gradient(&windows.window(0), |_| 1.0, &mut gradient), 0.0);
-    assert!(gradient.numbers().all(|x| *x == 0.0));
-    assert_ne!(rnn.value(&windows.window(0)), 0.0);
-}

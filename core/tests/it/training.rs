@@ -224,20 +224,26 @@ fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(mut network: 
     for windows in &of_network {
         let count = windows.count();
         let mean = |errors: Vec<f64>| errors.iter().map(|x| x * x).sum::<f64>() / count as f64;
-        let target = |t| windows.td_target(t, network.value(&windows.successor(t)));
+        let target = |t| {
+            windows.td_target(t, network.value(&windows.successor(t).unwrap()).unwrap()).unwrap()
+        };
         let bootstrapped: Vec<f64> = (0..count).map(target).collect();
         let given: Vec<f64> = bootstrapped.iter().map(|x| 0.5 - x).collect();
         for (targets, want) in
             [(Targets::Bootstrapped, &bootstrapped), (Targets::Given(&given), &given)]
         {
             let loss = |network: &mut N| {
-                mean((0..count).map(|t| want[t] - network.value(&windows.window(t))).collect())
+                mean(
+                    (0..count)
+                        .map(|t| want[t] - network.value(&windows.window(t).unwrap()).unwrap())
+                        .collect(),
+                )
             };
             gradient_agrees(&mut network, windows, targets, loss, what);
         }
         let errors = |network: &mut N| {
             let mut errors = vec![0.0; count];
-            td_errors(network, windows, &mut errors);
+            td_errors(network, windows, &mut errors).unwrap();
             errors
         };
         let residual = errors(&mut network);
@@ -259,8 +265,8 @@ fn gradient_agrees<N: Network<f64> + Clone>(
     let mut gradients = [(); 2].map(|()| network.parameters().zeros_like());
     let [batch, by_window] = &mut gradients;
     for got in [
-        network.batch_gradient(windows, targets, batch),
-        batch_gradient_by_window(network, windows, targets, by_window),
+        network.batch_gradient(windows, targets, batch).unwrap(),
+        batch_gradient_by_window(network, windows, targets, by_window).unwrap(),
     ] {
         assert!((got - want).abs() < 1e-13 * want, "{what}: {got} {want}");
     }
@@ -313,16 +319,21 @@ fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by
     for (depth, lambda) in [(1, 0.0), (2, 0.9), (4, 0.0)] {
         let reference = BatchTdReference::<f64, 2>::new(depth, lambda).unwrap();
         for windows in [slide, growing] {
-            let target = |t| windows.td_target(t, reference.value(&windows.successor(t)));
+            let target = |t| {
+                windows
+                    .td_target(t, reference.value(&windows.successor(t).unwrap()).unwrap())
+                    .unwrap()
+            };
             let targets: [f64; 5] = core::array::from_fn(target);
             let loss = |alpha: f64| {
                 let mut reference = reference.clone();
                 reference.alpha = alpha;
-                let error = |t: usize| targets[t] - reference.value(&windows.window(t));
+                let error =
+                    |t: usize| targets[t] - reference.value(&windows.window(t).unwrap()).unwrap();
                 (0..5).map(error).map(|error| error * error).sum::<f64>() / 5.0
             };
             for targets in [Targets::Bootstrapped, Targets::Given(&targets)] {
-                let [got, slope] = reference.batch_gradient(&windows, targets);
+                let [got, slope] = reference.batch_gradient(&windows, targets).unwrap();
                 assert!((got - loss(1.0)).abs() < 1e-12 * got, "{depth}: {got}");
                 let want = (loss(1.0 + 1e-6) - loss(1.0 - 1e-6)) / 2e-6;
                 assert!((slope - want).abs() < 1e-7 * (1.0 + want.abs()), "{slope} and {want}");
@@ -406,9 +417,9 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     let transformer = network.transformer::<5, 1>(0).unwrap();
     let mask = TdLambda::new(0.7).unwrap();
     for t in 0..5 {
-        let prompt = windows.window(t).prompt::<5, 6>().unwrap();
+        let prompt = windows.window(t).unwrap().prompt::<5, 6>().unwrap();
         let want = transformer.value(&prompt, &Linear(mask)).unwrap();
-        let got = network.value(&windows.window(t));
+        let got = network.value(&windows.window(t).unwrap()).unwrap();
         assert!((got - want).abs() < 1e-13, "{got} {want}");
     }
 }
@@ -420,13 +431,16 @@ fn a_growing_window_holds_the_first_transitions_and_bootstraps_from_one_more() {
     let windows =
         Windows::new(1, &features, &rewards, 5, 0.5).unwrap().growing(&[1, 3, 5]).unwrap();
     assert_eq!(windows.count(), 3);
-    let window = windows.window(1);
+    let window = windows.window(1).unwrap();
     assert_eq!((window.context_len(), window.query()[0]), (3, 4.0));
-    assert_eq!(window.token::<3>(0), SVector::from([0.0, 0.5, 1.0]));
-    let next = windows.successor(1);
-    assert_eq!((next.context_len(), next.query()[0], next.token::<3>(0)[2]), (4, 5.0, 1.0));
+    assert_eq!(window.token::<3>(0).unwrap(), SVector::from([0.0, 0.5, 1.0]));
+    let next = windows.successor(1).unwrap();
+    assert_eq!(
+        (next.context_len(), next.query()[0], next.token::<3>(0).unwrap()[2]),
+        (4, 5.0, 1.0)
+    );
     // From phi_4 to phi_5.
-    assert_eq!(windows.td_target(1, 2.0), 6.0);
+    assert_eq!(windows.td_target(1, 2.0).unwrap(), 6.0);
     let windows = Windows::new(1, &features, &rewards, 5, 0.5).unwrap();
     assert!(windows.growing(&[]).is_err() && windows.growing(&[0]).is_err());
     assert!(windows.growing(&[6]).is_err());
