@@ -62,6 +62,7 @@ pub mod model;
 pub mod preconditioned;
 pub mod predictor;
 pub mod scalar;
+mod setters;
 pub mod signal;
 pub mod statistic;
 pub mod td;

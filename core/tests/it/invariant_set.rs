@@ -158,8 +158,7 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
                 distance(&trajectory_update(&mut start, &sample.trajectory(), TARGETS).unwrap());
             assert!(alone > 1e-3, "{name}: {alone}");
             // With an epsilon that rounding does not reach.
-            let settings =
-                AdamSettings { learning_rate: 0.01, epsilon: 1e-2, ..Default::default() };
+            let settings = AdamSettings::default().step_size(0.01).epsilon(1e-2);
             let mut adam = Adam::new(settings, start.parameters()).unwrap();
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
             for _ in 0..2 {

@@ -6,10 +6,10 @@ use ictd_core::training::{LayerInput, Rnn};
 #[test]
 fn bad_constants_are_named() {
     let adam = |settings| Adam::new::<f64>(settings, &[0.0]).err();
-    let bad = AdamSettings { beta2: 1.0, ..Default::default() };
+    let bad = AdamSettings::default().beta2(1.0);
     let expected = "[0, 1)";
     assert_eq!(adam(bad), Some(Error::OutOfRange { parameter: "beta2", expected }));
-    assert!(adam(AdamSettings { learning_rate: f64::NAN, ..Default::default() }).is_some());
+    assert!(adam(AdamSettings::default().step_size(f64::NAN)).is_some());
     assert_eq!(adam(AdamSettings::default()), None);
 }
 

@@ -14,14 +14,14 @@ const TASKS: FiniteTaskDistribution<5> =
 
 fn settings() -> TrainerSettings {
     // A large learning rate, so that a few tasks move the parameters far.
-    let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
+    let adam = AdamSettings::default().step_size(0.02);
     let (optimizer, default) = (Optimizer::Adam(adam), TrainerSettings::default());
-    TrainerSettings { context_len: 6, batch_size: 8, batches_per_task: 2, optimizer, ..default }
+    default.context_len(6).batch_size(8).batches_per_task(2).optimizer(optimizer)
 }
 
 /// Plain TD.
 fn td(learning_rate: f64) -> TrainerSettings {
-    TrainerSettings { optimizer: Optimizer::Td { learning_rate }, ..settings() }
+    settings().optimizer(Optimizer::Td { step_size: learning_rate })
 }
 
 /// Returns a network of a shape.
@@ -58,7 +58,7 @@ fn adam_by_window_is_adam_on_batches_of_one_window() {
     let Optimizer::Adam(adam) = settings().optimizer else { panic!("Adam") };
     let numbers = |optimizer, batch_size| {
         let mut trainer: Trainer<f64> =
-            trainer(&[3], TrainerSettings { optimizer, batch_size, ..settings() });
+            trainer(&[3], settings().optimizer(optimizer).batch_size(batch_size));
         train(&mut trainer, 5);
         trainer.network().parameters().numbers().copied().collect::<Vec<f64>>()
     };
@@ -81,12 +81,8 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     let plain = settings();
     let td = td(0.05);
     let Optimizer::Adam(adam) = plain.optimizer else { panic!("Adam") };
-    let by_window = TrainerSettings { optimizer: Optimizer::AdamByWindow(adam), ..plain };
-    let growing = TrainerSettings {
-        context_len_range: Some([1, 13]),
-        gamma_range: Some([0.5, 0.95]),
-        ..plain
-    };
+    let by_window = plain.optimizer(Optimizer::AdamByWindow(adam));
+    let growing = plain.context_len_range(Some([1, 13])).gamma_range(Some([0.5, 0.95]));
     let [one, two, four] = [(1, 1), (1, 2), (4, 4)].map(|(n, depth)| LinearShape::new(2, n, depth));
     let [value, returns, residual] =
         [Loss::TrueValue, Loss::MonteCarlo { horizon: 5 }, Loss::ResidualGradient];
@@ -110,7 +106,7 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     .into_iter()
     .enumerate()
     {
-        let settings = TrainerSettings { loss, ..settings };
+        let settings = settings.loss(loss);
         let seeds: [u64; 8] = core::array::from_fn(|lane| 10 + lane as u64);
         let network = network_of::<Lanes8>(shape);
         let mut together =
@@ -175,7 +171,7 @@ fn a_stored_trainer_goes_on_and_damage_changes_nothing() {
 fn a_foreign_record_is_refused_and_changes_nothing() {
     let mut a = trainer::<Lanes8>(&[1, 2, 3, 4], settings());
     train(&mut a, 1);
-    assert!((0..8).all(|lane| a.reference.alpha.lane(lane) != 1.0), "the reference learns, too");
+    assert!((0..8).all(|lane| a.reference.step_size.lane(lane) != 1.0), "the reference learns, too");
     let before = record(&a, 0);
     let mut longer = a.clone();
     train(&mut longer, 1);
@@ -327,7 +323,7 @@ fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by
             let targets: [f64; 5] = core::array::from_fn(target);
             let loss = |alpha: f64| {
                 let mut reference = reference.clone();
-                reference.alpha = alpha;
+                reference.step_size = alpha;
                 let error =
                     |t: usize| targets[t] - reference.value(&windows.window(t).unwrap()).unwrap();
                 (0..5).map(error).map(|error| error * error).sum::<f64>() / 5.0
@@ -350,12 +346,12 @@ fn bad_settings_are_named() {
     let one = [1];
     assert_eq!(make(settings(), &[]), Some(Error::Empty { parameter: "seeds" }));
     assert!(matches!(make(settings(), &[1, 2]), Some(Error::CapacityExceeded { .. })));
-    let long = TrainerSettings { context_len: 7, ..settings() };
+    let long = settings().context_len(7);
     assert!(matches!(make(long, &one), Some(Error::CapacityExceeded { capacity: 16, .. })));
     for (settings, name) in [
-        (TrainerSettings { gamma: 1.0, ..settings() }, "gamma"),
-        (TrainerSettings { batches_per_task: 0, ..settings() }, "batches_per_task"),
-        (TrainerSettings { loss: Loss::MonteCarlo { horizon: 0 }, ..settings() }, "horizon"),
+        (settings().gamma(1.0), "gamma"),
+        (settings().batches_per_task(0), "batches_per_task"),
+        (settings().loss(Loss::MonteCarlo { horizon: 0 }), "horizon"),
         (td(-1.0), "learning_rate"),
     ] {
         match make(settings, &one) {
@@ -370,7 +366,7 @@ fn a_context_longer_than_the_network_takes_is_refused() {
     let trainer = |context_len, context_len_range| {
         let network = SoftmaxNetwork::<f32, 5, 1, 3, 6>::zeros(1, 3)?;
         let settings =
-            TrainerSettings { context_len, context_len_range, batch_size: 4, ..settings() };
+            settings().context_len(context_len).context_len_range(context_len_range).batch_size(4);
         Trainer::<_, 2, _>::new(settings, TASKS, network, reference(), &[1]).map(|_| ())
     };
     let refused = |parameter| Err(Error::CapacityExceeded { parameter, capacity: 6 });

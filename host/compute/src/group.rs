@@ -69,7 +69,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
         let known = task.map_or(Ok(None), |task| task.known_values(gamma))?.ok_or(unknown)?;
         let trajectory = trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(trainer.settings().context_len, 1, gamma)?;
-        let alpha = trainer.reference.alpha.lane(lane);
+        let alpha = trainer.reference.step_size.lane(lane);
         let states = EvaluationStates::new(known.states, &known.weights, &known.features)?;
         let context = windows.window(0)?;
         (self.judge)(parameters, &Exam { alpha, context, states, values: known.values })
@@ -94,7 +94,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGrou
             self.evaluate(lane, &parameters).unwrap_or((NOT_COMPARED, f64::NAN));
         LogPoint {
             tasks: self.trainer.tasks_done,
-            alpha: self.trainer.reference.alpha.lane(lane).into(),
+            alpha: self.trainer.reference.step_size.lane(lane).into(),
             loss: self.trainer.loss.lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),

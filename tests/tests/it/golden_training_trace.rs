@@ -77,13 +77,12 @@ impl<S: Scalar, const D: usize> Batches<S, D> {
 }
 
 fn adam_settings(case: &Case) -> AdamSettings {
-    AdamSettings {
-        learning_rate: case.number("lr"),
-        beta1: case.number("beta1"),
-        beta2: case.number("beta2"),
-        epsilon: case.number("eps"),
-        weight_decay: case.number("weight_decay"),
-    }
+    AdamSettings::default()
+        .step_size(case.number("lr"))
+        .beta1(case.number("beta1"))
+        .beta2(case.number("beta2"))
+        .epsilon(case.number("eps"))
+        .weight_decay(case.number("weight_decay"))
 }
 
 /// Returns P (`first` 0) or Q (1) of each layer, row by row.
@@ -165,8 +164,8 @@ fn reference<S: Scalar, const D: usize>(
     out: &mut Outputs<S>,
 ) {
     let mut network = BatchTdReference::<S, D>::new(depth, S::ZERO).unwrap();
-    network.alpha = S::from_f64(case.number("hard_alpha0"));
-    let mut adam = Adam::new(adam_settings(case), &[network.alpha]).unwrap();
+    network.step_size = S::from_f64(case.number("hard_alpha0"));
+    let mut adam = Adam::new(adam_settings(case), &[network.step_size]).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
         v.extend(
@@ -176,8 +175,8 @@ fn reference<S: Scalar, const D: usize>(
             network.batch_gradient(&windows, Targets::Bootstrapped).unwrap();
         loss.push(loss_of_batch);
         alpha_bar.push(slope);
-        adam.step(std::array::from_mut(&mut network.alpha), &[slope]);
-        alpha.push(network.alpha);
+        adam.step(std::array::from_mut(&mut network.step_size), &[slope]);
+        alpha.push(network.step_size);
     }
     out.field("hard_v", "", v);
     out.field("hard_loss", "", loss);
