@@ -61,6 +61,7 @@ mod td_sums;
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::{LstdSystem, least_product, least_root};
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use td_sums::{TdSums, TdSystem};
 
 use crate::chip::once_on_chip;
@@ -95,6 +96,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
 }
 
 /// The sums that a memory keeps, together with the state of the mask.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {

@@ -45,6 +45,7 @@ mod attention;
 mod constructed;
 mod format;
 
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use crate::bytes::crc32;
 pub use attention::{AttentionKind, AttentionMechanism, AverageReward, Linear};
 pub use constructed::ConstructionSettings;
@@ -67,6 +68,7 @@ use crate::value_function::{Gvf, ValueFunction};
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
 /// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub const VERSION: u8 = 4;
 
 /// How a model's layers get their parameters.

@@ -8,6 +8,7 @@ mod elementary;
 mod environment;
 mod exp2_table;
 mod functions;
+#[cfg_attr(not(feature = "research"), allow(unreachable_pub))]
 mod instruction_set;
 #[cfg(feature = "research")]
 mod lanes;
@@ -16,7 +17,11 @@ pub use environment::{ArithmeticError, environment};
 #[cfg(feature = "research")]
 pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
+#[cfg(feature = "research")]
+#[doc(hidden)]
 pub use instruction_set::{Aligned32, InstructionSet, Kernel, Portable};
+#[cfg(not(feature = "research"))]
+pub(crate) use instruction_set::{InstructionSet, Kernel, Portable};
 #[cfg(feature = "research")]
 pub use lanes::{Lanes, Lanes8};
 

@@ -23,7 +23,8 @@
 //! The lambda of these algorithms is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!
-//! With the feature `research`, `updates` has the paper's updates on transitions.
+//! With the feature `research`, `updates` has the paper's updates on transitions, and `encodings` GTD2, TDC, emphatic TD and an
+//! actor-critic as tokens for the layers of TD.
 //!
 //! # Step sizes
 //!
@@ -41,6 +42,7 @@
 //! for which no alpha converges.
 
 mod batch;
+#[cfg(feature = "research")]
 pub mod encodings;
 mod online;
 mod recursive_lstd;
