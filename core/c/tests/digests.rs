@@ -39,7 +39,7 @@ fn contexts() -> Result<u32, Error> {
 fn predictors() -> Result<u32, Error> {
     let (mut sensor, mut digest) = (Sensor(1), 0);
     // C has room for four horizons: those that are not asked for are the last one again.
-    let mut predictors = [Predictor::new([1.0, 5.0, 40.0, 40.0])?; 2];
+    let mut predictors = [Predictor::<4>::new([1.0, 5.0, 40.0, 40.0])?; 2];
     predictors[1] = predictors[1].with_limits(-100.0, 100.0)?;
     for t in 0..500 {
         let samples = [(t % 20) as f32 + sensor.read(), 20.0 + sensor.read()];

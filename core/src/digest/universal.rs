@@ -90,7 +90,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 /// middle on with stored and restored predictors.
 pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
-        let mut predictors = [Predictor::new([1.0, 10.0, 300.0])?; 2];
+        let mut predictors = [Predictor::<3>::new([1.0, 10.0, 300.0])?; 2];
         let (mut x, mut y) = (0.0_f32, 0.0_f32);
         for t in 0..160 {
             x = 0.75 * x + rng.normal::<f32>();

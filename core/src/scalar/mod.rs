@@ -125,6 +125,9 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     /// The number of bytes of a stored number: 4 or 8.
     const BYTES: usize;
 
+    /// The numbers below and above all others.
+    const INFINITIES: [Self; 2];
+
     /// Returns the bits, zero-extended, for digests and stored files.
     fn bits(self) -> u64;
 
@@ -207,6 +210,7 @@ macro_rules! real {
 
         impl Real for $t {
             const BYTES: usize = size_of::<$t>();
+            const INFINITIES: [$t; 2] = [$t::NEG_INFINITY, $t::INFINITY];
 
             inlined! {
                 fn to_f64(self) -> f64 {

@@ -171,7 +171,10 @@ fn a_stored_trainer_goes_on_and_damage_changes_nothing() {
 fn a_foreign_record_is_refused_and_changes_nothing() {
     let mut a = trainer::<Lanes8>(&[1, 2, 3, 4], settings());
     train(&mut a, 1);
-    assert!((0..8).all(|lane| a.reference.step_size.lane(lane) != 1.0), "the reference learns, too");
+    assert!(
+        (0..8).all(|lane| a.reference.step_size.lane(lane) != 1.0),
+        "the reference learns, too"
+    );
     let before = record(&a, 0);
     let mut longer = a.clone();
     train(&mut longer, 1);

@@ -311,7 +311,7 @@ fn known<S: Real>(mut predictor: Predictor<1, S>, scale: f64) -> (bool, bool) {
 fn the_predictor_knows_only_what_is_in_its_range() {
     for scale in [1e-30, 1e-20, 1e-15, 1e-6, 1.0, 1e6, 1e10, 1e12, 1e15, 1e30] {
         let single = known(Predictor::<1>::new([10.0]).unwrap(), scale);
-        let double = known(Predictor::<1, f64>::new_f64([10.0]).unwrap(), scale);
+        let double = known(Predictor::<1, f64>::new([10.0]).unwrap(), scale);
         let is_within = (1e-15..=1e10).contains(&scale);
         assert_eq!(single, (is_within, true), "{scale:e}");
         assert_eq!(double, (is_within, true), "{scale:e}");
