@@ -108,9 +108,8 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
         every_damage_is_noticed(file, read_log);
     }
     every_damage_is_noticed(TRANSITIONS, read_transitions);
-    let model =
-        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
-            .unwrap();
+    let model = ictd_core::Model::<2>::td0(ConstructionSettings::new(0.9).step_size(0.2).depth(15))
+        .unwrap();
     let mut buffer = [0; 512];
     every_damage_is_noticed(model.write(&mut buffer).unwrap(), |bytes| {
         model_file::from_stored_model(Path::new(FILE), bytes).map(|model| format!("{model:?}"))

@@ -227,7 +227,7 @@ impl Predictor {
         let filled: [f32; HORIZONS] = from_fn(|h| horizons[h.min(horizons.len() - 1)]);
         let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let single = || OfSamples::new(filled)?.with_limits(low as f32, high as f32);
-        let double = || OfSamples::new_f64(filled)?.with_limits(low, high);
+        let double = || OfSamples::new(filled)?.with_limits(low, high);
         let predictor = match dtype {
             "float32" => single().map(|p| Samples::copy(&p)),
             "float64" => double().map(|p| Samples::copy(&p)),

@@ -9,7 +9,7 @@ const CRATES: &[(&str, &str)] = &[
     // The last line is what trains, draws and judges: inference knows nothing of it.
     (
         "core",
-        "error chip scalar linalg entrywise transition auxiliary mask statistic value_function layer preconditioned \
+        "error chip setters scalar linalg entrywise transition auxiliary mask statistic value_function layer preconditioned \
             transformer bytes context signal td model universal predictor by_dim \
             prompt attention constructions rng tasks metrics training invariant_set digest paper",
     ),
