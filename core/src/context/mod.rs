@@ -53,14 +53,16 @@
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
 mod bytes;
+mod level;
 mod moments;
 mod sliding;
 mod streams;
 mod td_sums;
 
+pub(crate) use level::RewardSums;
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
-pub(crate) use td_sums::{LstdSystem, RewardSums, least_product, least_root};
+pub(crate) use td_sums::{LstdSystem, least_product, least_root};
 #[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use td_sums::{TdSums, TdSystem};
 

@@ -1,11 +1,9 @@
 //! The sums that are read from a statistic: TD's systems.
 
 use super::{DiscountedView, Memory};
-use crate::auxiliary::{FeatureSums, TraceColumn, WeightSums};
 use crate::entrywise::entrywise;
-use crate::linalg::linear_system::epsilon;
 use crate::mask::{TdLambda, TwoTraces};
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Scalar;
 
 /// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
 /// inverse of the sum would overflow.
@@ -34,23 +32,8 @@ pub struct TdSums<S, const D: usize> {
     pub squared_rewards: S,
     /// The level m of the values: r above is r - m c, with c = 1 - gamma \[not terminal\].
     pub level: S,
-    /// The level of the features, (D), at which values have the level m: phi - gamma phi' above is this less c times it.
+    /// The level of the features, (D), at which values have the level m: x above is less c times it.
     pub feature_levels: [S; D],
-}
-
-/// What the rewards of a context say of their level.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RewardSums<S> {
-    /// sum r.
-    pub(crate) rewards: S,
-    /// sum (r - m c)^2 with m = sum r / sum c and c = 1 - gamma [not terminal].
-    pub(crate) left: S,
-    /// The sum of the transitions' weights, in which importance weights count.
-    pub(crate) weight: S,
-    /// The sum of the squares of the importance weights; each counts as long as its transition is remembered.
-    pub(crate) squared_weights: S,
-    /// The number of states seen, (sum n_i)^2 / sum n_i^2 with n_i transitions from state i, if features tell states apart.
-    pub(crate) states: Option<S>,
 }
 
 /// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
@@ -111,121 +94,43 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         }
         sum == S::ZERO
     }
-}
 
-impl<R: Real, const D: usize> TdSums<R, D> {
-    /// Computes the sums in place, for features and rewards without their level; of that counts the share that `share` returns for
-    /// the sums of the rewards.
+    /// Computes the sums in place, with all of the rewards and features.
     #[inline(always)]
-    pub(crate) fn fill_from<Mem: Memory<R>, const C: usize>(
+    pub(crate) fn fill_from<Mem: Memory<S>, const C: usize>(
         &mut self,
-        read: &DiscountedView<R, TwoTraces<R>, Mem, D, C>,
-        share: impl FnOnce(&RewardSums<R>) -> R,
+        read: &DiscountedView<S, TwoTraces<S>, Mem, D, C>,
     ) {
         let r = read.cumulant;
+        self.squared_rewards = read.sum(|m| m.rewards.get(r)?.rewards.first());
+        let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
-        let (one_step, two) = (R::ONE - gamma, R::ONE + R::ONE);
-        // sum x c with c = 1 - gamma [not terminal], from sum x over all transitions and over those that end an episode.
-        let explained = |all: R, at_end: R| one_step * all + gamma * at_end;
-        let of_rewards = |at| read.sum(|m| m.auxiliary.rewards.get(r)?.get(at));
-        let weights =
-            |at: fn(&WeightSums<R>) -> &R| read.sum(|m| Some(at(m.auxiliary.weights.first()?)));
-        let (weight, ends) = (weights(|w| &w.all), weights(|w| &w.at_end));
-        // sum c, sum c^2 and sum r c.
-        let all = explained(weight, ends);
-        let squares = explained(one_step * weight, (two - gamma) * ends);
-        let (rewards, squared_rewards) =
-            (of_rewards(0), read.sum(|m| m.rewards.get(r)?.rewards.first()));
-        let of_rewards = explained(rewards, of_rewards(1));
-        // sum (r - m c)^2. (Rounding may leave something of rewards that a level explains.)
-        let left = |m: R| {
-            let left = squared_rewards - m * (two * of_rewards - m * squares);
-            let rounding = R::from_f64(16.0) * epsilon::<R>(1) * squared_rewards;
-            if left > rounding { left } else { R::ZERO }
-        };
-        for j in 0..D {
-            for i in 0..j + 1 {
-                let now = read.sum(|m| m.phi.get(j)?.phi.get(i));
-                let next = read.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
-                self.second_moments[j][i] = now + next;
-            }
-        }
-        let mut states = None;
-        if self.tells_states_apart() {
-            let (mut sum, mut square) = (R::ZERO, R::ZERO);
-            for j in 0..D {
-                let phi = read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi));
-                let squares = read.sum(|m| m.phi.get(j)?.phi.get(j));
-                if squares > R::ZERO {
-                    let n = phi * (phi / squares);
-                    (sum, square) = (sum + n, square + n * n);
-                }
-            }
-            // (Otherwise features are any numbers, or some states have none.)
-            states = (sum > R::from_f64(0.99) * weight).then(|| sum * sum / square);
-        }
-        let mut share_over_all = R::ZERO;
-        if all > R::ZERO {
-            let left = left(rewards / all);
-            let squared_weights = weights(|w| &w.squares);
-            let sums = RewardSums { rewards, left, weight, squared_weights, states };
-            share_over_all = share(&sums) / all;
-        }
-        let level = share_over_all * rewards;
-        (self.level, self.squared_rewards) = (level, left(level));
-        // sum e c, for each trace, and sum x c with x = phi - gamma phi'.
-        let (mut of_traces, mut of_residual) = ([[R::ZERO; D]; 3], [R::ZERO; D]);
-        for j in 0..D {
-            let feature = |at: fn(&FeatureSums<R>) -> &R| {
-                read.sum(|m| Some(at(m.auxiliary.features.get(j)?)))
-            };
-            let (phi, next) = (feature(|f| &f.phi), gamma * feature(|f| &f.phi_next));
-            let of_phi = explained(phi, feature(|f| &f.at_end));
-            self.feature_levels[j] = share_over_all * (phi - next);
-            of_traces[0][j] = of_phi;
-            of_residual[j] = of_phi - one_step * next;
-            for (l, of_trace) in of_traces.iter_mut().skip(1).enumerate() {
-                let column = |at: fn(&TraceColumn<R, D, C>) -> &R| {
-                    read.sum(|m| Some(at(m.auxiliary.columns.get(l)?.get(j)?)))
-                };
-                of_trace[j] = explained(column(|c| &c.all), column(|c| &c.at_end));
-            }
-        }
-        let TdSums { systems: [plain, traces @ ..], feature_levels, .. } = self;
-        let [of_plain, of_traces @ ..] = &of_traces;
         for j in 0..D {
             for i in 0..D {
                 plain.a[j][i] = gamma * read.sum(|m| m.phi_next.get(j)?.phi.get(i));
             }
         }
         for j in 0..D {
-            let level_j = feature_levels[j];
-            let of_j = of_residual[j] - squares * level_j;
             for i in 0..j + 1 {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
                 let now = read.sum(|m| m.phi.get(j)?.phi.get(i));
                 let next = read.sum(|m| m.phi_next.get(j)?.phi_next.get(i));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
-                plain.a[j][i] = now - across - of_plain[i] * level_j;
-                if i < j {
-                    plain.a[i][j] = now - back - of_plain[j] * feature_levels[i];
-                }
-                self.residual_gram[j][i] = now - across + (square * next - back)
-                    - (of_residual[i] * level_j + feature_levels[i] * of_j);
+                (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
+                self.residual_gram[j][i] = now - across + (square * next - back);
+                self.second_moments[j][i] = now + next;
             }
-            let of_phi = read.sum(|m| m.rewards.get(r)?.phi.get(j));
-            let of_next = gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
-            plain.b[j] = of_phi - level * of_plain[j];
-            self.residual_rewards[j] = of_phi - of_next - (level * of_j + level_j * of_rewards);
-            for (l, (system, of_level)) in traces.iter_mut().zip(of_traces).enumerate() {
+            plain.b[j] = read.sum(|m| m.rewards.get(r)?.phi.get(j));
+            self.residual_rewards[j] =
+                plain.b[j] - gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
+            for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
                     let now = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
                     let next =
                         read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
-                    system.a[j][i] = now - gamma * next - of_level[i] * level_j;
+                    system.a[j][i] = now - gamma * next;
                 }
-                let b = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
-                system.b[j] = b - level * of_level[j];
+                system.b[j] = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
                 system.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
             }
         }

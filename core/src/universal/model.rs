@@ -158,7 +158,9 @@ impl<R: Real> UniversalModel<R> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
-        sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?, share);
+        let read = context.discounted(check_gamma(gamma)?, cumulant)?;
+        sums.fill_from(&read);
+        sums.subtract_level(&read, share);
         Ok(())
     }
 
