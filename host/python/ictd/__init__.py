@@ -11,11 +11,17 @@ Results are bit-identical to the command line's, on every machine; those of `Pre
 
 from . import tasks
 from ._ictd import Context, Model, Predictions, Predictor, Task, __version__
+from .features import Encoded, Encoder, Evaluation, evaluate
 from .judging import Verdict, judge
+from .logs import Log
 from .runs import SeedRun, load_run, table, train
 
 __all__ = [
     "Context",
+    "Encoded",
+    "Encoder",
+    "Evaluation",
+    "Log",
     "Model",
     "Predictions",
     "Predictor",
@@ -23,6 +29,7 @@ __all__ = [
     "Task",
     "Verdict",
     "__version__",
+    "evaluate",
     "judge",
     "load_run",
     "table",

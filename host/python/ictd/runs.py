@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,7 +82,7 @@ def train(
     found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
     if isinstance(told, _Progress):
         told.finish()
-    return [SeedRun(**{**run, "settings": json.loads(run["settings"])}) for run in found]
+    return [_seed_run(run) for run in found]
 
 
 class _Progress:
@@ -106,34 +104,15 @@ class _Progress:
 
 
 def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
-    """The seeds in the folder of a run of the command line's `train`, in ascending order.
+    """The finished seeds in the folder of a run of `train`, or of a sweep, in ascending order, from their checkpoints.
 
-    Raises `FileNotFoundError` if the folder or a seed's log is missing, `ValueError` if it is not a run's.
+    Raises `FileNotFoundError` if the folder is not there, `ValueError` if it is not a run's, or damaged.
     """
-    folder = Path(path)
-    manifest = (folder / "run.json").read_text()
-    seeds = sorted(int(f.name.removeprefix("seed_")) for f in folder.glob("seed_*") if f.name[5:].isdigit())
-    if not seeds:
-        raise ValueError(f"path: {folder} has no folder seed_N; expected the folder of a run of `train`")
-    try:
-        digests = json.loads(manifest)["digests"]["seeds"]
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"path: {folder / 'run.json'} is damaged; expected the folder of a run of `train`") from None
-    runs = []
-    for seed in seeds:
-        inside = folder / f"seed_{seed}"
-        with open(inside / "metrics.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        names = list(rows[0]) if rows else []
-        metrics: dict[str, NDArray[Any]] = {
-            name: np.array([float(row[name] or "nan") for row in rows], np.int64 if name == "tasks" else float)
-            for name in names
-        }
-        with np.load(inside / "data.npz") as data:
-            p, q = data["P"], data["Q"]
-        settings = json.loads((inside / "params.json").read_text())
-        runs.append(SeedRun(seed, digests.get(str(seed), ""), settings, metrics, p, q))
-    return runs
+    return [_seed_run(run) for run in _ictd.load_run(path)]
+
+
+def _seed_run(run: dict[str, Any]) -> SeedRun:
+    return SeedRun(**{**run, "settings": json.loads(run["settings"])})
 
 
 def table(runs: Iterable[SeedRun]) -> dict[str, NDArray[Any]]:

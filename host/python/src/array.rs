@@ -13,8 +13,30 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 /// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 
+/// An integer as Python has it: also a float with an integer value, such as 3.0.
+#[derive(Clone, Copy)]
+pub(crate) struct Integer(pub(crate) i128);
+
+impl<'py> FromPyObject<'_, 'py> for Integer {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyFloat>().map(|x| x.value()) {
+            Ok(x) if x.fract() == 0.0 && x.abs() < LARGEST_INTEGER => Ok(Integer(x as i128)),
+            _ => given.extract().map(Integer),
+        }
+    }
+}
+
+impl From<Integer> for i128 {
+    fn from(integer: Integer) -> i128 {
+        integer.0
+    }
+}
+
 /// Returns a number of things, or a seed.
-pub(crate) fn whole<T: TryFrom<i128>>(name: &str, x: i128) -> PyResult<T> {
+pub(crate) fn whole<T: TryFrom<i128>>(name: &str, x: impl Into<i128>) -> PyResult<T> {
+    let x = x.into();
     T::try_from(x).map_err(|_| refused(name, format!("{x}; expected an integer, at least 0")))
 }
 

@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, roomy, tuple, whole};
+use crate::array::{Integer, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, check_features, values_of, weights_of};
 use ictd::error::WithContext as _;
@@ -72,7 +72,7 @@ impl Context {
     ) -> PyResult<Self> {
         let model = match model {
             Some(model) => model,
-            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
+            None => Py::new(py, Model::universal(Some(Integer(d)), 0.9)?)?,
         };
         let d = whole("d", d)?;
         if let Some(own) = model.get().d.filter(|own| *own != d) {

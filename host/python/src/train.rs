@@ -11,7 +11,7 @@ use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
 use ictd::run::session::Session;
 use ictd::train::Train;
-use ictd::train::directory::{TrainDirectory, seed_params};
+use ictd::train::directory::{TrainDirectory, read_run, seed_params};
 use ictd::train::options::Seeds;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::prelude::*;
@@ -115,6 +115,25 @@ pub(crate) fn train<'py>(
         Some(out) => train_in(py, &out, recipe, seeds, threads, on_log)?,
     };
     runs.iter().map(|run| dictionary(py, &of, run)).collect()
+}
+
+/// Returns the finished seeds in the folder of a run, from their checkpoints, each as a dictionary.
+#[pyfunction]
+pub(crate) fn load_run(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let read = || -> Result<_, Error> {
+        let (_, options) = read_run(&path)?;
+        let (directory, mut runs) = (TrainDirectory::at(path, &options.recipe)?, Vec::new());
+        for seed in directory.seeds()? {
+            let found = directory.load(seed)?.filter(|found| directory.has_ended(found));
+            runs.extend(found.map(|found| found.run));
+        }
+        Ok((options.recipe, runs))
+    };
+    let (recipe, runs) = py.detach(|| roomy(|| read().map_err(python)))?;
+    if runs.is_empty() {
+        return Err(refused("path", "no seed has finished here; expected the folder of a run"));
+    }
+    runs.iter().map(|run| dictionary(py, &recipe, run)).collect()
 }
 
 /// Trains like the command line with `--out`: resumes seeds that have begun.

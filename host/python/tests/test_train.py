@@ -131,9 +131,20 @@ def test_a_setting_that_cannot_be_used_is_named(recipe, message):
 def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(FileNotFoundError):
         ictd.load_run(tmp_path)
-    (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(ValueError, match="path: .* has no folder seed_N"):
-        ictd.load_run(tmp_path)
+    ictd.train({"tasks": 2}, folder=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    (folder / "seed_0/checkpoint.bin").unlink()
+    with pytest.raises(ValueError, match="path: no seed has finished here"):
+        ictd.load_run(folder)
+
+
+def test_runs_of_a_sweep_are_loaded(program, tmp_path):
+    plan = "seeds = 2\n[settings]\ntasks = 20\nlayers = 1\n[grid]\nlearning-rate = [0.001, 0.002]\n"
+    (tmp_path / "plan.toml").write_text(plan)
+    subprocess.run([program, "sweep", tmp_path / "plan.toml", "--out", tmp_path / "out"], check=True, capture_output=True)
+    found = [run.digest for folder in sorted((tmp_path / "out").iterdir()) for run in ictd.load_run(folder)]
+    expected = [run.digest for rate in (0.001, 0.002) for run in ictd.train({"tasks": 20, "layers": 1, "learning_rate": rate}, range(2))]
+    assert sorted(found) == sorted(expected)
 
 
 def test_ctrl_c_is_a_keyboard_interrupt(tmp_path):

@@ -88,9 +88,31 @@ impl TrainDirectory {
             let config = directory.config(&(seeds | &directory.planned()?))?;
             match directory.has(CONFIG, config.text.as_bytes()) {
                 true => Ok(directory),
-                false => Self::open(path.clone(), recipe, seeds),
+                false => {
+                    directory.share_tasks(out)?;
+                    Self::open(path.clone(), recipe, seeds)
+                }
             }
         })
+    }
+
+    /// Stores the run's own tasks once for all runs below `out`, under their digest, and gives the run's file the same content
+    /// by a second name. Where the file system has no such names, the run gets a copy when it is opened.
+    fn share_tasks(&self, out: &Path) -> Result<(), Error> {
+        let Some(own) = self.recipe.task.own() else { return Ok(()) };
+        let (shared, path) = (out.join(own.name()), self.path.join(tasks::FILE_NAME));
+        let shared = shared.with_extension("npz");
+        if files::kind(&path) != Kind::Nothing {
+            return Ok(());
+        }
+        files::make_folders(&self.path).to_file(&self.path)?;
+        let content = tasks::to_bytes(own.read()?).to_file(&shared)?;
+        if !files::has(&shared, &content) {
+            write_atomic(&shared, &content)?;
+        }
+        // Another process may be faster.
+        let _ = files::link(&shared, &path);
+        Ok(())
     }
 
     /// Locks the whole directory, as soon as another process has written the files about all seeds.

@@ -21,6 +21,7 @@ mod own_tasks;
 mod predict;
 mod report;
 mod report_page;
+mod returns;
 mod run_directory;
 mod runs;
 mod shared_options;
