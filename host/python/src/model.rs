@@ -333,7 +333,7 @@ impl Model {
         path: PathBuf,
         gamma: Option<f64>,
         layers: Option<Integer>,
-        seed: Integer,
+        seed: i128,
         attention: Option<&str>,
     ) -> PyResult<Self> {
         let typed = typed(gamma, layers, attention)?;

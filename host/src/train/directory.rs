@@ -58,15 +58,19 @@ impl TrainDirectory {
 
     /// Returns a run's directory at any path, prepared for these seeds.
     pub fn open(path: PathBuf, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        Self::open_sharing(path, recipe, seeds, None)
+    }
+
+    fn open_sharing(
+        path: PathBuf,
+        recipe: &Recipe,
+        seeds: &BTreeSet<u64>,
+        out: Option<&Path>,
+    ) -> Result<Self, Error> {
         let directory = Self::at(path, recipe)?;
         let claimed = directory.claim()?;
         let config = directory.config(&(seeds | &directory.planned()?))?;
-        if let Some(own) = directory.recipe.task.own() {
-            let path = directory.path.join(tasks::FILE_NAME);
-            if files::kind(&path) != Kind::File {
-                write_atomic(&path, &tasks::to_bytes(own.read()?).to_file(&path)?)?;
-            }
-        }
+        directory.put_tasks(out)?;
         if !directory.has(CONFIG, config.text.as_bytes()) {
             claimed.write([(CONFIG, config.text.as_bytes())])?;
         }
@@ -88,31 +92,30 @@ impl TrainDirectory {
             let config = directory.config(&(seeds | &directory.planned()?))?;
             match directory.has(CONFIG, config.text.as_bytes()) {
                 true => Ok(directory),
-                false => {
-                    directory.share_tasks(out)?;
-                    Self::open(path.clone(), recipe, seeds)
-                }
+                false => Self::open_sharing(path.clone(), recipe, seeds, Some(out)),
             }
         })
     }
 
-    /// Stores the run's own tasks once for all runs below `out`, under their digest, and gives the run's file the same content
-    /// by a second name. Where the file system has no such names, the run gets a copy when it is opened.
-    fn share_tasks(&self, out: &Path) -> Result<(), Error> {
+    /// Stores the run's own tasks, if it has any. The runs of a sweep share one file below `out`, named by the tasks' digest, of
+    /// which theirs is a second name; where the file system has no such names, each has a copy.
+    fn put_tasks(&self, out: Option<&Path>) -> Result<(), Error> {
         let Some(own) = self.recipe.task.own() else { return Ok(()) };
-        let (shared, path) = (out.join(own.name()), self.path.join(tasks::FILE_NAME));
-        let shared = shared.with_extension("npz");
-        if files::kind(&path) != Kind::Nothing {
+        let path = self.path.join(tasks::FILE_NAME);
+        if files::kind(&path) == Kind::File {
             return Ok(());
         }
-        files::make_folders(&self.path).to_file(&self.path)?;
-        let content = tasks::to_bytes(own.read()?).to_file(&shared)?;
-        if !files::has(&shared, &content) {
-            write_atomic(&shared, &content)?;
+        let content = tasks::to_bytes(own.read()?).to_file(&path)?;
+        if let Some(out) = out {
+            let shared = out.join(own.name()).with_extension("npz");
+            if !files::has(&shared, &content) {
+                write_atomic(&shared, &content)?;
+            }
+            if files::link(&shared, &path).is_ok() {
+                return Ok(());
+            }
         }
-        // Another process may be faster.
-        let _ = files::link(&shared, &path);
-        Ok(())
+        write_atomic(&path, &content)
     }
 
     /// Locks the whole directory, as soon as another process has written the files about all seeds.
