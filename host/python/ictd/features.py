@@ -125,7 +125,8 @@ class Encoded:
     def values(self, log: Log, query: ArrayLike | None = None, gamma: float | None = None) -> NDArray[np.float64]:
         """The values of the observations `query`, or of all states of the log, in its context."""
         asked = self.encoder(log["phi"] if query is None else query)
-        return self.model.values(**self.encoder.log(log), query=asked, gamma=gamma)
+        arrays: dict[str, Any] = dict(self.encoder.log(log))
+        return self.model.values(**arrays, query=asked, gamma=gamma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ def evaluate(
     """
     if not log.has_constant and not any(isinstance(model, Encoded) for model in models.values()):
         warnings.warn("the log has no constant feature, so values have no level: ictd.Encoder.standard adds one", stacklevel=2)
-    found = _ictd.Returns(*(log.get(name) for name in ("phi", "reward", "phi_next", "terminal", "end", "rho")), gamma)
+    found = _ictd.Returns(log["phi"], log["reward"], log["phi_next"], log["terminal"], log["end"], log.get("rho"), gamma)
     parts = (slice(None, found.middle()), slice(found.middle(), None))
     halves = [Log(**{name: array[part] for name, array in log.items()}) for part in parts]
 
@@ -169,15 +170,18 @@ def evaluate(
         if isinstance(model, Encoded):
             return model.values(read, query, gamma)
         if isinstance(model, Model):
-            return model.values(**read, query=query, gamma=gamma)
+            arrays: dict[str, Any] = dict(read)
+            return model.values(**arrays, query=query, gamma=gamma)
         return np.asarray(model(read, query), dtype=np.float64).reshape(len(query))
 
     states = [found.states(0), found.states(1)]
     each = {name: [values(model, halves[1 - k], states[k]) for k in (0, 1)] for name, model in models.items()}
     each["predicting 0"] = [np.zeros(len(of)) for of in states]
-    error = {name: found.error(of) for name, of in each.items()}
-    if any(of is None for of in error.values()):
-        raise ValueError("log: too few returns are known; expected several episodes, or longer ones for this gamma")
+    error = {}
+    for name, of in each.items():
+        if (judged := found.error(of)) is None:
+            raise ValueError("log: too few returns are known; expected several episodes, or longer ones for this gamma")
+        error[name] = judged
     ranked = sorted(models, key=lambda name: error[name])
     ahead = found.advantage(each[ranked[0]], each[ranked[1]]) if len(ranked) > 1 else None
 
@@ -185,6 +189,7 @@ def evaluate(
         now, following = values(model, log, log["phi"]), values(model, log, log["phi_next"])
         following = np.where(log["terminal"] == 1, 0.0, following)
         delta = log["reward"] + gamma * following - now
-        return float(np.sqrt(np.mean(log.get("rho", 1.0) * delta**2)))
+        return float(np.sqrt(np.mean(log.get("rho", np.ones(1)) * delta**2)))
 
-    return Evaluation(error, {name: td_error(of) for name, of in models.items()}, ranked[0], ahead, tuple(found.known()))
+    (known, episodes), td_errors = found.known(), {name: td_error(of) for name, of in models.items()}
+    return Evaluation(error, td_errors, ranked[0], ahead, (known, episodes))

@@ -241,7 +241,7 @@ class _Lazy(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return np.asarray(super().__getitem__(name)[name])
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: Any = None, /) -> Any:
         return self[name] if name in self else default
 
 

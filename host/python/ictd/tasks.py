@@ -157,28 +157,29 @@ def of_mdp(
         if reward is not None:
             raise ValueError("reward: expected none beside a table, which has a column reward")
         p, reward = _dense(p)
-    p, reward = np.asarray(p, dtype=np.float64), np.asarray(reward, dtype=np.float64)
-    if p.ndim != 3 or p.shape[0] != p.shape[2]:
-        swap = ": np.swapaxes(p, 0, 1)" if p.ndim == 3 and p.shape[1] == p.shape[2] else ""
-        raise ValueError(f"p: shape {p.shape}; expected (S, A, S){swap}")
-    states, actions, _ = p.shape
-    policy = np.asarray(policy)
-    if policy.shape == (states,) and policy.dtype.kind in "iu" and ((0 <= policy) & (policy < actions)).all():
-        policy = np.eye(actions)[policy]
-    if policy.shape != (states, actions) or not np.allclose(policy.sum(1), 1) or (policy < 0).any():
+    chances: NDArray[Any] = np.asarray(p, dtype=np.float64)
+    gains: NDArray[Any] = np.asarray(reward, dtype=np.float64)
+    chosen: NDArray[Any] = np.asarray(policy)
+    if chances.ndim != 3 or chances.shape[0] != chances.shape[2]:
+        swap = ": np.swapaxes(p, 0, 1)" if chances.ndim == 3 and chances.shape[1] == chances.shape[2] else ""
+        raise ValueError(f"p: shape {chances.shape}; expected (S, A, S){swap}")
+    states, actions, _ = chances.shape
+    if chosen.shape == (states,) and chosen.dtype.kind in "iu" and ((0 <= chosen) & (chosen < actions)).all():
+        chosen = np.eye(actions)[chosen]
+    if chosen.shape != (states, actions) or not np.allclose(chosen.sum(1), 1) or (chosen < 0).any():
         raise ValueError(f"policy: expected ({states}, {actions}) probabilities, or ({states},) actions below {actions}")
-    if reward.shape not in ((states,), (states, actions), (states, actions, states)):
-        raise ValueError(f"reward: shape {reward.shape}; expected (S,), (S, A) or (S, A, S) with p of {p.shape}")
+    if gains.shape not in ((states,), (states, actions), (states, actions, states)):
+        raise ValueError(f"reward: shape {gains.shape}; expected (S,), (S, A) or (S, A, S) with p of {chances.shape}")
     ends = np.zeros(states, bool) if terminal is None else np.asarray(terminal, bool)
-    taken = (policy > 0) & ~ends[:, None]
-    if (missing := np.argwhere(taken & ~np.isclose(p.sum(2), 1))).size:
+    taken = (chosen > 0) & ~ends[:, None]
+    if (missing := np.argwhere(taken & ~np.isclose(chances.sum(2), 1))).size:
         s, a = missing[0]
-        raise ValueError(f"p: probabilities of state {s}, action {a} sum to {p[s, a].sum():g}; expected 1")
-    expected = (p * reward).sum(2) if reward.ndim == 3 else reward.reshape(states, -1) * np.ones(actions)
-    chain = np.where(ends[:, None], np.eye(states), np.einsum("sa,sat->st", policy, p))
+        raise ValueError(f"p: probabilities of state {s}, action {a} sum to {chances[s, a].sum():g}; expected 1")
+    expected = (chances * gains).sum(2) if gains.ndim == 3 else gains.reshape(states, -1) * np.ones(actions)
+    chain = np.where(ends[:, None], np.eye(states), np.einsum("sa,sat->st", chosen, chances))
     given = {"phi": phi, "p0": p0, "terminal": terminal}
-    parts = {name: array for name, array in given.items() if array is not None}
-    return Task(p=chain, reward=(policy * expected).sum(1), gamma=gamma, **parts)
+    parts: dict[str, Any] = {name: array for name, array in given.items() if array is not None}
+    return Task(p=chain, reward=(chosen * expected).sum(1), gamma=gamma, **parts)
 
 
 def _dense(table: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -73,12 +73,14 @@ impl Returns {
         let (reward, d) = (of("reward", reward)?.data, phi.table("phi", "(n, d)")?[1]);
         let (n, terminal, end) = (reward.len(), of("terminal", terminal)?, of("end", end)?);
         let rho = rho.map(|rho| of("rho", rho)).transpose()?.map(|rho| rho.data);
-        let lengths = [phi.data.len(), next.data.len(), terminal.data.len() * d, end.data.len() * d];
+        let lengths =
+            [phi.data.len(), next.data.len(), terminal.data.len() * d, end.data.len() * d];
         if lengths != [n * d; 4] || rho.as_ref().is_some_and(|rho| rho.len() != n) {
             return Err(refused("reward", format!("{n} rewards; expected one for each row")));
         }
         let marks = terminal.data.iter().zip(&end.data);
-        let marks = marks.map(|(terminal, end)| EpisodeEnd::from_marks(*terminal == 1.0, *end == 1.0));
+        let marks =
+            marks.map(|(terminal, end)| EpisodeEnd::from_marks(*terminal == 1.0, *end == 1.0));
         let data = Transitions {
             d,
             from: (0..n).collect(),

@@ -178,6 +178,21 @@ def test_models_and_contexts_pickle_and_copy():
             assert len(stored) == 50 and repr(stored) == repr(context)
 
 
+def test_models_are_told_apart_by_their_settings_and_equal_by_their_numbers():
+    assert repr(ictd.Model.lstd(0.0)) == "<ictd.Model lstd, lambda_=0, ridge=0.3, gamma=0.9>"
+    models = [ictd.Model.lstd(0.0), ictd.Model.lstd(0.9), ictd.Model.td0(4, layers=3), ictd.Model.td0(4), ictd.Model.td_lambda(4)]
+    models += [ictd.Model.linear(np.eye(9) * size, np.eye(9), layers=2) for size in (1, 2)] + [ictd.Model.universal(gamma=g) for g in (0.5, 0.6)]
+    assert len({repr(model) for model in models}) == len(set(models)) == len(models)
+    for model in models:
+        again = pickle.loads(pickle.dumps(model))
+        assert again == model and hash(again) == hash(model)
+    assert models[0] != "lstd"
+    assert ictd.Model.td0(4, layers=3.0) == ictd.Model.td0(4, layers=3)
+    assert ictd.train({"tasks": 2, "layers": 1.0})[0].digest == ictd.train({"tasks": 2, "layers": 1})[0].digest
+    with pytest.raises(TypeError):
+        ictd.Model.td0(4, layers=2.5)
+
+
 def test_threads_that_share_a_context_wait():
     phi, reward = trajectory(1000)
     context, failed = ictd.Context(4), []

@@ -21,8 +21,12 @@ use std::path::{Path, PathBuf};
 /// The limit of work in multiplications, a few seconds: layers times the cost of a layer and of the algorithm's step.
 const WORK: usize = 300_000_000;
 
+/// The learning rate of a construction.
+const ALPHA: f64 = 0.2;
+
 /// The advice that is added to the core's reason if the layers overflow.
-const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
+const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], lower --alpha, or take --model universal, \
+                       which has no scale)";
 
 /// Predict the values of states from your own transitions, in context
 ///
@@ -93,8 +97,9 @@ pub struct Evaluate {
     #[serde(flatten)]
     pub typed: Typed,
     /// Learning rate alpha of the construction, and of the algorithm that is compared with it
-    #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
-    pub alpha: f64,
+    /// [default: 0.2]
+    #[arg(long, conflicts_with = "model", value_parser = options::real(0.0..))]
+    pub alpha: Option<f64>,
     /// Trace decay of the construction [default: 0, Theorem 1's TD(0)]
     #[arg(long, conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
     pub trace_decay: Option<f64>,
@@ -127,7 +132,8 @@ impl Evaluate {
         let (layers, gamma) = self.typed.of_construction()?;
         let own = self.trace_decay.unwrap_or(0.0);
         let trace_decay = self.lambda.map_or(own, |lambda| gamma * lambda);
-        let method = Method::Constructed { alpha: self.alpha, trace_decay };
+        let alpha = self.alpha.unwrap_or(ALPHA);
+        let method = Method::Constructed { alpha, trace_decay };
         Ok(Estimator { method, gamma, layers })
     }
 

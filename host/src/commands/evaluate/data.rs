@@ -1,6 +1,6 @@
 //! `ictd evaluate --data`: values of the user's transitions, and how well they agree with the returns.
 
-use super::{BLOW_UP, Evaluate, WORK, check_dimension};
+use super::{ALPHA, BLOW_UP, Evaluate, WORK, check_dimension};
 use crate::encoder::{Encoder, KINDS, has_constant};
 use crate::error::{Error, WithContext};
 use crate::experiments::Measured;
@@ -27,9 +27,6 @@ const TESTED: usize = 10_000;
 
 /// The advice that is added to the core's reason if the universal model's sums overflow; it has no learning rate.
 const NO_SUMS: &str = "the universal model (give features and rewards sizes nearer to 1)";
-
-const DIVERGENCE: &str = "The layers diverge on these data: scale the features to about [-1, 1] (--features standard), lower \
-                          --alpha, or take --model universal, which has no scale.\n";
 
 const NO_CONSTANT: &str = "No weights give all states the same value: the features have no constant. --features standard adds one.\n";
 
@@ -70,7 +67,7 @@ impl Evaluate {
         let d = data.d;
         self.check(file, estimator, &data)?;
         let Estimator { ref method, gamma, layers } = *estimator;
-        let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
+        let (alpha, trace_decay) = (self.alpha.unwrap_or(ALPHA), estimator.trace_decay());
         let iterations = match method {
             Method::Universal(_) => self.typed.of_construction()?.0,
             _ => layers,
@@ -125,7 +122,6 @@ impl Evaluate {
             td_error.is_nan() || td_error > DIVERGES * zero.max(f64::MIN_POSITIVE)
         };
         let iterates = iterated.as_ref().is_some_and(diverges);
-        let diverges = diverges(&transformer);
         let episodes = data.episodes();
         let [known, of_episodes] = returns::known(&halves);
         let of_zero =
@@ -159,7 +155,6 @@ impl Evaluate {
             "ignored": ignored,
             "constant_feature": has_constant,
             "query_values": transformer.values.queries,
-            "diverges": diverges,
         });
 
         let number = |x: f64| if x.is_finite() { report::number(x, 6) } else { "—".into() };
@@ -210,8 +205,7 @@ impl Evaluate {
         for (is_so, line) in [
             (lstd.is_none(), "LSTD: the transitions do not determine all weights.\n"),
             (iterated.is_none(), "The algorithm's iterates overflow: lower --alpha.\n"),
-            (iterates && !diverges, "The algorithm's iterates diverge: lower --alpha.\n"),
-            (diverges, DIVERGENCE),
+            (iterates, "The algorithm's iterates diverge: lower --alpha.\n"),
             (!has_constant, NO_CONSTANT),
         ] {
             text.push_str(if is_so { line } else { "" });
