@@ -60,7 +60,7 @@ mod td_sums;
 
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
-pub(crate) use td_sums::LstdSystem;
+pub(crate) use td_sums::{LstdSystem, least_product, least_root};
 pub use td_sums::{TdSums, TdSystem};
 
 use crate::chip::once_on_chip;

@@ -2,13 +2,12 @@
 //! b = sum r e off it, whose transitions count with their weights in a context that forgets.
 
 use super::trace_decay;
-use crate::context::{Context, Growing, LstdSystem, Memory};
+use crate::context::{Context, Growing, LstdSystem, Memory, least_product, least_root};
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transformer::has_grown;
-use crate::universal::{least_product, least_root};
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 
@@ -74,7 +73,8 @@ impl<S: Scalar> BatchTd<S> {
 /// w = S (S A S + ridge I)^-1 S b.
 ///
 /// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
-/// feature that was always 0 has the weight 0, and one that is too small for its square ([`Error::NonFinite`]) none. A context of any memory is read in (D + 1)^3 / 3 operations.
+/// feature that was always 0 has the weight 0; one whose square underflows is refused ([`Error::NonFinite`]). A context of
+/// any memory is read in (D + 1)^3 / 3 operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lstd<R: Real = f32> {
     gamma: R,

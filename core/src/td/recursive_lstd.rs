@@ -4,7 +4,7 @@ use super::batch::SYSTEM;
 use super::online::{Learner, OnlineAlgorithm, learner_methods};
 use super::trace_decay;
 use crate::error::{Error, Result, ensure};
-use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
+use crate::linalg::{arrays::add_scaled, check_finite, dot_arrays, linear_system};
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transition::Token;
 use crate::value_function::ValueFunction;
@@ -224,8 +224,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
 
     fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D]> {
         ensure(!state.singular, Error::Singular { system: SYSTEM })?;
-        let parameter = "recursive LSTD's weights";
-        ensure(state.weights.iter().all(|w| w.is_finite()), Error::NonFinite { parameter })?;
+        check_finite(&SVector::from(state.weights), "recursive LSTD's weights")?;
         Ok(state.weights)
     }
 }

@@ -144,7 +144,7 @@ impl TrainerSettings {
         for (part, length) in lengths.iter_mut().enumerate() {
             let u = (part as f64 + rng.uniform::<f64>()) / parts;
             let n = least as f64 * Scalar::exp2(u * doublings);
-            *length = (n as usize).clamp(least, largest);
+            *length = (n as usize).max(least).min(largest);
         }
     }
 

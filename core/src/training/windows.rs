@@ -273,8 +273,9 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
         let len = context_len.saturating_add(windows).saturating_add(2);
         ensure(len <= T, Error::capacity("trajectory", T))?;
-        let features = &self.features.as_flattened()[..len * self.dim];
-        Windows::new(self.dim, features, &self.rewards[..len - 1], context_len, gamma)
+        let features = self.features.as_flattened().get(..len * self.dim).unwrap_or_default();
+        let rewards = self.rewards.get(..len - 1).unwrap_or_default();
+        Windows::new(self.dim, features, rewards, context_len, gamma)
     }
 }
 

@@ -77,4 +77,3 @@ mod solve;
 
 pub use model::{Estimate, PRETRAINED, UniversalModel};
 pub use solve::{ContextSummary, GatedSolution, UniversalParameters};
-pub(crate) use solve::{least_product, least_root};

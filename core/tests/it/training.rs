@@ -140,6 +140,37 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     }
 }
 
+/// A device trains batch by batch, and keeps itself in flash.
+#[test]
+fn a_stored_trainer_goes_on_and_damage_changes_nothing() {
+    let mut whole = trainer::<f32>(&[1], settings());
+    train(&mut whole, 4);
+    let mut by_batch = trainer::<f32>(&[1], settings());
+    let batches: Vec<bool> = (0..4).map(|_| by_batch.train_batch().unwrap()).collect();
+    assert_eq!(batches, [false, true, false, true], "two batches a task");
+    let mut page = vec![0xff; by_batch.byte_len() + 100];
+    let stored = by_batch.write(&mut page).unwrap().to_vec();
+    assert_eq!(stored.len(), by_batch.byte_len());
+    assert!(by_batch.write(&mut page[..stored.len() - 1]).is_err(), "no room");
+
+    // A reset in the middle of a task loses the task alone; what stands behind a stored trainer does not matter.
+    let mut resumed = trainer::<f32>(&[99], settings());
+    resumed.train_batch().unwrap();
+    resumed.read(&page).unwrap();
+    train(&mut resumed, 2);
+    assert_eq!(record(&resumed, 0), record(&whole, 0));
+
+    let before = record(&resumed, 0);
+    for at in 0..stored.len() {
+        let mut damaged = stored.clone();
+        damaged[at] ^= 0x10;
+        assert!(matches!(resumed.read(&damaged), Err(Error::Stored(_))), "byte {at}");
+        assert!(matches!(resumed.read(&stored[..at]), Err(Error::Stored(_))), "{at} bytes");
+    }
+    assert!(trainer::<f32>(&[1], td(0.1)).read(&stored).is_err(), "another optimiser");
+    assert_eq!(record(&resumed, 0), before);
+}
+
 #[test]
 fn a_foreign_record_is_refused_and_changes_nothing() {
     let mut a = trainer::<Lanes8>(&[1, 2, 3, 4], settings());

@@ -10,6 +10,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
+/// The number of transitions, states or samples after which Ctrl-C is noticed.
+pub(crate) const AT_ONCE: usize = 1 << 14;
+
 /// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 

@@ -1,7 +1,7 @@
 //! Models.
 
 use crate::arithmetic;
-use crate::array::{Integer, Numbers, marks, numbers, refused, roomy, tuple, whole};
+use crate::array::{AT_ONCE, Integer, Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use compute::recipe::{AttentionKind, LayerSharing};
 use compute::transitions::{EpisodeEnd, Transitions};
@@ -27,9 +27,6 @@ const LAYERS: Integer = Integer(15);
 const MOST_LAYERS: usize = 65_535;
 /// The multiplications that layers of their own matrices may take, and the number of layers that any may have: seconds.
 const WORK: [usize; 2] = [300_000_000, 1000];
-
-/// The number of transitions or states after which Ctrl-C is noticed.
-pub(crate) const AT_ONCE: usize = 1 << 14;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
@@ -148,7 +145,8 @@ impl Model {
         let gamma = gamma.unwrap_or(self.estimator.gamma);
         let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
         let new = || estimator.stream(data.d, None).context("the model").map_err(python);
-        let mut stream = self.compute(py, data.d, new)?;
+        // Made on a large stack, even a small one: layers pass over it.
+        let mut stream = py.detach(|| roomy(new))?;
         for start in (0..data.len()).step_by(AT_ONCE) {
             let rows = start..data.len().min(start + AT_ONCE);
             let observe = || rows.into_iter().try_for_each(|i| stream.observe_row(data, i));

@@ -1,8 +1,7 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, shaped, tuple, whole};
-use crate::model::AT_ONCE;
+use crate::array::{AT_ONCE, numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};

@@ -290,7 +290,7 @@ REFUSED = [
     (lambda: ictd.Model.td0(4, alpha=-1.0), "alpha: -1; expected a number above 0"),
     (lambda: ictd.Model.preconditioned_td(4, 0.0, 0.1), "alpha: 0; expected a number above 0"),
     (lambda: ictd.Model.preconditioned_td(4, 0.1, float("nan")), "beta: NaN; expected a finite number"),
-    (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected at least 1"),
+    (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected 1 to 65535"),
     (lambda: ictd.Context(-1), "d: -1; expected an integer"),
     (lambda: ictd.Task(seed=-1), "seed: -1; expected an integer"),
     (lambda: ictd.table([]), "runs: none"),

@@ -20,7 +20,7 @@ const CRATES: &[(&str, &str)] = &[
     ("host/live", "chain signals browser"),
     ("host/tables", "text problem clock reader"),
     ("host/digests", ""),
-    ("embedded-demo", "chip stack log demo costs interrupts product"),
+    ("embedded-demo", "counter chip stack log demo costs interrupts product"),
     ("tests", "golden check shapes"),
     (
         "host/compute",

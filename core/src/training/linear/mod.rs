@@ -76,10 +76,13 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         let mut layers = [Layer::ZERO; C];
         let rooms =
             layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
-        for (from, to) in self.parameters.as_ref().chunks_exact(k * k).zip(rooms) {
+        let mut numbers = self.parameters.as_ref().iter();
+        for to in rooms {
             for j in 0..k {
-                for i in 0..k {
-                    to[place(j) * K + place(i)] = from[j * k + i].lane(lane);
+                for (i, x) in (0..k).zip(numbers.by_ref()) {
+                    if let Some(to) = to.get_mut(place(j) * K + place(i)) {
+                        *to = x.lane(lane);
+                    }
                 }
             }
         }
