@@ -6,7 +6,7 @@ use numpy::ndarray::Array;
 use numpy::{
     AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
@@ -26,21 +26,23 @@ impl<'py> FromPyObject<'_, 'py> for Integer {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match given.cast::<PyFloat>().map(|x| x.value()) {
             Ok(x) if x.fract() == 0.0 && x.abs() < LARGEST_INTEGER => Ok(Integer(x as i128)),
-            _ => given.extract().map(Integer),
+            _ => match given.extract() {
+                // Beyond 2^127 it is the largest or the smallest number, which `whole` refuses.
+                Err(e) if e.is_instance_of::<PyOverflowError>(given.py()) => {
+                    Ok(Integer(if given.gt(0)? { i128::MAX } else { i128::MIN }))
+                }
+                found => found.map(Integer),
+            },
         }
     }
 }
 
-impl From<Integer> for i128 {
-    fn from(integer: Integer) -> i128 {
-        integer.0
-    }
-}
-
 /// Returns a number of things, or a seed.
-pub(crate) fn whole<T: TryFrom<i128>>(name: &str, x: impl Into<i128>) -> PyResult<T> {
-    let x = x.into();
-    T::try_from(x).map_err(|_| refused(name, format!("{x}; expected an integer, at least 0")))
+pub(crate) fn whole<T: TryFrom<i128>>(name: &str, Integer(x): Integer) -> PyResult<T> {
+    T::try_from(x).map_err(|_| match x {
+        0.. => refused(name, "an integer of 2^64 or more; expected a smaller one"),
+        _ => refused(name, format!("{x}; expected an integer, at least 0")),
+    })
 }
 
 /// Computes with a large stack: Python's threads may have a small one.

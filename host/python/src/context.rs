@@ -53,13 +53,13 @@ impl Context {
     #[pyo3(signature = (d, model = None, retention = None))]
     fn new(
         py: Python<'_>,
-        d: i128,
+        d: Integer,
         model: Option<Py<Model>>,
         retention: Option<f64>,
     ) -> PyResult<Self> {
         let model = match model {
             Some(model) => model,
-            None => Py::new(py, Model::universal(Some(Integer(d)), 0.9)?)?,
+            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
         };
         let d = whole("d", d)?;
         if let Some(own) = model.get().d.filter(|own| *own != d) {
@@ -108,7 +108,8 @@ impl Context {
 
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
+        let copy =
+            Self::new(py, Integer(self.d as i128), Some(self.model.clone_ref(py)), self.retention)?;
         copy.__setstate__(py, &self.saved(py)?)?;
         Ok(copy)
     }

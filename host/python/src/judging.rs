@@ -1,7 +1,7 @@
 //! The evaluation of any value function.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, roomy, shaped, tuple, whole};
+use crate::array::{Integer, numbers, refused, roomy, shaped, tuple, whole};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
@@ -59,8 +59,8 @@ impl Contexts {
         py: Python<'_>,
         settings: Settings,
         tasks: Option<PyBackedBytes>,
-        count: i128,
-        seed: i128,
+        count: Integer,
+        seed: Integer,
     ) -> PyResult<Self> {
         let (count, seed) = (whole("contexts", count)?, whole("seed", seed)?);
         arithmetic::check()?;

@@ -398,12 +398,12 @@ impl Model {
 
     #[doc = crate::docstring!("Model.load")]
     #[staticmethod]
-    #[pyo3(signature = (path, gamma = None, layers = None, seed = 0, attention = None))]
+    #[pyo3(signature = (path, gamma = None, layers = None, seed = Integer(0), attention = None))]
     fn load(
         path: PathBuf,
         gamma: Option<f64>,
         layers: Option<Integer>,
-        seed: i128,
+        seed: Integer,
         attention: Option<&str>,
     ) -> PyResult<Self> {
         let typed = typed(gamma, layers, attention)?;

@@ -1,7 +1,7 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
-use crate::array::{refused, roomy, shaped, whole};
+use crate::array::{Integer, refused, roomy, shaped, whole};
 use crate::error::python;
 use crate::task::own;
 use compute::log::METRICS;
@@ -97,8 +97,8 @@ fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe
 pub(crate) fn train<'py>(
     py: Python<'py>,
     settings: Settings,
-    seeds: Vec<i128>,
-    threads: i128,
+    seeds: Vec<Integer>,
+    threads: Integer,
     on_log: Option<Py<PyAny>>,
     tasks: Option<PyBackedBytes>,
     folder: Option<PathBuf>,

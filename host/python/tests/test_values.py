@@ -417,3 +417,24 @@ def test_importance_weights_give_the_values_of_another_policy(program, tmp_path)
         ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
     with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
         ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)
+
+
+def test_integers_of_any_size_are_refused_by_name():
+    for size in (2**64, 2**127, 2**200, -1, -(2**200)):
+        for name, make in [
+            ("d", lambda: ictd.Model.td0(size)),
+            ("layers", lambda: ictd.Model.td0(4, layers=size)),
+            ("iterations", lambda: ictd.Model.batch_td(iterations=size)),
+            ("d", lambda: ictd.Context(size)),
+            ("signals", lambda: ictd.Predictor([1], signals=size)),
+            ("seed", lambda: ictd.Task(seed=size)),
+            ("states", lambda: ictd.Task(states=size)),
+            ("n", lambda: ictd.Task().sample(size)),
+            ("seed", lambda: ictd.tasks.batch(size, 0)),
+            ("start", lambda: ictd.tasks.batch(0, size)),
+            ("seeds", lambda: ictd.train({"tasks": 2}, [size])),
+            ("threads", lambda: ictd.train({"tasks": 2}, threads=size)),
+            ("contexts", lambda: ictd.judge(ictd.Model.universal(), contexts=size)),
+        ]:
+            with pytest.raises(ValueError, match=f"^{name}: "):
+                make()

@@ -19,6 +19,7 @@ use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -108,9 +109,10 @@ impl TrainDirectory {
         let content = tasks::to_bytes(own.read()?).to_file(&path)?;
         if let Some(out) = out {
             let shared = out.join(own.name()).with_extension("npz");
-            if !files::has(&shared, &content) {
-                write_atomic(&shared, &content)?;
-            }
+            patiently(is_written_by_another, || match files::has(&shared, &content) {
+                true => Ok(()),
+                false => write_atomic(&shared, &content),
+            })?;
             if files::link(&shared, &path).is_ok() {
                 return Ok(());
             }
@@ -282,6 +284,11 @@ pub(super) struct Config {
     pub(super) first: u64,
     pub(super) options: Train,
     pub(super) text: String,
+}
+
+/// Returns true for the error of a file that another process, or another run of this one, is writing.
+fn is_written_by_another(error: &Error) -> bool {
+    matches!(error, Error::Write { source, .. } if source.kind() == io::ErrorKind::ResourceBusy)
 }
 
 /// Tries again for a while, as long as another process holds the directory.
