@@ -26,7 +26,7 @@ impl<'py> FromPyObject<'_, 'py> for Integer {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match given.cast::<PyFloat>().map(|x| x.value()) {
             Ok(x) if x.fract() == 0.0 && x.abs() < LARGEST_INTEGER => Ok(Integer(x as i128)),
-            _ => match given.extract() {
+            _ => match given.extract::<i128>() {
                 // Beyond 2^127 it is the largest or the smallest number, which `whole` refuses.
                 Err(e) if e.is_instance_of::<PyOverflowError>(given.py()) => {
                     Ok(Integer(if given.gt(0)? { i128::MAX } else { i128::MIN }))

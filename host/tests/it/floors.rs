@@ -30,7 +30,7 @@ const CRATES: &[(&str, &str)] = &[
     (
         "host/judge",
         "parameters construction estimator explained formulas predict control judge universal invariant \
-            measure stored verify value_error bridge",
+            measure stored verify value_error bridge bench",
     ),
     (
         "host",
