@@ -12,11 +12,12 @@ Results are bit-identical to the command line's, on every machine; those of `Pre
 from . import tasks
 from ._ictd import Context, Model, Predictions, Predictor, Task, __version__
 from .features import Encoded, Encoder, Evaluation, evaluate
-from .judging import Verdict, judge
+from .judging import Benchmark, Verdict, bench, judge
 from .logs import Log
 from .runs import SeedRun, load_run, table, train
 
 __all__ = [
+    "Benchmark",
     "Context",
     "Encoded",
     "Encoder",
@@ -29,6 +30,7 @@ __all__ = [
     "Task",
     "Verdict",
     "__version__",
+    "bench",
     "evaluate",
     "judge",
     "load_run",

@@ -36,7 +36,7 @@ mod _ictd {
     #[pymodule_export]
     use crate::features::{Returns, encode, fit_features};
     #[pymodule_export]
-    use crate::judging::Contexts;
+    use crate::judging::{Contexts, Suite};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

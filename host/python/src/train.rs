@@ -77,6 +77,8 @@ pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyRes
 
 fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let known = |name| ictd::options::setting(name).map(drop).map_err(|e| refused("recipe", e));
+    settings.clone().try_for_each(|(name, _)| known(name))?;
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
     let recipe = match tasks {
         Some(_) if recipe.task != Recipe::default().task => {

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import xml.etree.ElementTree
 
 import ictd
 import numpy as np
@@ -116,7 +117,8 @@ def test_the_table_is_long():
 @pytest.mark.parametrize(
     "recipe, message",
     [
-        ({"layer": 1}, "recipe: layer is not a setting"),
+        ({"layer": 1}, "recipe: layer is not a setting: .*did you mean `layers`"),
+        ({"seed": 1}, "recipe: seed is not a setting: .*[^?)]$"),
         ({"layers": 0}, "layers"),
         ({"gamma": 1.0}, "gamma"),
         ({"attention": "hard"}, "hard"),
@@ -179,3 +181,14 @@ def test_other_threads_run_while_it_trains():
     done.set()
     thread.join()
     assert len(counted) > 3 and max(np.diff(counted)) < 1.0
+
+
+def test_a_notebook_shows_the_figure_of_a_run():
+    (run,) = ictd.train(SMALL)
+    figure = xml.etree.ElementTree.fromstring(f"<div>{run._repr_html_()}</div>")
+    assert run.digest in figure.find("p").text
+    titles = [svg.find("text").text for svg in figure.findall("svg")]
+    assert titles == ["P, layer 1", "Q, layer 1", "loss", "vd", "iws", "ss", "msve"]
+    cells = [rect.get("fill") for rect in figure.find("svg").findall("rect")]
+    # The largest entry has the full colour, and the last one is not negative.
+    assert len(cells) == run.p[-1, 0].size and {"rgb(255,0,0)", "rgb(0,0,255)"} & set(cells) and cells[-1].startswith("rgb(255,")

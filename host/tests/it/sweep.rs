@@ -190,7 +190,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("[settings]\nlearning-rate = 0\n".into(), "settings: learning-rate 0: expected"),
         ("seeds = 1\ntasks = 5\n".into(), "tasks: expected seeds, settings and grid"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
-        (settings("layer = 3"), "settings: layer is not a setting: expected network"),
+        (settings("layer = 3"), "(did you mean `layers`?)"),
         (settings("seeds = 3"), "settings: seeds is not a setting"),
         (settings("layers = 0"), "settings: layers 0: expected an integer from 1"),
         (settings("layers = 1.5"), "settings: layers 1.5: expected an integer"),
