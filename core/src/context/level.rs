@@ -1,6 +1,6 @@
 //! The level of the rewards, and sums without it.
 
-use super::{DiscountedView, Memory, TdSums};
+use super::{DiscountedView, Memory, TdSums, TdSystem};
 use crate::chip::rolled;
 use crate::linalg::linear_system::epsilon;
 use crate::mask::TwoTraces;
@@ -88,19 +88,19 @@ impl<R: Real, const D: usize> TdSums<R, D> {
     ) -> Explained<R, D> {
         let gamma = read.gamma;
         let mut of = Explained { traces: [[R::ZERO; D]; 3], residual: [R::ZERO; D] };
-        for j in rolled(D) {
+        for j in 0..D {
             let phi = read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi));
             let next = gamma * read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi_next));
             let at_end = read.sum(|m| Some(&m.auxiliary.features.get(j)?.at_end));
             let of_phi = explained(gamma, phi, at_end);
-            set(&mut self.feature_levels, j, share * (phi - next));
-            set(&mut of.residual, j, of_phi - (R::ONE - gamma) * next);
+            self.feature_levels[j] = share * (phi - next);
+            of.residual[j] = of_phi - (R::ONE - gamma) * next;
             let [plain, traces @ ..] = &mut of.traces;
-            set(plain, j, of_phi);
+            plain[j] = of_phi;
             for (l, of) in traces.iter_mut().enumerate() {
                 let all = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.all));
                 let at_end = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.at_end));
-                set(of, j, explained(gamma, all, at_end));
+                of[j] = explained(gamma, all, at_end);
             }
         }
         of
@@ -116,20 +116,23 @@ impl<R: Real, const D: usize> TdSums<R, D> {
                 self.residual_gram[j][i] -= residual[i] * level_j + self.feature_levels[i] * of_j;
             }
             self.residual_rewards[j] -= self.level * of_j + level_j * of_rewards;
-            for (system, of) in self.systems.iter_mut().zip(traces) {
-                for i in 0..D {
-                    system.a[j][i] -= of[i] * level_j;
-                }
-                system.b[j] -= self.level * of[j];
-            }
+        }
+        for (system, of) in self.systems.iter_mut().zip(traces) {
+            system.remove(of, self.level, &self.feature_levels);
         }
     }
 }
 
-/// Sets an entry, if there is one.
-fn set<R, const D: usize>(x: &mut [R; D], j: usize, to: R) {
-    if let Some(x) = x.get_mut(j) {
-        *x = to;
+impl<R: Real, const D: usize> TdSystem<R, D> {
+    /// Takes the levels out of the system, given sum e c.
+    #[inline(never)]
+    fn remove(&mut self, of: &[R; D], level: R, feature_levels: &[R; D]) {
+        for j in 0..D {
+            for i in 0..D {
+                self.a[j][i] -= of[i] * feature_levels[j];
+            }
+            self.b[j] -= level * of[j];
+        }
     }
 }
 

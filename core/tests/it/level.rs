@@ -152,7 +152,7 @@ fn errors<const S: usize, const D: usize>(of: &Family<S, D>) -> [f64; 3] {
     observe(&mut context, of, |reward, _| [reward]);
     let value = model.value_function(&context).unwrap();
     let lstd = |lambda| {
-        let lstd = Lstd::new(LstdSettings { gamma: GAMMA, lambda, ridge: 0.3 }).unwrap();
+        let lstd = Lstd::new(LstdSettings::new(GAMMA).lambda(lambda).ridge(0.3)).unwrap();
         let mut context = Context::<D, TdLambda<f64>, _, f64>::with_memory(*lstd.mask(), Growing);
         observe(&mut context, of, |reward, _| [reward]);
         let value = lstd.value_function(&context).unwrap();
