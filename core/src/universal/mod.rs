@@ -58,7 +58,7 @@
 //!
 //! so the level is the one that leaves no mean TD error, whatever w is: if values are linear in the features, the level
 //! disappears again. k = 1 - (3 / t)^4 with the level over its standard error, t: a level within three standard errors of 0 is
-//! none, and an evident one counts in full. An importance weight counts as often as it says, and Kish's effective number of
+//! none, and so is one after fewer transitions than the horizon 1 / (1 - gamma); an evident one counts in full. An importance weight counts as often as it says, and Kish's effective number of
 //! transitions decides about t. If features tell states apart, t counts no state twice: a walk that stays among a few states says
 //! little about the others. Cumulants have a level each. No number of this is learned.
 //!

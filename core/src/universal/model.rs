@@ -117,7 +117,7 @@ impl<R: Real> UniversalModel<R> {
         let (mut sums, mut summary) = (TdSums::ZERO, self.context_summary(context, gamma));
         self.fill(&mut sums, context, gvf, |rewards| {
             summary.design_effect *= rewards.squared_weights / rewards.weight;
-            share_of_level(rewards, summary.design_effect)
+            share_of_level(rewards, &summary)
         })?;
         let GatedSolution { weights, level, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
