@@ -18,7 +18,7 @@ pub(crate) const GAMMA: f32 = 0.9;
 pub(crate) const CONSTRUCTED: Model<4> =
     match Model::<4>::td0(ConstructionSettings::new(GAMMA).step_size(0.2).depth(15)) {
         Ok(model) => model,
-        Err(_) => panic!("alpha, depth or gamma is out of range"),
+        Err(_) => panic!("the step size, depth or gamma is out of range"),
     };
 
 /// (b) Weights that the host trained: L = 3, 4000 Boyan's chains (README.md says how).
