@@ -10,9 +10,9 @@ mod targets;
 
 use ictd::experiments::{measurements::MeasurementTable, plots};
 use ictd::formats::npz::Npz;
-use ictd::formats::safetensors;
 use ictd::formats::seed_run::SeedLog;
 use ictd::formats::trajectory::Trajectory;
+use ictd::formats::{Naming, safetensors};
 use ictd::model_file;
 use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
@@ -49,7 +49,7 @@ fn read_log(bytes: &[u8]) -> Result<Vec<ictd::train::LogPoint>, ictd::Error> {
 }
 
 fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
-    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
+    Ok(Naming::default().read(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)?.0)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{AT_ONCE, numbers, refused, shaped, tuple, whole};
+use crate::array::{AT_ONCE, Integer, numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
@@ -204,10 +204,10 @@ fn array<T: Element + Copy>(
 #[pymethods]
 impl Predictor {
     #[new]
-    #[pyo3(signature = (horizons, signals = 1, limits = None, dtype = "float64"))]
+    #[pyo3(signature = (horizons, signals = Integer(1), limits = None, dtype = "float64"))]
     fn new(
         horizons: &Bound<'_, PyAny>,
-        signals: i128,
+        signals: Integer,
         limits: Option<(f64, f64)>,
         dtype: &str,
     ) -> PyResult<Self> {
