@@ -6,7 +6,7 @@ use crate::error::python;
 use crate::model::{Given, Model, ValueFunction, check_features};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
-use numpy::{PyArray1, ToPyArray};
+use numpy::ToPyArray;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
 use pyo3::types::{PyBytes, PyType};

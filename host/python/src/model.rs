@@ -271,12 +271,9 @@ pub(crate) struct ValueFunction {
 
 #[pymethods]
 impl ValueFunction {
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!(
-            "<ictd.ValueFunction level={}, {} weights>",
-            self.level,
-            self.weights.bind(py).len()
-        )
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let d = self.weights.bind(py).len()?;
+        Ok(format!("<ictd.ValueFunction level={}, {d} weights>", self.level))
     }
 }
 
