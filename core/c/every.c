@@ -108,7 +108,7 @@ static ictd_status predictors(uint32_t *digest) {
 }
 
 #ifndef WITHOUT_TRAINER
-/* A model that the stream trains, with a reset in the middle, and its reading of a context. */
+/* A model that the stream trains, with a reset in the middle, and its reading of a context; and preconditioned TD's. */
 static ictd_status trainers(uint32_t *digest) {
     static ictd_trainer trainer;
     static ICTD_FORGETTING(2) storage;
@@ -137,6 +137,9 @@ static ictd_status trainers(uint32_t *digest) {
     if (!status) status = ictd_trainer_to_bytes(&trainer, page, sizeof page, &written);
     for (size_t at = 0; !status && at < written; at++) add(digest, (float)page[at]);
     if (!status) status = ictd_trainer_model(&trainer, &model);
+    if (!status) status = ictd_model_value_function(&model, context, &value_function);
+    if (!status) add(digest, ictd_value_function_at(&value_function, phi[0]));
+    if (!status) status = ictd_model_preconditioned_td(&model, 2, 0.9f, 1.5f, 0.25f);
     if (!status) status = ictd_model_value_function(&model, context, &value_function);
     if (!status) add(digest, ictd_value_function_at(&value_function, phi[0]));
     return status;

@@ -213,11 +213,11 @@ typedef struct ictd_trainer {
   uint64_t opaque[ICTD_TRAINER_WORDS];
 } ictd_trainer;
 
-/** A trained transformer: three layers that share P and Q, and read a context's sums over their trace. It is plain data, and may be copied, stored and compiled in. */
+/** A transformer: three layers that share P and Q, and read a context's sums over their trace. It is plain data, and may be copied, stored and compiled in. */
 typedef struct ictd_model {
   /** The number of features, 1 to 4. */
   uint32_t features;
-  /** The discount that it was trained for. */
+  /** The discount that it is for. */
   float gamma;
   /** P, row by row. Rows and columns are those of a token: 4 features, 4 of the next state, and the reward; zeros where there are
    * fewer features. */
@@ -377,6 +377,15 @@ ictd_status ictd_trainer_observe(ictd_trainer *trainer,
 
 /** Writes the model that has predicted best so far. */
 ictd_status ictd_trainer_model(const ictd_trainer *trainer, ictd_model *model);
+
+/** Writes the model of preconditioned TD, for 1 to 4 features and a discount gamma in [0, 1): three steps of TD, of which step l (0, 1,
+ * 2) is preconditioned by alpha (I - beta Sigma)^l, where alpha is above 0 and Sigma is the second moment of the context's features.
+ * With beta = 0 they are Theorem 1's. Multi-task training leads to about alpha = 2.4 and beta = 0.44. */
+ictd_status ictd_model_preconditioned_td(ictd_model *model,
+                                         size_t features,
+                                         float gamma,
+                                         float alpha,
+                                         float beta);
 
 /** Reads the value function that a model computes from a context of as many features and with its discount. Values are clipped at
  * what the largest reward seen adds up to; the linearity is 1. */

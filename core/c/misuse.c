@@ -174,6 +174,14 @@ static int trainers(void) {
     EXPECT(ictd_value_function_at(&value, phi) > 0.0f && ictd_value_function_at(&value, phi) <= 10.0f);
     model.gamma = 0.8f;
     EXPECT(ictd_model_value_function(&model, &of_two.context, &value) == ICTD_STATUS_MISMATCH);
+
+    EXPECT(ictd_model_preconditioned_td(NULL, 2, 0.9f, 2.4f, 0.44f) == ICTD_STATUS_NULL);
+    EXPECT(ictd_model_preconditioned_td(&model, 5, 0.9f, 2.4f, 0.44f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_model_preconditioned_td(&model, 2, 1.0f, 2.4f, 0.44f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_model_preconditioned_td(&model, 2, 0.9f, 0.0f, 0.44f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_model_preconditioned_td(&model, 2, 0.9f, 2.4f, NAN) == ICTD_STATUS_NON_FINITE && model.gamma == 0.8f);
+    EXPECT(ictd_model_preconditioned_td(&model, 2, 0.9f, 0.5f, 0.25f) == ICTD_STATUS_OK && model.p[4][0] == -0.5f);
+    EXPECT(ictd_model_value_function(&model, &of_two.context, &value) == ICTD_STATUS_OK);
     return 0;
 }
 

@@ -93,6 +93,9 @@ impl From<tables::Problem> for Problem {
     }
 }
 
+/// The largest number of characters of a message.
+const LONGEST: usize = 290;
+
 impl Error {
     pub fn is_in_use(&self) -> bool {
         matches!(self, Error::File { problem: Problem::InUse { .. }, .. })
@@ -114,11 +117,16 @@ impl Error {
         }
     }
 
-    /// Returns the message without line breaks, as a terminal may show it.
+    /// Returns the message without line breaks, as a terminal may show it; of a long one, the beginning and the end.
     pub fn one_line(&self) -> String {
         let text = self.to_string();
         let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        printable(&lines.join(" "))
+        let line: Vec<char> = printable(&lines.join(" ")).chars().collect();
+        if line.len() <= LONGEST {
+            return line.into_iter().collect();
+        }
+        let [begin, end] = [&line[..LONGEST / 2], &line[line.len() - LONGEST / 2 + 3..]];
+        begin.iter().chain(&[' ', '…', ' ']).chain(end).collect()
     }
 }
 

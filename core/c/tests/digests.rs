@@ -75,9 +75,13 @@ fn trainers() -> Result<u32, Error> {
     // C stores the number of features, too.
     [2].iter().chain(trainer.write(&mut bytes)?).for_each(|x| add(&mut digest, f32::from(*x)));
     let statistic = context.statistic(gamma, 0)?;
-    let value = StreamTd::<f32, 4, 9, 3, 18>::value_function(*trainer.layer(), statistic)?.at(&phi);
     let largest = context.max_abs_reward(0) / (1.0 - gamma);
-    add(&mut digest, value.clamp(-largest, largest));
+    let settings = ConstructionSettings { alpha: 1.5, depth: 3, gamma };
+    let preconditioned = Model::<4>::preconditioned_td(settings, 0.25)?;
+    for layer in [*trainer.layer(), preconditioned.transformer().layers()[0]] {
+        let value = StreamTd::<f32, 4, 9, 3, 18>::value_function(layer, statistic)?.at(&phi);
+        add(&mut digest, value.clamp(-largest, largest));
+    }
     Ok(digest)
 }
 

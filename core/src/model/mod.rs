@@ -214,7 +214,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
-    /// trace decays; [`Error::Diverges`] and [`Error::NonFinite`] if the layers blow up.
+    /// trace decays; [`Error::NonFinite`] if the sums overflowed; [`Error::Diverges`] if the layers blow up.
     pub fn value_function<Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, M, Mem, R, CUMULANTS>,
@@ -251,7 +251,9 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
         let td = self.transformer.form == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;
-        let value = self.transformer.judged_value_function::<D, true>(&statistic)?;
+        // The sums are finite: what is not has blown up.
+        let value = self.transformer.judged_value_function::<D, true>(&statistic);
+        let value = value.map_err(|_| Error::Diverges)?;
         // The TD form reads only part of G, so divergence is judged by the updates (`judged_value_function`).
         if td || is_possible(&value, &statistic, gamma) { Ok(value) } else { Err(Error::Diverges) }
     }

@@ -3,10 +3,12 @@
 
 use super::trace_decay;
 use crate::context::{Context, Growing, LstdSystem, Memory};
-use crate::error::{Error, Result};
-use crate::linalg::{check_finite, dot_arrays, linear_system};
+use crate::error::{Error, Result, ensure, out_of_range};
+use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
+use crate::transformer::has_grown;
+use crate::universal::{least_product, least_root};
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 
@@ -33,7 +35,7 @@ pub struct BatchTdSettings<S = f32> {
     pub lambda: S,
     /// The step size, above 0, in units of 1 / |phi|^2.
     pub alpha: S,
-    /// The number of iterations.
+    /// The number of iterations, 1 or more.
     pub iterations: usize,
 }
 
@@ -43,6 +45,7 @@ impl<S: Scalar> BatchTd<S> {
         let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        ensure(iterations > 0, out_of_range("iterations", "1 or more"))?;
         Ok(BatchTd { gamma, mask, alpha, iterations })
     }
 
@@ -53,15 +56,17 @@ impl<S: Scalar> BatchTd<S> {
     ) -> Result<SVector<S, D>> {
         let scale = self.alpha / n;
         let mut weights = [S::ZERO; D];
+        let mut update = b.map(|b| scale * b);
+        let first = dot_arrays(&update, &update);
         for _ in 0..self.iterations {
-            let w = weights;
+            add_scaled(&mut weights, S::ONE, &update);
             for i in 0..D {
-                weights[i] += scale * (b[i] - dot_arrays(&a[i], &w));
+                update[i] = scale * (b[i] - dot_arrays(&a[i], &weights));
             }
         }
-        let weights = weights.into();
-        check_finite(&weights, "batch TD's weights")?;
-        Ok(weights)
+        let has_grown = has_grown(dot_arrays(&update, &update), first);
+        ensure(!has_grown && weights.iter().all(|w| w.is_finite()), Error::Diverges)?;
+        Ok(weights.into())
     }
 }
 
@@ -69,7 +74,7 @@ impl<S: Scalar> BatchTd<S> {
 /// w = S (S A S + ridge I)^-1 S b.
 ///
 /// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
-/// feature that was always 0 has the weight 0. A context of any memory is read in (D + 1)^3 / 3 operations.
+/// feature that was always 0 has the weight 0, and one that is too small for its square ([`Error::NonFinite`]) none. A context of any memory is read in (D + 1)^3 / 3 operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lstd<R: Real = f32> {
     gamma: R,
@@ -105,7 +110,15 @@ impl<R: Real> Lstd<R> {
     ) -> Result<SVector<R, D>> {
         // 2 n, as the squares are those of both states.
         let count = n + n;
-        let scale = squares.map(|x| if x > R::ZERO { (count / x).sqrt() } else { R::ZERO });
+        let mut scale = [R::ZERO; D];
+        for i in 0..D {
+            if squares[i].sqrt() > R::from_f64(least_root::<R>()) {
+                scale[i] = (count / squares[i]).sqrt();
+            } else {
+                let is_known = b[i].abs() <= R::from_f64(least_product::<R>());
+                ensure(is_known, Error::NonFinite { parameter: "context" })?;
+            }
+        }
         let scaled = SMatrix::<R, D, D>::from_fn(|i, j| {
             let entry = scale[i] * a[i][j] * scale[j];
             match i == j {
@@ -143,8 +156,9 @@ macro_rules! context_methods {
 
             /// Returns the value function of one of the context's cumulants (0 to C - 1).
             /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace
-            /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of
-            /// the scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
+            /// decay; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if the sums left the range of
+            /// the scalar; [`Error::Diverges`] if the step size is too large (batch TD); [`Error::Singular`] if the
+            /// transitions do not determine the weights (LSTD).
             pub fn value_function_for<const D: usize, Mem: Memory<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, Mem, S, C>,

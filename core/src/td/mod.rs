@@ -2,7 +2,7 @@
 //!
 //! | | algorithm | learns | keeps |
 //! |---|---|---|---|
-//! | [`OnlineTd`] | online TD(lambda), accumulating or true online | with each transition, in O(d) | 2 d + 1 numbers |
+//! | [`OnlineTd`] | online TD(lambda), accumulating or true online | with each transition, in O(d) | 2 d + 3 numbers |
 //! | [`RecursiveLstd`] | LSTD(lambda) that forgets, with a ridge | with each transition, in O(d^2) | 2 d^2 + 3 d |
 //! | [`BatchTd`] | L iterations of TD(lambda) | when a [context](crate::context) is read, in O(L d^2) | the context |
 //! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |

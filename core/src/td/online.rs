@@ -2,21 +2,17 @@
 
 use super::trace_decay;
 use crate::error::{Error, Result, ensure};
-use crate::linalg::{arrays::add_scaled, check_finite, dot_arrays};
+use crate::linalg::{arrays::add_scaled, dot_arrays};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::{FeatureVector, Token, Transition};
 use crate::value_function::ValueFunction;
 use core::fmt::Debug;
-use nalgebra::SVector;
 
 /// An algorithm that updates its weights with each transition: [`OnlineTd`] or
 /// [`RecursiveLstd`](super::RecursiveLstd).
 pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// The state that it keeps for D features.
     type State<const D: usize>: Clone + Debug + PartialEq;
-
-    /// The name of its weights in errors.
-    const WEIGHTS: &'static str;
 
     /// Returns the state before the first transition.
     fn empty<const D: usize>(&self) -> Self::State<D>;
@@ -30,7 +26,8 @@ pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// Visits each number of the state, always in the same order; what a visitor changes is changed.
     fn numbers<const D: usize>(&self, state: &mut Self::State<D>, visit: &mut impl FnMut(&mut S));
 
-    /// Returns the weights, or [`Error::Singular`] if they are not defined at the moment.
+    /// Returns finite weights; [`Error::Singular`] if they are not defined at the moment, [`Error::Diverges`] or
+    /// [`Error::NonFinite`] if they blow up.
     fn weights<const D: usize>(&self, state: &Self::State<D>) -> Result<[S; D]>;
 }
 
@@ -118,12 +115,11 @@ impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
 
     /// Returns the value function that it has come to.
     /// Returns [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the weights left the range of the
-    /// scalar; [`Error::Singular`] if the transitions do not determine them (LSTD).
+    /// scalar; [`Error::Diverges`] if the step size is too large (TD); [`Error::Singular`] if the transitions do not
+    /// determine them (LSTD).
     pub fn value_function(&self) -> Result<ValueFunction<S, D>> {
         ensure(!self.is_empty(), Error::Empty { parameter: "learner" })?;
-        let weights = SVector::from(self.algorithm.weights(&self.state)?);
-        check_finite(&weights, A::WEIGHTS)?;
-        Ok(ValueFunction { weights })
+        Ok(ValueFunction { weights: self.algorithm.weights(&self.state)?.into() })
     }
 }
 
@@ -213,18 +209,23 @@ pub struct OnlineTdState<S, const D: usize> {
     weights: [S; D],
     trace: [S; D],
     old_value: S,
+    /// The largest |R| and the largest |w^T x| so far.
+    largest_reward: S,
+    largest_value: S,
 }
 
 impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
     type State<const D: usize> = OnlineTdState<S, D>;
-    const WEIGHTS: &'static str = "online TD's weights";
 
     fn empty<const D: usize>(&self) -> OnlineTdState<S, D> {
-        OnlineTdState { weights: [S::ZERO; D], trace: [S::ZERO; D], old_value: S::ZERO }
+        let [weights, trace] = [[S::ZERO; D]; 2];
+        let [old_value, largest_reward, largest_value] = [S::ZERO; 3];
+        OnlineTdState { weights, trace, old_value, largest_reward, largest_value }
     }
 
     fn learn<const D: usize>(&self, state: &mut OnlineTdState<S, D>, token: &Token<S, D, 1>) {
-        let (x, OnlineTdState { weights: w, trace: z, old_value }) = (&token.phi, state);
+        let OnlineTdState { weights: w, trace: z, old_value, .. } = state;
+        let x = &token.phi;
         let taken = match self.trace {
             Trace::Accumulating => S::ONE,
             Trace::Dutch => S::ONE - self.alpha * (self.decay * dot_arrays(z, x)),
@@ -234,6 +235,8 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
         }
         let (value, next) = (dot_arrays(w, x), dot_arrays(w, &token.phi_next));
         let delta = token.rewards[0] + self.gamma * next - value;
+        state.largest_reward = state.largest_reward.max(token.rewards[0].abs());
+        state.largest_value = state.largest_value.max(value.abs()).max(next.abs());
         match self.trace {
             Trace::Accumulating => add_scaled(w, self.alpha * delta, z),
             Trace::Dutch => {
@@ -256,9 +259,17 @@ impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
     ) {
         state.weights.iter_mut().chain(&mut state.trace).for_each(&mut *visit);
         visit(&mut state.old_value);
+        visit(&mut state.largest_reward);
+        visit(&mut state.largest_value);
     }
 
+    /// Returns [`Error::Diverges`] if a value was a hundred times larger than what the rewards could add up to.
     fn weights<const D: usize>(&self, state: &OnlineTdState<S, D>) -> Result<[S; D]> {
+        let possible = state.largest_reward * S::from_f64(100.0);
+        let excess = (S::ONE - self.gamma) * state.largest_value - possible;
+        let diverges = (0..S::LANES).any(|lane| excess.lane(lane) > Scalar::ZERO);
+        let is_finite = state.weights.iter().all(|w| w.is_finite());
+        ensure(!diverges && is_finite, Error::Diverges)?;
         Ok(state.weights)
     }
 }

@@ -3,7 +3,7 @@
 use super::batch::SYSTEM;
 use super::online::{Learner, OnlineAlgorithm, learner_methods};
 use super::trace_decay;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ensure};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::transition::Token;
@@ -119,8 +119,8 @@ impl<R: Real, const D: usize> RecursiveLstdState<R, D> {
         }
     }
 
-    /// Takes a step of Newton's iteration for column k of the inverse, or computes all of it anew.
-    fn correct_inverse(&mut self, k: usize) {
+    /// Takes a step of Newton's iteration for column k of the inverse, or computes all of its `size` columns anew.
+    fn correct_inverse(&mut self, k: usize, size: usize) {
         let column: [R; D] = core::array::from_fn(|i| self.inverse[i][k]);
         let mut residual = product(&self.a, &column).map(|x| -x);
         residual[k] += R::ONE;
@@ -133,10 +133,10 @@ impl<R: Real, const D: usize> RecursiveLstdState<R, D> {
             return;
         }
         self.singular = false;
-        for j in 0..D {
+        for j in 0..size {
             let unit = SVector::<R, D>::from_fn(|i, _| if i == j { R::ONE } else { R::ZERO });
             let a = SMatrix::<R, D, D>::from_fn(|i, j| self.a[i][j]);
-            let Ok(column) = linear_system::solve(a, unit, D, SYSTEM) else {
+            let Ok(column) = linear_system::solve(a, unit, size, SYSTEM) else {
                 (self.inverse, self.singular) = ([[R::ZERO; D]; D], true);
                 return;
             };
@@ -149,7 +149,6 @@ impl<R: Real, const D: usize> RecursiveLstdState<R, D> {
 
 impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
     type State<const D: usize> = RecursiveLstdState<R, D>;
-    const WEIGHTS: &'static str = "recursive LSTD's weights";
 
     fn empty<const D: usize>(&self) -> RecursiveLstdState<R, D> {
         let mut kept = R::ONE;
@@ -190,7 +189,7 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
         let (mut put, mut back) = ([R::ZERO; D], [R::ZERO; D]);
         (put[k], back[k]) = (state.returned, R::ONE);
         state.update_inverse(R::ONE, &put, &back);
-        state.correct_inverse(k);
+        state.correct_inverse(k, self.features.min(D));
         let (b, w) = (&mut state.b, &mut state.weights);
         let mut residual = [R::ZERO; D];
         for i in 0..D {
@@ -224,6 +223,9 @@ impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
     }
 
     fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D]> {
-        if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(state.weights) }
+        ensure(!state.singular, Error::Singular { system: SYSTEM })?;
+        let parameter = "recursive LSTD's weights";
+        ensure(state.weights.iter().all(|w| w.is_finite()), Error::NonFinite { parameter })?;
+        Ok(state.weights)
     }
 }

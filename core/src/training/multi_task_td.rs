@@ -80,7 +80,9 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             network.initialise_lane(lane, &mut Rng::stream(seed(lane), RngStream::Parameters));
         }
         let (adam, of_reference) = match settings.optimizer {
-            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())?), adam),
+            Optimizer::Adam(adam) | Optimizer::AdamByWindow(adam) => {
+                (Some(Adam::new(adam, network.parameters())?), adam)
+            }
             Optimizer::Td { .. } => (None, AdamSettings::default()),
         };
         Ok(MultiTaskTd {
@@ -150,19 +152,27 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
         self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
-        if let Some(adam) = &mut self.adam {
+        if let (Optimizer::Adam(_), Some(adam)) = (optimizer, &mut self.adam) {
             gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
             self.loss = match targets {
                 Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
                 targets => network.batch_gradient(&windows, targets, gradient),
             };
             adam.step(network.parameters_mut(), gradient);
-        } else if let Optimizer::Td { learning_rate } = optimizer {
-            let step_size = S::from_f64(learning_rate);
+        } else {
+            let step_size = match optimizer {
+                Optimizer::Td { learning_rate } => S::from_f64(learning_rate),
+                // The gradient of the squared error, of which Adam takes the step.
+                _ => S::from_f64(-2.0),
+            };
             let mut sum = S::ZERO;
             for t in 0..windows.count() {
                 let delta = td_update(network, &windows, t, targets, step_size, gradient);
                 sum += delta * delta;
+                if let Some(adam) = &mut self.adam {
+                    adam.step(network.parameters_mut(), gradient);
+                    continue;
+                }
                 let numbers = network.parameters_mut().numbers_mut().zip(gradient.numbers());
                 numbers.for_each(|(theta, g)| *theta += *g);
             }

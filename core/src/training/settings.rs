@@ -77,6 +77,8 @@ pub enum Optimizer {
         /// The learning rate, positive (the paper's alpha).
         learning_rate: f64,
     },
+    /// One Adam step after each window, on its own loss: Algorithm 1 with the optimiser that the paper's appendix names.
+    AdamByWindow(AdamSettings),
 }
 
 /// The settings of a [`MultiTaskTd`](super::MultiTaskTd).
@@ -160,7 +162,7 @@ impl TrainerSettings {
         let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
         let [low, high] = self.gamma_range.unwrap_or_default();
         let (adam, learning_rate) = match self.optimizer {
-            Optimizer::Adam(adam) => (adam, 1.0),
+            Optimizer::Adam(adam) | Optimizer::AdamByWindow(adam) => (adam, 1.0),
             Optimizer::Td { learning_rate } => (AdamSettings::default(), learning_rate),
         };
         let discounts = low >= 0.0 && low <= high && high < 1.0;

@@ -12,7 +12,7 @@
 
 mod readout;
 
-use crate::error::{Error, Result, ensure};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
@@ -22,6 +22,7 @@ use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+pub(crate) use readout::has_grown;
 use readout::{iterate, iterate_any_c};
 
 /// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
@@ -45,10 +46,10 @@ impl<L> Transformer<L, 1> {
 
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// Returns a transformer of `depth` layers that share their parameters, with the errors of
-    /// [`Transformer::sequential`].
+    /// [`Transformer::sequential`], and [`Error::OutOfRange`], naming `layers`, for a depth of 0.
     pub fn autoregressive(layer: L, depth: usize) -> Result<Self> {
         let mut transformer = Self::sequential(&[layer])?;
-        ensure(depth != 0, Error::Empty { parameter: "layers" })?;
+        ensure(depth != 0, out_of_range("layers", "1 or more"))?;
         transformer.depth = depth;
         Ok(transformer)
     }

@@ -137,11 +137,17 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     for u in &mut u {
         *u *= step;
     }
-    let excess = dot_arrays(&y, &y) - S::from_f64(1e4) * first;
-    if JUDGED && (0..S::LANES).any(|lane| excess.lane(lane) > Scalar::ZERO) {
+    if JUDGED && has_grown(dot_arrays(&y, &y), first) {
         return Err(Error::Diverges);
     }
     ValueFunction::from_readout(&u)
+}
+
+/// Returns true if an update, given by its square, is more than a hundred times as long as the first one, in any lane.
+#[inline(always)]
+pub(crate) fn has_grown<S: Scalar>(last: S, first: S) -> bool {
+    let excess = last - S::from_f64(1e4) * first;
+    (0..S::LANES).any(|lane| excess.lane(lane) > Scalar::ZERO)
 }
 
 /// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: b^T and

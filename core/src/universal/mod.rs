@@ -77,3 +77,4 @@ mod solve;
 
 pub use model::{Estimate, PRETRAINED, UniversalModel};
 pub use solve::{ContextSummary, GatedSolution, UniversalParameters};
+pub(crate) use solve::{least_product, least_root};

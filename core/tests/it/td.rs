@@ -14,8 +14,7 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
     for _ in 0..100 {
         learner.observe(&[10.0], 1.0, &[10.0]).unwrap();
     }
-    let diverged = Err(Error::NonFinite { parameter: "online TD's weights" });
-    assert_eq!(td.value_function(&learner), diverged);
+    assert_eq!(td.value_function(&learner), Err(Error::Diverges));
     let other =
         OnlineTd::true_online(OnlineTdSettings { gamma: 0.9, lambda: 0.5, alpha: 10.0 }).unwrap();
     assert!(matches!(other.value_function(&learner), Err(Error::Mismatch { .. })));
@@ -48,6 +47,55 @@ fn lstd_refuses_what_does_not_determine_its_weights_and_an_unseen_feature_has_no
     assert!((weights - want).amax() < 1e-9 && weights[2] == 0.0, "{weights}");
     let other = Lstd::new(LstdSettings { gamma: 0.5_f64, lambda: 0.25, ridge: 0.0 }).unwrap();
     assert!(matches!(other.value_function(&context), Err(Error::Mismatch { .. })));
+}
+
+/// A step size too large for features around 10, with the number of transitions at which nothing overflows.
+#[test]
+fn divergence_is_an_error_before_it_overflows() {
+    let batch = |alpha| BatchTdSettings { gamma: 0.9_f64, lambda: 0.0, alpha, iterations: 15 };
+    let [batch, small] = [0.2, 1e-4].map(|alpha| BatchTd::new(batch(alpha)).unwrap());
+    let online = |alpha| OnlineTdSettings { gamma: 0.9_f64, lambda: 0.9, alpha };
+    let algorithms = [OnlineTd::new, OnlineTd::true_online];
+    let [learners, slow] =
+        [0.1, 1e-4].map(|alpha| algorithms.map(|new| new(online(alpha)).unwrap()));
+    let [mut learners, mut slow] = [learners, slow].map(|all| all.map(|td| td.context::<2>()));
+    let (mut context, mut rng) = (batch.context::<2>(), Rng::new(0));
+    let mut state = || SVector::<f64, 2>::from_fn(|_, _| 10.0 + rng.uniform::<f64>());
+    for i in 0..20 {
+        let t = Transition { phi: state(), reward: f64::from(i % 3), phi_next: state() };
+        context.observe_transition(&t).unwrap();
+        for learner in learners.iter_mut().chain(&mut slow) {
+            learner.observe_transition(&t).unwrap();
+        }
+    }
+    assert_eq!(batch.value_function(&context), Err(Error::Diverges));
+    assert!(small.value_function(&context).is_ok());
+    for (learner, slow) in learners.iter().zip(&slow) {
+        assert_eq!(learner.value_function(), Err(Error::Diverges));
+        assert!(slow.value_function().is_ok());
+    }
+}
+
+/// Squares of features that underflow would make weights 0, or any.
+#[test]
+fn lstd_refuses_features_whose_squares_are_lost() {
+    fn weights<R: Real>(scale: f64) -> ictd_core::Result<f64> {
+        let [gamma, lambda, ridge] = [0.5, 0.0, 0.0].map(R::from_f64);
+        let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge }).unwrap();
+        let (mut context, x) = (lstd.context::<1>(), R::from_f64(scale));
+        context.observe(&[x], R::from_f64(1.0), &[x]).unwrap();
+        Ok(lstd.value_function(&context)?.at(&[x]).to_f64())
+    }
+    for scale in [1e-15, 1e-100] {
+        assert!((weights::<f64>(scale).unwrap() - 2.0).abs() < 1e-12);
+    }
+    assert!((weights::<f32>(1e-15).unwrap() - 2.0).abs() < 1e-6);
+    for scale in [1e-162, 1e-163, 1e-170] {
+        assert_eq!(weights::<f64>(scale), Err(Error::NonFinite { parameter: "context" }));
+    }
+    for scale in [1e-20, 1e-23, 1e-30] {
+        assert_eq!(weights::<f32>(scale), Err(Error::NonFinite { parameter: "context" }));
+    }
 }
 
 #[test]

@@ -53,6 +53,24 @@ fn record<S: Scalar, const D: usize>(trainer: &Trainer<S, D>, lane: usize) -> Ve
     bytes
 }
 
+#[test]
+fn adam_by_window_is_adam_on_batches_of_one_window() {
+    let Optimizer::Adam(adam) = settings().optimizer else { panic!("Adam") };
+    let numbers = |optimizer, batch_size| {
+        let mut trainer: Trainer<f64> =
+            trainer(&[3], TrainerSettings { optimizer, batch_size, ..settings() });
+        train(&mut trainer, 5);
+        trainer.network().parameters().numbers().copied().collect::<Vec<f64>>()
+    };
+    let difference = |batch_size| {
+        let [by_window, by_batch] = [Optimizer::AdamByWindow(adam), Optimizer::Adam(adam)]
+            .map(|optimizer| numbers(optimizer, batch_size));
+        by_window.iter().zip(&by_batch).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    };
+    // A batch sums its products in another order.
+    assert!(difference(1) < 1e-12 && difference(8) > 1e-3);
+}
+
 /// Every shape, loss and optimiser: eight seeds side by side, with room for more features, are each alone, and each stopped
 /// and resumed half way.
 #[test]
@@ -62,6 +80,8 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
         (LinearShape::new(2, 1, 3), LinearShape { trace_decay: Some(0.9), ..shape });
     let plain = settings();
     let td = td(0.05);
+    let Optimizer::Adam(adam) = plain.optimizer else { panic!("Adam") };
+    let by_window = TrainerSettings { optimizer: Optimizer::AdamByWindow(adam), ..plain };
     let growing = TrainerSettings {
         context_len_range: Some([1, 13]),
         gamma_range: Some([0.5, 0.95]),
@@ -79,6 +99,7 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
         (shared, plain, value),
         (shared, plain, residual),
         (shared, td, residual),
+        (shared, by_window, Loss::TdError),
         (one, plain, Loss::TdError),
         (two, plain, Loss::TdError),
         (four, plain, Loss::TdError),

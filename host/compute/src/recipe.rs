@@ -221,6 +221,11 @@ impl Recipe {
     }
 
     pub fn trainer_settings(&self) -> TrainerSettings {
+        let adam = AdamSettings {
+            learning_rate: self.learning_rate,
+            weight_decay: self.weight_decay,
+            ..Default::default()
+        };
         TrainerSettings {
             context_len: self.context_length,
             context_len_range: self.context_range.map(|span| span.0),
@@ -231,11 +236,8 @@ impl Recipe {
             loss: self.loss,
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { learning_rate: self.learning_rate },
-                OptimizerKind::Adam => Optimizer::Adam(AdamSettings {
-                    learning_rate: self.learning_rate,
-                    weight_decay: self.weight_decay,
-                    ..Default::default()
-                }),
+                OptimizerKind::Adam => Optimizer::Adam(adam),
+                OptimizerKind::AdamByWindow => Optimizer::AdamByWindow(adam),
             },
         }
     }

@@ -180,7 +180,7 @@ recipe! {
         integer(1..=capacity::WINDOWS), "Windows (TD errors) per batch";
     optimizer "optimizer": OptimizerKind = OptimizerKind::Adam,
         OptimizerKind::parse_word,
-        "Adam on each batch, or Algorithm 1 exactly: plain TD after each window";
+        "Adam on each batch, or Algorithm 1 exactly: plain TD, or Adam, after each window";
     loss "loss": Loss = Loss::TdError,
         Loss::parse_word,
         "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \

@@ -32,6 +32,7 @@ pub enum Fixed {
 pub enum OptimizerKind {
     Adam,
     Td,
+    AdamByWindow,
 }
 
 pub(crate) fn invalid<T>(setting: &'static str, reason: String) -> Result<T, InvalidSetting> {
@@ -77,7 +78,7 @@ words!(AttentionKind { Linear = "linear", Softmax = "softmax" });
 words!(LayerSharing { Autoregressive = "autoregressive", Sequential = "sequential" });
 words!(LayerInput { Current = "current", Delayed = "delayed" });
 words!(Fixed { Dynamics = "dynamics", Features = "features" });
-words!(OptimizerKind { Adam = "adam", Td = "td" });
+words!(OptimizerKind { Adam = "adam", Td = "td", AdamByWindow = "adam-by-window" });
 words!(Loss {
     TdError = "td-error",
     TrueValue = "true-value",

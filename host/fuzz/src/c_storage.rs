@@ -20,35 +20,35 @@ pub fn c_storage(bytes: &[u8]) {
         if is_predictor {
             let mut outlook = std::mem::zeroed();
             vec![
-                ictd_predictor_observe(to, 0.25, &mut outlook),
-                ictd_predictor_observe_missing(to, &mut outlook),
-                ictd_predictor_to_bytes(to, buffer.as_mut_ptr(), len, written),
+                ictd_predictor_observe(to.cast(), 0.25, &mut outlook),
+                ictd_predictor_observe_missing(to.cast(), &mut outlook),
+                ictd_predictor_to_bytes(to.cast(), buffer.as_mut_ptr(), len, written),
             ]
         } else {
             let mut found = std::mem::zeroed();
             vec![
-                ictd_context_observe(to, phi.as_ptr(), 1.0, phi.as_ptr()),
-                ictd_context_value_function(to, &mut found),
-                ictd_context_to_bytes(to, buffer.as_mut_ptr(), len, written),
+                ictd_context_observe(to.cast(), phi.as_ptr(), 1.0, phi.as_ptr()),
+                ictd_context_value_function(to.cast(), &mut found),
+                ictd_context_to_bytes(to.cast(), buffer.as_mut_ptr(), len, written),
             ]
         }
     };
     // SAFETY: as above.
     let made = unsafe {
         if is_predictor {
-            ictd_predictor_init(to, 8 * WORDS, [5.0, 20.0, 40.0, 80.0].as_ptr(), 1 + count % 4)
+            ictd_predictor_init(to.cast(), 8 * WORDS, [5.0, 20.0, 40.0, 80.0].as_ptr(), 1 + count % 4)
         } else {
             let retention = if kind % 4 == 1 { 1.0 } else { 0.99 };
-            ictd_context_init(to, 8 * WORDS, count, 0.9, retention)
+            ictd_context_init(to.cast(), 8 * WORDS, count, 0.9, retention)
         }
     };
     assert_eq!(made, ictd_status::Ok);
     // SAFETY: as above.
     let read = unsafe {
         if is_predictor {
-            ictd_predictor_from_bytes(to, stored.as_ptr(), stored.len())
+            ictd_predictor_from_bytes(to.cast(), stored.as_ptr(), stored.len())
         } else {
-            ictd_context_from_bytes(to, stored.as_ptr(), stored.len())
+            ictd_context_from_bytes(to.cast(), stored.as_ptr(), stored.len())
         }
     };
     let used = call(to, &mut buffer, &mut written);

@@ -105,8 +105,9 @@ pub fn judge_estimator(
     on_large_stack(|| {
         for context in contexts {
             let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
-            answers.push(stream.values(&context.states)?);
-            gradients.push(stream.weights()?.unwrap_or_default().repeat(context.weights.len()));
+            let (weights, values) = stream.raw(&context.states)?;
+            answers.push(values);
+            gradients.push(weights.unwrap_or_default().repeat(context.weights.len()));
         }
         judge(recipe, contexts, len, &answers, Some(&gradients))
     })?

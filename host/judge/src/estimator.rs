@@ -132,12 +132,15 @@ pub trait Stream: Send + Sync {
     fn observed(&self) -> u64;
 
     /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
-    /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates overflow.
+    /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates diverge.
     fn weights(&self) -> Result<Option<Vec<f64>>>;
 
     /// Returns the values of states, given row by row.
     /// Returns the core's error in the cases that [`Stream::weights`] lists.
     fn values(&self, states: &[f64]) -> Result<Vec<f64>>;
+
+    /// Returns the weights and the values of states even if the layers diverge, for those who study how.
+    fn raw(&self, states: &[f64]) -> Result<(Option<Vec<f64>>, Vec<f64>)>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;

@@ -16,13 +16,12 @@ type Weights<'a, const D: usize> = dyn Fn(usize, &[f64]) -> SVector<f64, D> + 'a
 pub struct Formula<'a, const D: usize> {
     pub name: String,
     pub start: Vec<f64>,
-    /// How many of the numbers, the first ones, are step sizes.
-    pub step_sizes: usize,
     pub weights: Box<Weights<'a, D>>,
 }
 
 impl<const D: usize> Formula<'_, D> {
-    /// Returns the numbers that fit best in some of the contexts.
+    /// Returns the numbers that fit best in some of the contexts. The fit starts from the best multiple of the start, since the
+    /// error has no slope where it is 1 in all contexts.
     pub fn fitted(
         &self,
         targets: &[Target<D>],
@@ -35,15 +34,10 @@ impl<const D: usize> Formula<'_, D> {
             };
             contexts.clone().map(error).sum::<f64>() / contexts.clone().count() as f64
         };
-        // Where step sizes are far too large every error is capped, and no direction leads down.
-        let scaled = |scale: f64| {
-            let mut start = self.start.clone();
-            start[..self.step_sizes].iter_mut().for_each(|x| *x *= scale);
-            start
-        };
-        let starts = [1.0, 0.5, 0.25, 0.125].map(scaled).map(|start| (cost(&start), start));
-        let best = starts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        minimise(&best.map_or(self.start.clone(), |(_, start)| start), cost)
+        let multiple = |by: &f64| self.start.iter().map(|x| x * by).collect::<Vec<_>>();
+        let starts = [1.0, 0.1, 0.25, 0.5, 2.0].iter().map(multiple);
+        let best = starts.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        minimise(&best.unwrap_or_default(), cost)
     }
 }
 
@@ -56,7 +50,6 @@ pub fn one_step_size<'a, const D: usize>(
     Formula {
         name: name.into(),
         start: vec![1.0],
-        step_sizes: 1,
         weights: Box::new(move |at, numbers| steps[at].weights(&vec![numbers[0]; layers])),
     }
 }
@@ -68,7 +61,7 @@ pub const OWN_DISCOUNT: &str = "preconditioned TD, own discount";
 /// Returns the formula of the algorithm with a step size for each layer.
 pub fn step_sizes<const D: usize>(steps: &[AlgorithmStep<D>], layers: usize) -> Formula<'_, D> {
     let weights = Box::new(|at: usize, numbers: &[f64]| steps[at].weights(numbers));
-    Formula { name: STEP_SIZES.into(), start: vec![1.0; layers], step_sizes: layers, weights }
+    Formula { name: STEP_SIZES.into(), start: vec![1.0; layers], weights }
 }
 
 /// Returns the formula of preconditioned TD: alpha and beta.
@@ -77,7 +70,7 @@ pub fn preconditioned<const D: usize>(
     layers: usize,
 ) -> Formula<'_, D> {
     let weights = Box::new(move |at: usize, n: &[f64]| means[at].weights(n[0], n[1], layers));
-    Formula { name: PRECONDITIONED.into(), start: vec![1.2, 0.3], step_sizes: 1, weights }
+    Formula { name: PRECONDITIONED.into(), start: vec![1.2, 0.3], weights }
 }
 
 /// Returns the formula of preconditioned TD whose discount is multiplied by a third number: Q's right diagonal over its left
@@ -91,12 +84,7 @@ pub fn own_discount<const D: usize>(
         let a = sigma - (sigma - a) * n[2];
         PreconditionedTd { a, b, sigma }.weights(n[0], n[1], layers)
     };
-    Formula {
-        name: OWN_DISCOUNT.into(),
-        start: vec![1.2, 0.3, 1.0],
-        step_sizes: 1,
-        weights: Box::new(weights),
-    }
+    Formula { name: OWN_DISCOUNT.into(), start: vec![1.2, 0.3, 1.0], weights: Box::new(weights) }
 }
 
 /// The most steps of a fit, and the differences of cost and of numbers at which it stops.

@@ -99,7 +99,9 @@ pub(crate) mod as_bytes {
     use super::*;
 
     pub(crate) fn serialize<S: Serializer>(model: &Universal, to: S) -> Result<S::Ok, S::Error> {
-        (model.gamma(), universal_to_bytes(model).map_err(ser::Error::custom)?).serialize(to)
+        // A discount may be nearer to 1 than a single can be.
+        let stored = model.with_gamma(0.0).and_then(|model| universal_to_bytes(&model));
+        (model.gamma(), stored.map_err(ser::Error::custom)?).serialize(to)
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(

@@ -61,7 +61,7 @@ impl ValuePredictor<'_> {
     ) -> Result<Vec<f64>> {
         match self {
             ValuePredictor::Estimator(estimator) => {
-                estimator.after(sweep.dim, features, rewards)?.values(states)
+                Ok(estimator.after(sweep.dim, features, rewards)?.raw(states)?.1)
             }
             ValuePredictor::Rnn(input, parameters) => {
                 let single = |x: &[f64]| x.iter().map(|x| *x as f32).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::array::{numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use crate::model::{Given, Model, check_features, values_of, weights_of};
+use crate::model::{Given, Model, check_features};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
 use numpy::{PyArray1, ToPyArray};
@@ -33,19 +33,6 @@ impl Context {
             return Err(refused(name, format!("shape {shape}; expected ({d},)")));
         }
         Ok(row.finite(name)?.data)
-    }
-
-    /// Reads the stream, with a large stack if layers of this size or softmax attention need one.
-    fn read<T: Send>(
-        &self,
-        py: Python<'_>,
-        of: impl FnOnce(&dyn Stream) -> PyResult<T> + Send,
-    ) -> PyResult<T> {
-        arithmetic::check()?;
-        let small = self.d <= 8 && self.model.get().estimator.has_a_context();
-        let stream = self.locked(py);
-        let read = || of(&**stream);
-        py.detach(|| if small { read() } else { roomy(read) })
     }
 
     fn saved(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
@@ -145,7 +132,9 @@ impl Context {
 
     #[doc = crate::docstring!("Context.weights")]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.read(py, weights_of)?.to_pyarray(py))
+        arithmetic::check()?;
+        let weights = self.model.get().weights_of(py, &**self.locked(py), self.d)?;
+        Ok(weights.to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Context.values")]
@@ -156,7 +145,8 @@ impl Context {
             return Err(refused("query", format!("shape {shape}; expected ({d},) or (m, {d})")));
         }
         let (axes, queries) = (query.shape.len(), query.finite("query")?.data);
-        let values = self.read(py, |stream| values_of(stream, &queries))?;
+        arithmetic::check()?;
+        let values = self.model.get().values_of(py, &**self.locked(py), self.d, &queries)?;
         Ok(match axes {
             1 => values[0].into_pyobject(py)?.into_any(),
             _ => values.to_pyarray(py).into_any(),

@@ -9,6 +9,7 @@ use compute::words::Word as _;
 use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
+use ictd_core::model::crc32;
 use judge::estimator::{Estimator, MAX_FEATURES, Method, Stream, on_large_stack};
 use judge::parameters::{LayerParameters, Parameters};
 use numpy::ndarray::ArrayView2;
@@ -21,6 +22,14 @@ pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The default number of layers of a construction.
 const LAYERS: i128 = 15;
+
+/// The largest number of layers or iterations, the command line's.
+const MOST_LAYERS: usize = 65_535;
+/// The multiplications that layers of their own matrices may take, and the number of layers that any may have: seconds.
+const WORK: [usize; 2] = [300_000_000, 1000];
+
+/// The number of transitions or states after which Ctrl-C is noticed.
+pub(crate) const AT_ONCE: usize = 1 << 14;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
@@ -44,6 +53,12 @@ pub(crate) fn check_discount(gamma: f64) -> PyResult<()> {
         return Ok(());
     }
     Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")))
+}
+
+/// Returns the checksum of a pickled model.
+fn checksum_of(d: Option<usize>, gamma: f64, layers: usize, method: &[u8]) -> u32 {
+    let numbers = [d.unwrap_or(0) as u64, gamma.to_bits(), layers as u64];
+    crc32(&[numbers.map(u64::to_le_bytes).as_flattened(), method].concat())
 }
 
 /// How Python pickles a model: the constructor and its arguments.
@@ -72,11 +87,22 @@ impl Model {
             Method::PreconditionedTd { alpha, beta } if !(beta / alpha).is_finite() => {
                 return Err(refused("beta", format!("{beta}; expected a finite number")));
             }
-            Method::BatchTd { .. } if layers == 0 => {
-                return Err(refused("iterations", "0; expected at least 1"));
-            }
             _ => {}
         }
+        let (what, cost) = match &method {
+            Method::BatchTd { .. } => ("iterations", 1),
+            Method::Trained { parameters, .. } => ("layers", parameters.token_size.pow(3)),
+            Method::PreconditionedTd { .. } => ("layers", (2 * d.unwrap_or(1) + 1).pow(3)),
+            _ => ("layers", 1),
+        };
+        let has_layers = !matches!(
+            method,
+            Method::Lstd { .. } | Method::OnlineTd { .. } | Method::RecursiveLstd { .. }
+        );
+        if has_layers && !(1..=MOST_LAYERS).contains(&layers) {
+            return Err(refused(what, format!("{layers}; expected 1 to {MOST_LAYERS}")));
+        }
+        model_file::check_depth(what, layers, cost, WORK).map_err(python)?;
         let estimator = Estimator { method, gamma, layers };
         let stream = || estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python);
         roomy(stream)?;
@@ -106,14 +132,71 @@ impl Model {
         stream.and_then(|made| made).context("the context")
     }
 
-    /// Returns a stream that has observed transitions.
-    fn read(&self, data: &Transitions, gamma: Option<f64>) -> PyResult<Box<dyn Stream>> {
+    /// Returns a stream that has observed transitions. Ctrl-C interrupts it.
+    fn read(
+        &self,
+        py: Python<'_>,
+        data: &Transitions,
+        gamma: Option<f64>,
+    ) -> PyResult<Box<dyn Stream>> {
         gamma.map_or(Ok(()), check_discount)?;
         let gamma = gamma.unwrap_or(self.estimator.gamma);
         let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
-        let mut stream = estimator.stream(data.d, None).context("the model").map_err(python)?;
-        stream.observe_all(&data).context("observing").map_err(python)?;
+        let new = || estimator.stream(data.d, None).context("the model").map_err(python);
+        let mut stream = self.compute(py, data.d, new)?;
+        for start in (0..data.len()).step_by(AT_ONCE) {
+            let rows = start..data.len().min(start + AT_ONCE);
+            let observe = || rows.into_iter().try_for_each(|i| stream.observe_row(data, i));
+            py.detach(observe).context("observing").map_err(python)?;
+            py.check_signals()?;
+        }
         Ok(stream)
+    }
+
+    /// Computes with a stream of d features, on a large stack if its layers or softmax attention need one.
+    pub(crate) fn compute<T: Send>(
+        &self,
+        py: Python<'_>,
+        d: usize,
+        f: impl FnOnce() -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        let is_small = d <= 8 && self.estimator.has_a_context();
+        py.detach(|| if is_small { f() } else { roomy(f) })
+    }
+
+    /// Returns the values of states of d features, row by row. Ctrl-C interrupts it.
+    pub(crate) fn values_of(
+        &self,
+        py: Python<'_>,
+        stream: &dyn Stream,
+        d: usize,
+        states: &[f64],
+    ) -> PyResult<Vec<f64>> {
+        let work = match &self.estimator.method {
+            Method::Trained { attention: AttentionKind::Softmax, .. } => {
+                self.estimator.layers * (stream.observed() as usize).pow(2)
+            }
+            _ => 1,
+        };
+        let (at_once, mut values) = ((AT_ONCE / work.max(1)).max(1), Vec::new());
+        for states in states.chunks(d * at_once) {
+            let read = || stream.values(states).context("the value function").map_err(python);
+            values.extend(self.compute(py, d, read)?);
+            py.check_signals()?;
+        }
+        Ok(values)
+    }
+
+    /// Returns the weights of a stream of d features.
+    pub(crate) fn weights_of(
+        &self,
+        py: Python<'_>,
+        stream: &dyn Stream,
+        d: usize,
+    ) -> PyResult<Vec<f64>> {
+        let read = || stream.weights().context("the value function").map_err(python);
+        let nonlinear = "softmax attention: its value is not linear in the features";
+        self.compute(py, d, read)?.ok_or_else(|| refused("model", nonlinear))
     }
 
     /// Returns transitions that the model can read; rejects a thread whose arithmetic would change the results.
@@ -167,16 +250,6 @@ impl Model {
         check_features("phi", data.d, " features")?;
         Ok(data)
     }
-}
-
-pub(crate) fn weights_of(stream: &dyn Stream) -> PyResult<Vec<f64>> {
-    let nonlinear = "softmax attention: its value is not linear in the features";
-    let weights = stream.weights().context("the value function").map_err(python)?;
-    weights.ok_or_else(|| refused("model", nonlinear))
-}
-
-pub(crate) fn values_of(stream: &dyn Stream, queries: &[f64]) -> PyResult<Vec<f64>> {
-    stream.values(queries).context("the value function").map_err(python)
 }
 
 #[pymethods]
@@ -369,13 +442,19 @@ impl Model {
         layers: usize,
         method: &[u8],
     ) -> PyResult<Self> {
-        let method = Method::from_bytes(method).context("the model").map_err(python)?;
+        let intact = method.split_last_chunk().and_then(|(bytes, checksum)| {
+            let found = checksum_of(d, gamma, layers, bytes).to_le_bytes();
+            Method::from_bytes(bytes).ok().filter(|_| found == *checksum)
+        });
+        let method = intact.ok_or_else(|| refused("the model", "its bytes are damaged"))?;
         Self::new(name, d, method, gamma, layers)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<ReducedModel<'py>> {
         let Estimator { method, gamma, layers } = &self.estimator;
-        let state = PyBytes::new(py, &method.to_bytes().context("the model").map_err(python)?);
+        let mut bytes = method.to_bytes().context("the model").map_err(python)?;
+        bytes.extend(checksum_of(self.d, *gamma, *layers, &bytes).to_le_bytes());
+        let state = PyBytes::new(py, &bytes);
         let restore = py.get_type::<Self>().getattr("_restore")?;
         Ok((restore, (self.name.clone(), self.d, *gamma, *layers, state)))
     }
@@ -432,8 +511,8 @@ impl Model {
             }
             None => phi.data,
         };
-        let read = || values_of(&*self.read(&data, gamma)?, &queries);
-        Ok(py.detach(|| roomy(read))?.to_pyarray(py))
+        let stream = self.read(py, &data, gamma)?;
+        Ok(self.values_of(py, &*stream, data.d, &queries)?.to_pyarray(py))
     }
 
     #[doc = crate::docstring!("Model.weights")]
@@ -450,8 +529,8 @@ impl Model {
         rho: Option<Given<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = self.transitions(&features(phi)?, reward, phi_next, terminal, end, rho)?;
-        let read = || weights_of(&*self.read(&data, gamma)?);
-        Ok(py.detach(|| roomy(read))?.to_pyarray(py))
+        let stream = self.read(py, &data, gamma)?;
+        Ok(self.weights_of(py, &*stream, data.d)?.to_pyarray(py))
     }
 }
 

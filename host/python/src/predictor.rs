@@ -2,6 +2,7 @@
 
 use crate::arithmetic;
 use crate::array::{numbers, refused, shaped, tuple, whole};
+use crate::model::AT_ONCE;
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
@@ -161,16 +162,23 @@ impl Predictor {
         let before = &x.shape[..axes];
         arithmetic::check()?;
         let mut locked = self.locked(py);
-        let predictors = &mut *locked;
-        let said = py.detach(|| {
-            let mut said = Said::default();
-            for row in x.data.chunks(signals) {
-                for (predictor, sample) in predictors.iter_mut().zip(row) {
-                    predictor.observe(*sample, horizons, &mut said);
+        let (predictors, mut said) = (&mut *locked, Said::default());
+        let is_long = x.data.len() > signals * AT_ONCE;
+        let kept: Vec<_> = predictors.iter().filter(|_| is_long).map(|p| p.copy()).collect();
+        for rows in x.data.chunks(signals * AT_ONCE) {
+            py.detach(|| {
+                for row in rows.chunks(signals) {
+                    for (predictor, sample) in predictors.iter_mut().zip(row) {
+                        predictor.observe(*sample, horizons, &mut said);
+                    }
                 }
+            });
+            // A call that is interrupted has observed nothing.
+            if let (true, Err(interrupt)) = (is_long, py.check_signals()) {
+                *predictors = kept;
+                return Err(interrupt);
             }
-            said
-        });
+        }
         let of_signals = [before, &[signals]].concat();
         let of_horizons = [&of_signals[..], &[horizons]].concat();
         Ok(Predictions {

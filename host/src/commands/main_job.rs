@@ -99,10 +99,6 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
             outside.len(),
             one.median("outside_theta"),
         ),
-        "A claim about seeds holds if the 95 % interval of the share of seeds in which it is true lies above 0.75, in \
-         part if above 0.5, and does not if below 0.75; otherwise it cannot be told. \"As known\": this project's findings say that it does not hold, and why. The page has \
-         each claim with its numbers; x (y to z) is a median with quartiles."
-            .into(),
     ];
     Ok(parts.map(|part| wrapped(&part, WIDTH).join("\n") + "\n\n").concat())
 }

@@ -152,7 +152,8 @@ impl Predict {
         let too_many = |streams: usize, waiting: usize| match streams * NUMBERS_OF_TASK + waiting {
             numbers if numbers > MOST_NUMBERS => {
                 let reason = format!(
-                    "{streams} streams (columns times discounts): expected as many as {MOST_NUMBERS} predictions wait for"
+                    "{streams} streams (columns times discounts) need {numbers} numbers in memory; expected at most \
+                     {MOST_NUMBERS}: take fewer columns (--column), fewer discounts, or smaller ones"
                 );
                 Err(Error::option("--gamma", reason))
             }

@@ -1,14 +1,14 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
 use crate::error::{Error, InFile as _, WithContext as _};
-use crate::files;
+use crate::files::{self, Kind};
 use crate::model_file::{self, Typed};
 use crate::options;
 use crate::run::report::lines;
 use crate::run::{Report, Session, records};
 use compute::recipe::check_discount;
 use ictd_core::model::ConstructionSettings;
-use ictd_core::model::{AttentionKind, Header};
+use ictd_core::model::{AttentionKind, Header, MAGIC};
 use judge::construction::Construction;
 use judge::stored;
 use serde_json::json;
@@ -49,6 +49,9 @@ pub struct Export {
     // Named like the option of every command, which it replaces.
     #[arg(long, value_name = "FILE", default_value = "model.ictd")]
     pub out: PathBuf,
+    /// Replace a file that is not a stored model
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Show what a stored model holds, after checking its header and checksum
@@ -71,6 +74,15 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
         // clap requires one of the two.
         (None, None) => return Err(Error::option("RUN_DIR", "a model is needed")),
     };
+    if !options.force && files::kind(&options.out) == Kind::File {
+        let found = files::open(&options.out, files::STREAM)
+            .and_then(|file| files::first_bytes(&file, 4))
+            .in_file(&options.out)?;
+        if !found.starts_with(&MAGIC) {
+            let reason = "is not a stored model: --force replaces it";
+            return Err(Error::file(&options.out, reason));
+        }
+    }
     records::write_atomic(&options.out, &bytes)?;
     let mut report = describe(&options.out, &bytes, "export")?;
     report.files.push(options.out.clone());

@@ -1,14 +1,14 @@
 //! The paper's experiments of its later appendices: sequential and softmax transformers, CartPole, the RNN.
 
-use super::experiment::{Experiment, ExperimentSpec, TrainingRun, run, table};
+use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, TrainingRun, run, table};
 use super::judging::Threshold::AtMost;
 use super::judging::{
     ClaimSpec, all_positive, change, claim, diagonals_ratio, differences, falls, is_not_linear,
     most, others_are_small, rises,
 };
 use super::paper::{
-    BALANCED, IS_PRECONDITIONED, IS_TD0, IWS_NEAR_1, P_HAS_MORE, P_MATCHES, Q_MATCHES, Q_STRICTLY,
-    TRAINED, vd_is_below,
+    BALANCED, IS_PRECONDITIONED, IS_TD0, IWS_NEAR_1, LOSES_LITTLE, P_HAS_MORE, P_MATCHES,
+    Q_MATCHES, Q_STRICTLY, TRAINED, vd_is_below,
 };
 use super::plots::FigureSpec::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{mean_interval, resampled};
@@ -36,11 +36,13 @@ pub const SEQUENTIAL: Experiment = table(
     },
 );
 const SEQUENTIAL_RUNS: &[TrainingRun] = &[
-    run("sequential-l2", "--layer-sharing sequential --layers 2", "own layers, L = 2", OTHERS),
+    run("sequential-l2", "--layer-sharing sequential --layers 2", "own layers, L = 2", OF_TWO),
     run("sequential-l3", "--layer-sharing sequential --layers 3", "own layers, L = 3", OF_THREE),
     run("sequential-l4", "--layer-sharing sequential --layers 4", "own layers, L = 4", OTHERS),
 ];
-const OTHERS: &[ClaimSpec] = &[GROWS, FALLS, CLOSE, IS_PRECONDITIONED];
+/// With two layers it leads in most seeds, and explains 0.95 in too few.
+const OF_TWO: &[ClaimSpec] = &[GROWS, FALLS, CLOSE, IS_PRECONDITIONED.refuted(), LOSES_LITTLE];
+const OTHERS: &[ClaimSpec] = &[GROWS, FALLS, CLOSE, IS_PRECONDITIONED, LOSES_LITTLE];
 const OF_THREE: &[ClaimSpec] = &[
     GROWS,
     FALLS,
@@ -55,6 +57,7 @@ const OF_THREE: &[ClaimSpec] = &[
     Q_STRICTLY.stated(INPUT_LAYER.variant()).refuted(),
     P_FOLLOWS_STRICTLY,
     IS_PRECONDITIONED,
+    LOSES_LITTLE,
 ];
 const CLOSE: ClaimSpec = IS_TD0.stated(app_d3("functionally close to batch TD").variant());
 const GROWS: ClaimSpec = IWS_NEAR_1.stated(app_d3("grow drastically to near 1"));
@@ -115,15 +118,19 @@ pub const SOFTMAX: Experiment = table(
                 "--attention softmax",
                 "softmax",
                 &[VD_SMALL, IWS_RISES, SS_DROPS, SOFTMAX_NOT_LINEAR],
-            ),
+            )
+            .of_seeds(FEW),
             run(
                 "softmax-representable",
                 "--attention softmax --task boyan-representable",
                 "softmax, representable values",
                 &[IWS_RISES, SS_RISES],
-            ),
+            )
+            .of_seeds(FEW),
         ],
+        evaluation: EvaluationPlan { lost: false, ..EvaluationPlan::FUNCTION },
         figures: &[Comparison("softmax", "Softmax transformers against batch TD, L = 3")],
+        bases: 1,
         ..TRAINED
     },
 );
@@ -180,7 +187,12 @@ pub const CART_POLE: Experiment = table(
                 are uniform in (-1, 1)^d. Two other readings stand beside it: each tiling has such features, \
                 and they are summed; and the authors' code.",
         runs: &[
-            run(CART_POLE_RUN, CART_POLE_OPTIONS, "CartPole", CART_POLE_CLAIMS),
+            run(
+                CART_POLE_RUN,
+                "--task cartpole-uniform --context-length 250 --tasks 10000",
+                "CartPole",
+                CART_POLE_CLAIMS,
+            ),
             run(
                 "cart-pole-sums",
                 "--task cartpole --context-length 250 --tasks 10000",
@@ -206,24 +218,23 @@ pub const CART_POLE: Experiment = table(
         ..TRAINED
     },
 );
-/// The number of seeds of a variant of CartPole, which trains for minutes.
+/// The number of seeds of softmax transformers and of variants of CartPole, which train for minutes.
 const FEW: usize = 16;
-pub(super) const CART_POLE_RUN: &str = "cart-pole";
-pub(super) const CART_POLE_OPTIONS: &str =
-    "--task cartpole-uniform --context-length 250 --tasks 10000";
+const CART_POLE_RUN: &str = "cart-pole";
 const CART_POLE_CLAIMS: &[ClaimSpec] = &[
     P_MATCHES.stated(STILL_CONVERGE),
     Q_MATCHES.stated(STILL_CONVERGE),
-    BALANCED.stated(STILL_CONVERGE),
+    BALANCED.stated(STILL_CONVERGE).refuted(),
     P_HAS_MORE,
     Q_STRICTLY.refuted(),
     IS_TD0,
     IS_PRECONDITIONED,
+    LOSES_LITTLE,
 ];
 const CART_POLE_VARIANT: &[ClaimSpec] = &[
     P_MATCHES.stated(STILL_CONVERGE.variant()),
     Q_MATCHES.stated(STILL_CONVERGE.variant()),
-    BALANCED.stated(STILL_CONVERGE.variant()),
+    BALANCED.stated(STILL_CONVERGE.variant()).refuted(),
     P_HAS_MORE,
     Q_STRICTLY.refuted(),
     IS_TD0.refuted(),

@@ -8,7 +8,7 @@ use super::experiment::{
 use super::judging::Threshold::{Above, Below};
 use super::judging::{ClaimSpec, all_positive, between, claim, differences, most};
 use super::measurements::{MeasurementTable, RunMeasurements};
-use super::paper::{IS_TD0, P_MATCHES, Q_MATCHES, Q_STRICTLY};
+use super::paper::{BALANCED, IS_TD0, P_MATCHES, Q_MATCHES, Q_STRICTLY};
 use super::plots::FigureSpec::{Explained, Parameters, Plots};
 use super::plots::{CurveSpec, PanelSpec, medians};
 use super::statistics::{bootstrap, median, median_interval};
@@ -67,6 +67,7 @@ const OF_CONTEXT: &[CurveSpec] = &[
 const OF_LOSS: &[ClaimSpec] = &[
     P_MATCHES.stated(MINIMISER),
     Q_MATCHES.stated(MINIMISER),
+    BALANCED.stated(MINIMISER),
     Q_STRICTLY.stated(MINIMISER),
     IS_TD0.stated(MINIMISER),
     ERROR_FALLS,
@@ -74,6 +75,7 @@ const OF_LOSS: &[ClaimSpec] = &[
 const OF_MONTE_CARLO: &[ClaimSpec] = &[
     P_MATCHES.stated(MINIMISER),
     Q_MATCHES.stated(MINIMISER),
+    BALANCED.stated(MINIMISER).refuted(),
     Q_STRICTLY.stated(MINIMISER).refuted(),
     IS_TD0.stated(MINIMISER).refuted(),
     ERROR_FALLS,
@@ -295,7 +297,8 @@ const COMES_TO_REST: ClaimSpec = claim(
         let [short, long] = [LENGTHS[1], LENGTHS[2]].map(|n| of.values_at("rests", n as f64));
         let [few, many] = [&short, &long].map(|of| of.iter().filter(|x| **x > 0.0).count());
         let measured = format!(
-            "the spectral radius of I - alpha A is below 1 in {many} of {}; with 5 transitions in {few}",
+            "on the span of the context's features the spectral radius of I - alpha A is below 1 in {many} of {}; \
+             with 5 transitions in {few}",
             long.len()
         );
         (measured, Verdict::of(many == long.len() && few < short.len()))

@@ -11,6 +11,7 @@ use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, SS};
 use crate::train::{LogPoint, SeedRun, Train, TrainDirectory};
 use ictd_core::metrics::{LayerBlocks, Pattern};
 use judge::judge::{Measurement, number};
+use judge::measure::others_beside_largest;
 use serde::Serialize;
 
 const FRAMES: usize = 40;
@@ -124,13 +125,11 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     numbers.push(number("alpha_settled", settled(end) / all));
     let layers = seed.last().map_or(&[][..], |last| &last.layers);
     let blocks: Vec<_> = layers.iter().map(|m| blocks_of(m, seed.token_size)).collect();
-    for (l, (layer, matrices)) in blocks.iter().zip(layers).enumerate() {
+    for (l, layer) in blocks.iter().enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
-        let [p, q] = layer.shares(&Pattern::TD);
-        put("q_form", q);
+        put("q_form", layer.shares(&Pattern::TD)[1]);
         put("q_form_one_layer", layer.shares(&Pattern::ONE_LAYER_TD)[1]);
         put("q_form_residual", layer.shares(&Pattern::RESIDUAL_GRADIENT)[1]);
-        put("alignment", p * q);
         let Pattern { blocks, corner } = layer.p.means;
         for (name, i, j) in [("00", 0, 0), ("01", 0, 1), ("10", 1, 0), ("11", 1, 1)] {
             put(&format!("p_block_{name}"), blocks[i][j] / corner[0][0]);
@@ -141,10 +140,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
             put(&format!("q_block_{name}"), x / layer.q.means.blocks[0][0]);
         }
         put("q_ratio", -layer.q.means.blocks[0][1] / layer.q.means.blocks[0][0]);
-        let largest = |m: &[f32]| m.iter().fold(0.0, |a, x| f64::max(a, x.abs().into()));
-        let (p, q, element) = (largest(&matrices.p), largest(&matrices.q), &matrices.element);
-        put("p_others_scaled", element.p_avg_abs_others / p);
-        put("q_others_scaled", element.q_avg_abs_others / q);
     }
     let largest = blocks.iter().map(largest_block).reduce(nan_or_larger);
     numbers.extend(largest.map(|block| number("p_blocks_most", block)));
@@ -220,25 +215,19 @@ pub fn others_of_mean(run: &[SeedRun]) -> Vec<(String, Interval)> {
                 "p" => at + 1 == k * k,
                 _ => at / k < d && (at % k == at / k || at % k == d + at / k),
             };
+            let expected: Vec<bool> = (0..k * k).map(is_expected).collect();
             let seeds = aligned(run, last.tasks, l, of);
             let sizes: Vec<Vec<f64>> =
                 seeds.iter().map(|seed| seed.iter().map(|x| x.abs()).collect()).collect();
-            let others = |seeds: &[Vec<f64>], of: fn(Vec<f64>) -> f64| {
-                resampled([seeds.len()], |[sample]| {
-                    let mean = mean_of(sample.iter().map(|s| &seeds[*s]), k * k);
-                    let largest = mean.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
-                    let others = mean.iter().enumerate().filter(|(at, _)| !is_expected(*at));
-                    of(others.map(|(_, x)| x.abs() / largest).collect())
-                })
-            };
-            let average = |of: Vec<f64>| mean_and_stderr(of.into_iter()).0;
-            let greatest = |of: Vec<f64>| of.into_iter().fold(0.0, nan_or_larger);
-            for (measure, seeds, of) in [
-                ("others_of_mean", &seeds, average as fn(Vec<f64>) -> f64),
-                ("largest_of_mean", &seeds, greatest),
-                ("others_of_sizes", &sizes, average),
+            for (measure, seeds, which) in [
+                ("others_of_mean", &seeds, 0),
+                ("largest_of_mean", &seeds, 1),
+                ("others_of_sizes", &sizes, 0),
             ] {
-                found.push((format!("{name}_{measure}_{l}"), others(seeds, of)));
+                let others = resampled([seeds.len()], |[sample]| {
+                    others_beside_largest(seeds, sample, &expected)[which]
+                });
+                found.push((format!("{name}_{measure}_{l}"), others));
             }
         }
     }

@@ -55,7 +55,6 @@ pub const ALL: &[Experiment] = &[
     paper::ALGORITHM_1,
     paper::ABLATION,
     one_layer::ONE_LAYER,
-    beyond::INVARIANT_SET,
     paper::AUTOREGRESSIVE,
     paper::COMPARISON,
     appendices::SEQUENTIAL,

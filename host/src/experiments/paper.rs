@@ -3,12 +3,12 @@
 use super::experiment::{EvaluationPlan, Experiment, ExperimentSpec, run, table};
 use super::judging::Threshold::{AtLeast, AtMost, Below};
 use super::judging::{
-    ClaimSpec, Judgement, all_positive, below, claim, diagonals, diagonals_ratio, falls,
-    is_not_linear, most, others_are_small, seeds_named,
+    ClaimSpec, Judgement, below, claim, diagonals, diagonals_ratio, falls, is_not_linear, most,
+    others_are_small, seeds_named,
 };
 use super::measurements::RunMeasurements;
 use super::plots::FigureSpec::{Comparison, Explained, Parameters};
-use super::statistics::{bootstrap, mean_and_stderr, median, two_way};
+use super::statistics::{finite_median, mean_and_stderr, two_way};
 use crate::run::report::{Source, Verdict};
 use ictd_core::metrics::FORM_SHARE;
 
@@ -171,27 +171,30 @@ pub(super) const IWS_NEAR_1: ClaimSpec = claim(
 
 pub const ALGORITHM_1: Experiment = table(
     "algorithm-1",
-    "Algorithm 1 to the letter: one trajectory of each task, plain TD after each window",
+    "Algorithm 1 to the letter: one trajectory of each task, an update after each window",
     ExperimentSpec {
-        about: "One trajectory of tau = 347 steps of each task, and a plain TD update after each of its 317 \
-                windows (t = 0 to tau - n - 1; the text says 320), where the authors' code makes 5 steps of Adam. \
-                The paper gives no step size but Adam's, 0.001.",
-        runs: &[run(
-            "algorithm-1",
-            "--optimizer td --batches 1 --batch-size 317 --learning-rate 0.0003",
-            "plain TD, step size 0.0003",
-            &[
-                P_MATCHES.variant(),
-                Q_MATCHES.variant(),
-                BALANCED.variant(),
-                IWS_NEAR_1.variant(),
-                P_STRICTLY,
-                Q_STRICTLY,
-                IS_TD0,
-                IS_PRECONDITIONED,
-            ],
-        )],
+        about: "One trajectory of tau = 347 steps of each task, and an update after each of its 317 \
+                windows (t = 0 to tau - n - 1; the text says 320), where the authors' code makes 5 steps of Adam on fresh \
+                trajectories: Adam with 0.001 and weight decay 1e-6, as App. D.1 says, or plain TD, for which the paper \
+                gives no step size.",
+        runs: &[
+            run(
+                "algorithm-1-adam",
+                "--optimizer adam-by-window --batches 1 --batch-size 317",
+                "Adam after each window",
+                BY_ADAM,
+            )
+            .of_seeds(16),
+            run(
+                "algorithm-1",
+                "--optimizer td --batches 1 --batch-size 317 --learning-rate 0.0003",
+                "plain TD, step size 0.0003",
+                BY_WINDOW,
+            ),
+        ],
+        bases: 1,
         figures: &[
+            Parameters("algorithm-1-adam", "algorithm-1-adam"),
             Parameters("algorithm-1", "algorithm-1"),
             Comparison("similarity", "Algorithm 1 to the letter against batch TD"),
         ],
@@ -199,12 +202,35 @@ pub const ALGORITHM_1: Experiment = table(
     },
 );
 
+/// Single windows are noisy, and Adam takes steps of one size.
+const BY_ADAM: &[ClaimSpec] = &[
+    P_MATCHES.variant(),
+    Q_MATCHES.variant(),
+    BALANCED.variant().refuted(),
+    IWS_NEAR_1.variant().refuted(),
+    P_HAS_MORE,
+    Q_STRICTLY.refuted(),
+    IS_TD0.refuted(),
+    IS_PRECONDITIONED.refuted(),
+];
+const BY_WINDOW: &[ClaimSpec] = &[
+    P_MATCHES.variant(),
+    Q_MATCHES.variant(),
+    BALANCED.variant(),
+    IWS_NEAR_1.variant(),
+    P_STRICTLY,
+    Q_STRICTLY,
+    IS_TD0,
+    IS_PRECONDITIONED,
+];
+
 pub const ABLATION: Experiment = table(
     "ablation",
     "Section 5: the tasks have to be difficult enough, (p_0, p) or phi fixed",
     ExperimentSpec {
         about: "As Figure 2, with (p_0, p) or phi the same in all tasks of a seed: those of its first. The function is \
                 judged on tasks without a fixed part.",
+        bases: 1,
         runs: &[
             // With fixed (p_0, p) TD emerges as without.
             run(
@@ -284,11 +310,11 @@ pub const COMPARISON: Experiment = table(
         runs: &[
             run("linear-l1", "--layers 1", "L = 1", NEAR_BATCH_TD),
             run("linear-l2", "--layers 2", "L = 2", LESS_NEAR),
-            run("linear-l3", "", "L = 3", &[ALPHA_CONVERGES]),
+            run("linear-l3", "", "L = 3", &[ALPHA_CONVERGES, LOSES_LITTLE]),
             run("linear-l4", "--layers 4", "L = 4", FOUR),
             run("linear-l3-d8", D_8, "L = 3, d = 8, n = 60", LESS_NEAR),
         ],
-        claims: &[ALIGNS, SHARE_ALIGNS, NOT_LINEAR],
+        claims: &[ALIGNS, NOT_LINEAR],
         figures: &[
             Comparison("comparison", "Linear transformers against batch TD"),
             Explained("functions", "Which algorithm linear transformers are", 3),
@@ -296,9 +322,9 @@ pub const COMPARISON: Experiment = table(
         ..TRAINED
     },
 );
-pub(super) const D_8: &str = "--dim 8 --context-length 60 --states 20";
+const D_8: &str = "--dim 8 --context-length 60 --states 20";
 const NEAR_BATCH_TD: &[ClaimSpec] =
-    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST];
+    &[ALPHA_CONVERGES, IWS_NEAR_1, VD_APPROACHES_0, IS_TD0, VD_IN_MOST, LOSES_LITTLE];
 const LESS_NEAR: &[ClaimSpec] = &[
     ALPHA_CONVERGES,
     IWS_NEAR_1,
@@ -306,6 +332,7 @@ const LESS_NEAR: &[ClaimSpec] = &[
     IS_TD0,
     IS_PRECONDITIONED,
     VD_IN_MOST.refuted(),
+    LOSES_LITTLE,
 ];
 /// A few contexts, where some seeds diverge, dominate the mean.
 const FOUR: &[ClaimSpec] = &[
@@ -315,6 +342,7 @@ const FOUR: &[ClaimSpec] = &[
     IS_TD0,
     IS_PRECONDITIONED,
     VD_IN_MOST.refuted(),
+    LOSES_LITTLE,
 ];
 const ALPHA_CONVERGES: ClaimSpec = claim(
     "batch TD's learning rate stays within a tenth of its end after a quarter of the tasks",
@@ -322,25 +350,24 @@ const ALPHA_CONVERGES: ClaimSpec = claim(
     |of| most(of, [("alpha_settled", AtMost(0.25))]),
 )
 .with_medians(&["alpha_converged"]);
+/// The invariant set of any depth has most of what is trained.
+pub(super) const LOSES_LITTLE: ClaimSpec =
+    claim("ten numbers a layer are most of the function", Source::OWN, |of| {
+        // A seed that has diverged loses all.
+        let mut draws = of.in_draws("lost");
+        draws.iter_mut().flatten().filter(|x| !x.is_finite()).for_each(|x| *x = 1.0);
+        let lost = two_way([&draws], |[values]| finite_median(values));
+        let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");
+        (measured, below(lost, 0.05, 0.5))
+    })
+    .with_medians(&["outside_p", "outside_q", "explained by ten numbers"]);
 /// One layer does not use half of Q, so 2 to 4 layers are compared.
 const DEPTHS: [&str; 3] = ["linear-l2", "linear-l3", "linear-l4"];
-const ALIGNS: ClaimSpec =
-    claim("P's other entries become smaller as L grows from 2 to 4", MORE_ALIGNED, |of| {
-        falls(&DEPTHS.map(|run| of.other_run(run)), &["p_others_of_mean_0"; 3])
-    })
-    .refuted();
-const MORE_ALIGNED: Source =
-    app_d2("the learned parameters are more aligned with the construction");
-const SHARE_ALIGNS: ClaimSpec =
-    claim("more of P (x) Q lies along the construction as L grows", MORE_ALIGNED.variant(), |of| {
-        let [two, three, four] = DEPTHS.map(|run| of.other_run(run).values("alignment_0"));
-        let more = |a: &[f64], b: &[f64]| bootstrap([a, b], |[a, b]| median(b) - median(a));
-        let medians = [&two, &three, &four].map(|of| format!("{:.3}", median(of))).join(", ");
-        let what = format!("share of P (x) Q along it, L = 2 to 4: {medians}; more by");
-        let steps = [more(&two, &three), more(&three, &four)];
-        all_positive(&what, &steps, Some(more(&two, &four)))
-    })
-    .refuted();
+const ALIGNS: ClaimSpec = claim(
+    "P's other entries become smaller as L grows from 2 to 4",
+    app_d2("the learned parameters are more aligned with the construction"),
+    |of| falls(&DEPTHS.map(|run| of.other_run(run)), &["p_others_of_mean_0"; 3]),
+);
 /// The mask keeps the query out of the keys.
 const NOT_LINEAR: ClaimSpec = claim(
     "v_TF is not linear in the query",

@@ -10,6 +10,7 @@ use crate::train::log::{
 };
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
 use judge::construction::Construction;
+use judge::formulas::PRECONDITIONED;
 use judge::judge::{ALGORITHMS, explained_by};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -80,7 +81,7 @@ pub fn figures(
                 (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
             }
             FigureSpec::Explained(file, title, columns) => {
-                let caption = "one step size, fitted on 800 tasks; median over 4,000 others, and over seeds with quartiles";
+                let caption = "numbers fitted on 800 tasks; median over 4,000 others, and over seeds with quartiles";
                 let panels = runs.iter().map(|(run, title)| explained(&long, run, title));
                 (file, title.to_string(), caption, panels.collect(), *columns)
             }
@@ -109,10 +110,12 @@ pub fn figures(
     shown.iter().map(figure).collect()
 }
 
-/// Returns the shares of a run's function that TD(lambda) explains, against lambda, and the residual gradient, a line.
+/// Returns the shares of a run's function that TD(lambda) explains, against lambda, and the residual gradient and
+/// preconditioned TD, lines.
 fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
+    let preconditioned = [0.0, 0.9].map(|x| (x, of(PRECONDITIONED)));
     for (name, (algorithm, lambda)) in ALGORITHMS {
         match algorithm {
             Construction::TdLambda => lambdas.push((lambda, of(name))),
@@ -120,11 +123,16 @@ fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
         }
     }
     let residual = Curve::with_quartiles("residual gradient", residual);
+    let preconditioned = Curve::with_quartiles(PRECONDITIONED, preconditioned);
     Panel::Curves(Curves {
         title: title.into(),
         x: Axis::linear("λ"),
         y: Axis::fixed("share of v explained", 0.0, 1.05),
-        curves: vec![Curve::with_quartiles("TD(λ)", lambdas), Curve { dashed: true, ..residual }],
+        curves: vec![
+            Curve::with_quartiles("TD(λ)", lambdas),
+            Curve { dashed: true, ..residual },
+            Curve { dashed: true, ..preconditioned },
+        ],
     })
 }
 

@@ -3,7 +3,6 @@
 use super::content::{Content, RunPage};
 use super::html::{table, tag, text};
 use super::section::{command, section};
-use super::sha256::sha256;
 use super::words::{VERDICTS, badge, claims, shown};
 use crate::program;
 use crate::run::report::Verdict;
@@ -34,7 +33,7 @@ const FOOTER: &str = "<footer><p>The paper: Jiuqi Wang, Ethan Blaser, Hadi Danes
 
 /// Returns the policy that forbids the page to load anything from outside, and to run any script but this one.
 fn policy(script: &str) -> String {
-    let digest = BASE64.encode(sha256(script.as_bytes()));
+    let digest = BASE64.encode(hmac_sha256::Hash::hash(script.as_bytes()));
     format!(
         "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; \
          script-src 'sha256-{digest}' 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'"

@@ -10,7 +10,6 @@ pub mod html;
 mod made;
 pub mod numbers;
 pub mod section;
-pub mod sha256;
 pub mod words;
 
 pub use content::{Content, Damaged, RunPage};

@@ -3,7 +3,7 @@
 use super::html::tag;
 use crate::run::Verdict;
 
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 24] = [
     ("p_blocks", "the largest diagonal of P's blocks over P[-1,-1]:"),
     ("p_blocks_most", "the largest of a layer:"),
     ("p_block_00", "the mean of P's block of phi and phi over P[-1,-1]:"),
@@ -14,8 +14,12 @@ const WORDS: [(&str, &str); 20] = [
     ("q_form_one_layer", "in the form of one layer:"),
     ("q_form_residual", "in the residual gradient's form:"),
     ("q_ratio", "seed by seed:"),
-    ("p_others_scaled", "P's other entries seed by seed:"),
-    ("q_others_scaled", "Q's other entries seed by seed:"),
+    ("p_largest_of_mean", "the largest of them:"),
+    ("q_largest_of_mean", "the largest of them:"),
+    ("q_block_10", "Q's lower left diagonal over the upper left one:"),
+    ("q_block_11", "the lower right one:"),
+    ("preconditioned_lead", "the lead over TD(0) with a step size a layer"),
+    ("exploding", "the share of contexts with values beyond all rewards:"),
     ("iws_judged", "IWS seed by seed:"),
     ("one_step", "IWS of a single step of TD:"),
     ("vd_relative", "VD over mean v_TD²:"),

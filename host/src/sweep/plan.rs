@@ -40,7 +40,7 @@ impl Plan {
 
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
         let mut plan = config::parse(text)?;
-        let seeds = seeds(plan.remove("seeds"), first)?;
+        let seed_value = plan.remove("seeds");
         let mut settings = Vec::new();
         for (key, value) in table(&mut plan, "settings")? {
             let text = setting_text(&key, &value).map_err(|e| format!("settings: {e}"))?;
@@ -64,6 +64,7 @@ impl Plan {
         if let Some(key) = plan.keys().next() {
             return Err(format!("{}: expected seeds, settings and grid", brief(key)));
         }
+        let seeds = seeds(seed_value, first)?;
         let count = grid.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
         let expected = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
         count.filter(expected).ok_or_else(|| {

@@ -53,6 +53,7 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("control --tasks 3", "--tasks", "changes nothing of control"),
         ("plot /nowhere", "/nowhere", "No such file"),
         ("evaluate --data x --trace-decay 2", "--trace-decay 2", "[0, 1]"),
+        ("evaluate --data x --model universal --alpha 1", "--alpha", "cannot be used with"),
         ("evaluate --data x --attention softmax", "--attention", "linear attention"),
         ("--out x plot y", "--out", "remove it"),
         ("report y --out x", "--out", "remove it"),

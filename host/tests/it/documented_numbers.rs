@@ -9,6 +9,7 @@ use crate::common::*;
 use ictd::experiments::measurements::{MeasurementTable, RunMeasurements};
 use ictd::experiments::statistics::{mean_and_stderr, median};
 use ictd::run::records::RunFiles;
+use std::collections::BTreeMap;
 
 const NUMBERS: &str = include_str!("numbers.txt");
 
@@ -55,7 +56,7 @@ fn statistic(of: RunMeasurements, metric: &str, statistic: &str) -> f64 {
 
 /// Returns how many numbers have a record in a folder, and those that differ from it.
 pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
-    let (mut compared, mut differing) = (0, Vec::new());
+    let (mut compared, mut differing, mut read) = (0, Vec::new(), BTreeMap::new());
     for (page, _, numbers) in sentences() {
         for [source, digits] in numbers {
             let [experiment, run, metric, of] = source.split('/').collect::<Vec<_>>()[..] else {
@@ -65,7 +66,9 @@ pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
             if !directory.join("records.csv").is_file() {
                 continue;
             }
-            let long = MeasurementTable::read(&RunFiles::open(&directory).unwrap()).unwrap();
+            let long = read.entry(experiment).or_insert_with(|| {
+                MeasurementTable::read(&RunFiles::open(&directory).unwrap()).unwrap()
+            });
             let found = statistic(long.of(run), metric, of);
             let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             compared += 1;

@@ -212,6 +212,14 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         assert!(!is_file || line.contains(source) || reason.starts_with("--"), "{line}");
         assert!(contents(here) == before, "{source}");
     }
+    // A file that is no model of ours is replaced only by force.
+    here.put("notes.txt", "notes");
+    let line = refused(here, "export --construction td0 --out notes.txt");
+    assert!(line.contains("notes.txt: is not a stored model: --force replaces it"), "{line}");
+    assert_eq!(here.bytes("notes.txt"), b"notes");
+    for force in ["--force", ""] {
+        object(here, 0, &format!("export --construction td0 --out notes.txt {force}"));
+    }
     // Layers that share their parameters can be as many as wanted.
     for layers in [3, 7] {
         let line = format!("export good.safetensors --gamma 0.75 --layers {layers} --out same");

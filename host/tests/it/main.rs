@@ -16,6 +16,7 @@ mod forecasts;
 mod gait;
 mod interchange;
 mod logged;
+mod outcomes;
 mod own_data;
 mod own_tasks;
 mod predict;

@@ -75,6 +75,15 @@ fn what_the_run_did_not_write_is_named_and_not_shown() {
 }
 
 #[test]
+fn a_name_that_is_markup_is_text_on_the_page() {
+    let (out, name) = (runs(), "<img src=x onerror=alert(1)>&\"'");
+    fs::rename(out.join("demo"), out.join(name)).unwrap();
+    let html = page(&out);
+    assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;") && !html.contains("<img src=x"));
+    assert_eq!(html.matches("<script").count(), 1);
+}
+
+#[test]
 fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
     let empty = Folder::new();
     assert!(refused(&empty, "report .").contains("holds no run"));

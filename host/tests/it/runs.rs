@@ -3,8 +3,7 @@
 use crate::common::*;
 use crate::predict::{csv_of_x, signal};
 use ictd::commands::reproduce::choose;
-use ictd::experiments::{ALL, experiment::Runner, measurements::MeasurementTable};
-use ictd::run::records::RunFiles;
+use ictd::experiments::{ALL, experiment::Runner};
 use ictd::train::Train;
 use ictd::{Error, options};
 use std::collections::BTreeMap;
@@ -42,22 +41,12 @@ fn value_error_falls_to_a_quarter_as_the_context_grows() {
 }
 
 #[test]
-fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_with_it() {
+fn expected_updates_stay_in_the_invariant_set() {
     let out = Folder::new();
     let result = json(&ictd(&out, "one-layer --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap();
     let stay = |claim: &&Value| claim["claim"].as_str().unwrap().contains("stay in it");
     assert_eq!(claims.iter().find(stay).unwrap()["verdict"], "holds", "{claims:?}");
-    let result = json(&ictd(&out, "invariant-set --seeds 2 --tasks 20 --json"));
-    let claims = result["claims"].as_array().unwrap().len();
-    let long =
-        MeasurementTable::read(&RunFiles::open(&out.join("invariant-set")).unwrap()).unwrap();
-    for run in ["linear-l1", "linear-l3-d8", "sequential-l4", "cart-pole"].map(|run| long.of(run)) {
-        let shares = [run.median("outside_p"), run.median("outside_q")];
-        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
-        assert!(run.median("lost") > 0.0, "{claims}");
-    }
-    assert_eq!(claims, 9);
 }
 
 #[test]

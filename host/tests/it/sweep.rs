@@ -136,6 +136,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("seeds = 0\n".into(), "seeds: expected an integer from 1"),
         ("seeds = [1]\n".into(), "seeds: expected a number, or text"),
         ("seeds = \"3..1\"\n".into(), "seeds: expected at most"),
+        ("[settings]\nlearning-rate = 0\n".into(), "settings: learning-rate 0: expected"),
         ("seeds = 1\ntasks = 5\n".into(), "tasks: expected seeds, settings and grid"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
         (settings("layer = 3"), "settings: layer is not a setting: expected network"),

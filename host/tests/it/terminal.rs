@@ -68,3 +68,35 @@ fn with_json_a_terminal_sees_the_object_alone() {
     let Some(screen) = on_a_terminal(&format!("{TRAIN} --json"), None, 100) else { return };
     assert!(serde_json::from_str::<Value>(&screen).is_ok(), "{screen}");
 }
+
+#[test]
+fn a_full_device_behind_stdout_is_one_line() {
+    let Ok(full) = fs::File::options().write(true).open("/dev/full") else { return };
+    let here = Folder::new();
+    let output = program(&here, "list").stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && line.starts_with("error: stdout: "), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn control_c_keeps_what_training_had_reached() {
+    let here = Folder::new();
+    let line =
+        "train --tasks 400 --batches 2 --batch-size 8 --context-length 10 --seeds 200 --out out";
+    let mut command = with_default_signals(program(&here, line));
+    let training = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let first_seed = || trained(&here.join("out")).join("seed_0").exists();
+    while !first_seed() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let id = training.id().try_into().unwrap();
+    // SAFETY: a signal to a process of this test's own.
+    assert_eq!(unsafe { libc::kill(id, libc::SIGINT) }, 0);
+    let output = training.wait_with_output().unwrap();
+    let last = String::from_utf8(output.stderr).unwrap();
+    let is_told =
+        last.lines().last().is_some_and(|line| line.contains("interrupted: finished seeds"));
+    assert!(output.status.code() == Some(130) && is_told, "{last}");
+    done(&here.join("out"), &line.replace(" --out out", ""));
+}

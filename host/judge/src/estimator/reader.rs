@@ -6,6 +6,7 @@ use ictd_core::constructions;
 use ictd_core::context::{Context, Forgetting, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
+use ictd_core::model::{self, Model};
 use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -133,7 +134,15 @@ where
     }
 }
 
-type Read<const D: usize, O> = Box<dyn Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync>;
+/// Reads a value function; that of layers which diverge only if it need not be judged.
+type Read<const D: usize, O> = Box<dyn Fn(&O, Judged) -> Result<AnyValueFunction<D>> + Send + Sync>;
+
+/// Whether layers that diverge are an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    Yes,
+    No,
+}
 
 struct EstimatorStream<const D: usize, O> {
     d: usize,
@@ -146,7 +155,7 @@ pub(super) fn reading<const D: usize, O: TransitionSink<D>>(
     estimator: &Estimator,
     d: usize,
     observer: O,
-    read: impl Fn(&O) -> Result<AnyValueFunction<D>> + Send + Sync + 'static,
+    read: impl Fn(&O, Judged) -> Result<AnyValueFunction<D>> + Send + Sync + 'static,
 ) -> Result<Box<dyn Stream>> {
     let takes_weights = estimator.takes_weights();
     Ok(Box::new(EstimatorStream { d, takes_weights, observer, read: Box::new(read) }))
@@ -190,11 +199,16 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     }
 
     fn weights(&self) -> Result<Option<Vec<f64>>> {
-        Ok((self.read)(&self.observer)?.weights(self.d))
+        Ok((self.read)(&self.observer, Judged::Yes)?.weights(self.d))
     }
 
     fn values(&self, states: &[f64]) -> Result<Vec<f64>> {
-        (self.read)(&self.observer)?.values(self.d, states)
+        (self.read)(&self.observer, Judged::Yes)?.values(self.d, states)
+    }
+
+    fn raw(&self, states: &[f64]) -> Result<(Option<Vec<f64>>, Vec<f64>)> {
+        let read = (self.read)(&self.observer, Judged::No)?;
+        Ok((read.weights(self.d), read.values(self.d, states)?))
     }
 
     fn save(&self) -> Vec<u8> {
@@ -218,7 +232,7 @@ pub(super) fn lstds<const D: usize>(
     let all = ridges.iter().map(lstd).collect::<Result<Vec<_>>>()?;
     let mask = all.first().map_or(TdLambda::new(0.0)?, |lstd| *lstd.mask());
     let observer = Context::<D, TdLambda<f64>, _, f64>::with_memory(mask, window);
-    let read: Read<D, _> = Box::new(move |context| {
+    let read: Read<D, _> = Box::new(move |context, _| {
         Ok(Several(all.iter().map(|lstd| lstd.value_function(context).ok()).collect()))
     });
     Ok(Box::new(EstimatorStream { d, takes_weights: true, observer, read }))
@@ -262,17 +276,19 @@ where
         Method::Universal(model) => {
             let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
-            return reading(estimator, d, context, move |c| model.value_function(c).map(Bounded));
+            return reading(estimator, d, context, move |c, _| {
+                model.value_function(c).map(Bounded)
+            });
         }
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
             let context = context(*td.mask());
-            return reading(estimator, d, context, move |c| td.value_function(c).map(Linear));
+            return reading(estimator, d, context, move |c, _| td.value_function(c).map(Linear));
         }
         &Method::Lstd { lambda, ridge } => {
             let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
             let context = context(*lstd.mask());
-            return reading(estimator, d, context, move |c| lstd.value_function(c).map(Linear));
+            return reading(estimator, d, context, move |c, _| lstd.value_function(c).map(Linear));
         }
         Method::Trained { parameters, .. } => {
             (parameters.trace_decay, trained::<K>(parameters, layers)?)
@@ -286,7 +302,10 @@ where
         // All others read transitions.
         _ => return Err(Error::Mismatch { parameter: "method and stream" }),
     };
-    reading(estimator, d, context(TdLambda::new(trace_decay)?), move |c| {
-        transformer.value_function(&c.statistic::<K>(gamma, 0)?).map(Linear)
+    let mask = TdLambda::new(trace_decay)?;
+    let model = Box::new(Model::<f64, D, K, _, _>::new(*transformer, model::Linear(mask), gamma)?);
+    reading(estimator, d, context(mask), move |c, judged| match judged {
+        Judged::Yes => model.value_function(c).map(Linear),
+        Judged::No => model.transformer().value_function(&c.statistic::<K>(gamma, 0)?).map(Linear),
     })
 }

@@ -19,16 +19,17 @@ impl dyn Stream + '_ {
     /// Observes all transitions of a set, in their order.
     /// Returns the core's error for a transition that the stream rejects ([`Stream::observe`]).
     pub fn observe_all(&mut self, data: &Transitions) -> Result<()> {
-        let rows = data.from.iter().zip(data.phi_next.chunks_exact(data.d));
-        for (i, (((from, next), reward), mark)) in
-            rows.zip(&data.reward).zip(&data.marks).enumerate()
-        {
-            let phi = &data.phi[from * data.d..][..data.d];
-            let next = Some(next).filter(|_| *mark != EpisodeEnd::Terminal);
-            self.observe(phi, *reward, next, data.weight(i))?;
-            if *mark == EpisodeEnd::End {
-                self.end_episode();
-            }
+        (0..data.len()).try_for_each(|i| self.observe_row(data, i))
+    }
+
+    /// Observes a transition of a set, with the errors of [`Stream::observe`].
+    pub fn observe_row(&mut self, data: &Transitions, i: usize) -> Result<()> {
+        let is_terminal = data.marks[i] == EpisodeEnd::Terminal;
+        let next = (!is_terminal).then(|| &data.phi_next[i * data.d..][..data.d]);
+        let phi = &data.phi[data.from[i] * data.d..][..data.d];
+        self.observe(phi, data.reward[i], next, data.weight(i))?;
+        if data.marks[i] == EpisodeEnd::End {
+            self.end_episode();
         }
         Ok(())
     }

@@ -164,23 +164,23 @@ pub(super) fn stream<const D: usize, const K: usize>(
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
             let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
-            reading(estimator, d, learner, |l| l.value_function().map(Linear))
+            reading(estimator, d, learner, |l, _| l.value_function().map(Linear))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
             let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
             let learner = RecursiveLstd::new(settings)?.with_features(d).context::<D>();
-            reading(estimator, d, learner, |l| l.value_function().map(Linear))
+            reading(estimator, d, learner, |l, _| l.value_function().map(Linear))
         }
-        &Method::Iterated { alpha, trace_decay } => reading(estimator, d, kept, move |kept| {
+        &Method::Iterated { alpha, trace_decay } => reading(estimator, d, kept, move |kept, _| {
             let step = |w, _| iteration(&w, alpha, kept, gamma, trace_decay);
             finite((0..layers).fold(SVector::zeros(), step))
         }),
-        &Method::FixedPoint { trace_decay } => reading(estimator, d, kept, move |kept| {
+        &Method::FixedPoint { trace_decay } => reading(estimator, d, kept, move |kept, _| {
             finite(fixed_point(kept, d, gamma, trace_decay)?)
         }),
         Method::Trained { parameters, attention } if *attention != AttentionKind::Linear => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
-            reading(estimator, d, kept, move |kept| softmax(&transformer, kept, gamma))
+            reading(estimator, d, kept, move |kept, _| softmax(&transformer, kept, gamma))
         }
         // All others read a context.
         _ => match forgetting {

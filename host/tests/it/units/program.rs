@@ -1,3 +1,4 @@
+use ictd::error::Error;
 use ictd::program::{printable, printable_json, quoted};
 
 #[test]
@@ -18,4 +19,14 @@ fn nothing_that_a_terminal_obeys_is_printed() {
     assert_eq!(printable("a\u{1b}[2Jb\u{9b}c\rd\ne"), "a\\u{1b}[2Jb\\u{9b}c\\u{d}d\ne");
     assert_eq!(printable("safe\u{202e}cod.exe"), "safe\\u{202e}cod.exe");
     assert_eq!(printable_json("{\"a\":\"\u{9b}\u{7f}\"}"), "{\"a\":\"\\u009b\\u007f\"}");
+}
+
+#[test]
+fn a_message_is_short_whatever_it_quotes() {
+    for text in ["\u{1b}".repeat(1 << 16), "x".repeat(1 << 16), "\u{202e}é".repeat(300)] {
+        let error = Error::option("--name", format!("{text}; expected a word"));
+        let line = error.one_line();
+        assert!(line.chars().count() <= 290 && !line.contains('\u{1b}'), "{line}");
+        assert!(line.starts_with("--name: ") && line.ends_with("; expected a word"), "{line}");
+    }
 }

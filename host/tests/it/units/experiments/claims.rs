@@ -95,10 +95,7 @@ fn record(id: &str, table: &ExperimentSpec, world: usize) -> MeasurementTable {
                 let x = ends[0] + (ends[1] - ends[0]) * f64::from(tenth) / 9.0;
                 long.put(run, seed, "ss_tenth", tenth.into(), near(x));
             }
-            // The more layers, the more aligned, or the less.
-            let layers = run.trim_start_matches("linear-l").parse().unwrap_or(3.0);
             let sign = if world == 0 { 1.0 } else { -1.0 };
-            long.put(run, seed, "alignment_0", 0.0, near(0.5 + 0.1 * sign * layers));
             let less = if run.starts_with("monte-carlo") { 0.7 * sign } else { 0.0 };
             long.put(run, seed, "trained", 30.0, near(1.0 - less));
             // It falls with each layer, or grows.
