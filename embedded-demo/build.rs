@@ -3,10 +3,15 @@
 
 use std::{env, fs, path::PathBuf};
 
-/// Name, flash origin and KiB, RAM origin and KiB, the Hz of SysTick's clock in QEMU, and the interrupts.
+/// Name, flash origin and KiB, RAM origin and KiB, the Hz of SysTick's clock in QEMU, and the interrupts (both 0 on RISC-V, which
+/// has no SysTick and no such table).
 const BOARDS: &[(&str, u32, u32, u32, u32, u32, usize)] = &[
     // ARM's MPS2 FPGA board with the Cortex-M4F image AN386.
     ("mps2-an386", 0x0000_0000, 4096, 0x2000_0000, 4096, 25_000_000, 32),
+    // The same board with the Cortex-M33 image AN505.
+    ("mps2-an505", 0x1000_0000, 4096, 0x3800_0000, 4096, 20_000_000, 124),
+    // QEMU's RISC-V board; its flash is memory.
+    ("virt", 0x8000_0000, 8192, 0x8080_0000, 8192, 0, 0),
     // STM32F405RG, Cortex-M4F.
     ("stm32f405", 0x0800_0000, 1024, 0x2000_0000, 128, 168_000_000, 82),
     // micro:bit v1: nRF51822, Cortex-M0.
@@ -30,10 +35,26 @@ fn main() {
         panic!("BOARD={name} is unknown: expected {}", names.join(", "));
     };
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    // The last two pages are what `learner` writes to.
+    let program_kib = flash_kib - 2;
+    println!("cargo:rustc-env=ICTD_PAGES={}", flash + 1024 * program_kib);
     let mut memory = format!(
-        "MEMORY {{\n  FLASH : ORIGIN = {flash:#x}, LENGTH = {flash_kib}K\n  \
+        "MEMORY {{\n  FLASH : ORIGIN = {flash:#x}, LENGTH = {program_kib}K\n  \
          RAM : ORIGIN = {ram:#x}, LENGTH = {ram_kib}K\n}}\n"
     );
+    let is_arm = env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("arm");
+    if !is_arm {
+        for (region, memory_of) in [
+            ("TEXT", "FLASH"),
+            ("RODATA", "FLASH"),
+            ("DATA", "RAM"),
+            ("BSS", "RAM"),
+            ("HEAP", "RAM"),
+            ("STACK", "RAM"),
+        ] {
+            memory += &format!("REGION_ALIAS(\"REGION_{region}\", {memory_of});\n");
+        }
+    }
     if name == "rp2350" {
         // The boot ROM looks in the first 4 KiB for a block that says what the image is
         // (RP2350 datasheet, "Minimum viable image metadata"): start, IMAGE_TYPE with executable,
@@ -49,11 +70,15 @@ fn main() {
     fs::write(out.join("device.x"), "").expect("OUT_DIR is writable");
     println!("cargo:rustc-env=ICTD_INTERRUPTS={interrupts}");
     println!("cargo:rustc-link-search={}", out.display());
-    println!("cargo:rustc-link-arg-bins=--nmagic");
+    if is_arm {
+        println!("cargo:rustc-link-arg-bins=--nmagic");
+        println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
+        println!("cargo:rustc-link-arg-bin=predictor=-Tdefmt.x");
+        println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
+    } else {
+        println!("cargo:rustc-link-arg-bins=-Tmemory.x");
+    }
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
-    println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
-    println!("cargo:rustc-link-arg-bin=predictor=-Tdefmt.x");
-    println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");
     let opt_level = env::var("OPT_LEVEL").expect("cargo sets OPT_LEVEL");

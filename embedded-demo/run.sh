@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | tasks | table]
+# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | learner | tasks | table]
 #
 #   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
 #   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
 #   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference and the predictor run
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
+#   learner     a device that trains, loses its power, and uses what it has trained, on four chips: one
+#               digest; it links without a panic at opt-level 3, "s" and "z", and with link-time optimisation
 #   tasks       a sensor task that feeds a predictor, in embassy and in RTIC, on an LM3S6965 (Cortex-M3)
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
 #               README.md's tables
@@ -39,6 +41,32 @@ if [ "$board" = table ]; then
     sed -n 's/^universal //p' <<<"$rows"
     exit 0
 fi
+if [ "$board" = learner ]; then
+    need qemu-system-arm qemu-system-arm
+    need qemu-system-riscv32 qemu-system-misc
+    cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
+    cargo build -q -p embedded-demo --bin learner
+    target/debug/learner | tee target/learner.host.log
+    # The long run makes the checkpoint that the program carries.
+    target/debug/learner target/learner.ictr
+    cmp target/learner.ictr embedded-demo/src/bin/learner/trained.ictr
+    # learner BOARD TARGET LEVEL LTO: the chip prints the host's lines; a program with a panic would not link.
+    learner() {
+        BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --bin learner --target-dir target/embedded/learner \
+            --config "profile.release.opt-level=$3" --config "profile.release.lto=$4"
+        elf=target/embedded/learner/$2/release/learner
+        printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$4" "$COMPILER"
+        target/runner/debug/runner --footprint "$elf"
+        target/runner/debug/runner --board "$1" "$elf" >target/learner.chip.log
+        grep '^chip: ' target/learner.chip.log
+        diff <(grep -v '^chip: ' target/learner.chip.log) target/learner.host.log
+    }
+    learner mps2-an386 thumbv7em-none-eabihf 3 false
+    learner mps2-an505 thumbv8m.main-none-eabihf '"z"' '"off"'
+    learner microbit thumbv6m-none-eabi '"z"' '"fat"'
+    learner virt riscv32imac-unknown-none-elf '"s"' '"off"'
+    exit 0
+fi
 if [ "$board" = tasks ]; then
     need qemu-system-arm qemu-system-arm
     cd embedded-demo/tasks
@@ -58,7 +86,7 @@ mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
 microbit) target=thumbv6m-none-eabi is_small=yes ;;
 rp2350) target=thumbv8m.main-none-eabihf has_machine=no ;;
 *)
-    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, tasks, table" >&2
+    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, learner, tasks, table" >&2
     exit 2
     ;;
 esac

@@ -24,6 +24,29 @@ pub(crate) fn count(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
+/// Checks the front of bytes, `len` of them: their header as [`header`] does, that they say `len`, and their checksum. Returns
+/// what lies between header and checksum.
+pub(crate) fn open<'a>(
+    bytes: &'a [u8],
+    len: usize,
+    kind: &[u8],
+    magic: &'static str,
+    parts: &[(&'static str, usize)],
+) -> Result<Reader<'a>, StoredError> {
+    let bytes = bytes.get(..len).unwrap_or(bytes);
+    let (stored, found) = header(bytes, kind, magic, parts)?;
+    let expected = len as u32;
+    for found in [found, count(bytes)] {
+        if found != expected {
+            return Err(StoredError::Length { found, expected });
+        }
+    }
+    check_crc(bytes)?;
+    let content =
+        stored.rest.split_last_chunk::<CHECKSUM>().map_or(stored.rest, |(content, _)| content);
+    Ok(Reader { rest: content })
+}
+
 pub(crate) fn check_crc(bytes: &[u8]) -> Result<(), StoredError> {
     let Some((content, stored)) = bytes.split_last_chunk::<CHECKSUM>() else {
         return Err(StoredError::Length { found: count(bytes), expected: CHECKSUM as u32 });

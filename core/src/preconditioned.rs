@@ -31,6 +31,7 @@
 //! r_{l+1} = r_l + (1/n) sum_j delta_j(w_l) e_j^T alpha (I - beta Sigma^T)^l U_0 = r_0 + w_{l+1}^T U_0.
 //! The query's column of U_0 is -phi and its reward 0, so TF_l = -r_l = <w_l, phi>.
 
+use crate::chip::{once_on_chip, rolled};
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
 use crate::scalar::Scalar;
@@ -96,16 +97,73 @@ impl<S: Scalar, const D: usize> PreconditionedTd<S, D> {
     /// Returns w_L after `iterations` steps, L. C_l is applied as l products with a vector, so the steps take
     /// L (L + 1) / 2 of them, each in D^2 operations.
     pub fn weights(&self, alpha: S, beta: S, iterations: usize) -> SVector<S, D> {
-        let (mut w, mut residual) = (zeros(), self.b);
-        for l in 0..iterations {
-            let mut step = residual;
-            for _ in 0..l {
-                let moved = mul_vector(&self.sigma, &step);
-                add_scaled(&mut step, -beta, &moved);
-            }
-            add_scaled(&mut w, alpha, &step);
-            add_scaled(&mut residual, -alpha, &mul_vector(&self.a, &step));
+        steps(self.b, [alpha, beta], iterations, |of, x| match of {
+            Mean::A => mul_vector(&self.a, x),
+            Mean::Sigma => mul_vector(&self.sigma, x),
+        })
+    }
+}
+
+/// A mean that a step multiplies with.
+#[derive(Clone, Copy)]
+enum Mean {
+    A,
+    Sigma,
+}
+
+/// Returns w_L after `iterations` steps, L; `product` multiplies a mean with a vector.
+#[inline(always)]
+fn steps<S: Scalar, const D: usize>(
+    b: SVector<S, D>,
+    [alpha, beta]: [S; 2],
+    iterations: usize,
+    product: impl Fn(Mean, &SVector<S, D>) -> SVector<S, D>,
+) -> SVector<S, D> {
+    let (mut w, mut residual) = (zeros(), b);
+    for l in rolled(iterations) {
+        let mut step = residual;
+        for _ in rolled(l) {
+            let moved = product(Mean::Sigma, &step);
+            add_scaled(&mut step, -beta, &moved);
         }
-        w
+        add_scaled(&mut w, alpha, &step);
+        add_scaled(&mut residual, -alpha, &product(Mean::A, &step));
+    }
+    w
+}
+
+/// Returns what [`PreconditionedTd::weights`] of [`PreconditionedTd::from_statistic`] returns, without a copy of the means.
+pub(crate) fn weights_of<S: Scalar, const D: usize, const K: usize>(
+    statistic: &Statistic<S, K>,
+    factors: [S; 2],
+    iterations: usize,
+) -> SVector<S, D> {
+    let Statistic { g, inverse_len } = statistic;
+    let mut b = zeros::<S, D, 1>();
+    for j in 0..D {
+        b.data.0[0][j] = *inverse_len * g.data.0[j][2 * D];
+    }
+    steps(b, factors, iterations, |of, x| {
+        let next = if let Mean::A = of { S::ONE } else { S::ZERO };
+        mean_times(statistic, next, x)
+    })
+}
+
+once_on_chip! {
+    /// Multiplies A, with `next` 1, or Sigma, with 0, with a vector.
+    fn mean_times<S: Scalar, const D: usize, const K: usize>(
+        Statistic { g, inverse_len }: &Statistic<S, K>,
+        next: S,
+        x: &SVector<S, D>,
+    ) -> SVector<S, D> {
+        let mut product = zeros::<S, D, 1>();
+        for j in 0..D {
+            let column = &g.data.0[j];
+            for i in 0..D {
+                let entry = *inverse_len * (column[i] - next * column[D + i]);
+                product.data.0[0][j] += entry * x.data.0[0][i];
+            }
+        }
+        product
     }
 }

@@ -162,7 +162,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
         result?;
         terminal = terminal.max(cost);
     }
-    let model = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: GAMMA })?;
+    let model = Model::<4>::td0(ConstructionSettings::new(GAMMA).step_size(0.2).depth(3))?;
     let (value, value_function) = counter.measure(|| {
         model.value_function_for(&context, Gvf { cumulant: CUMULANTS - 1, gamma: 0.5 })
     });

@@ -16,7 +16,7 @@ pub(crate) const GAMMA: f32 = 0.9;
 
 /// (a) Theorem 1's weights: 15 iterations of TD(0) with learning rate 0.2, as in Figure 1.
 pub(crate) const CONSTRUCTED: Model<4> =
-    match Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: GAMMA }) {
+    match Model::<4>::td0(ConstructionSettings::new(GAMMA).step_size(0.2).depth(15)) {
         Ok(model) => model,
         Err(_) => panic!("alpha, depth or gamma is out of range"),
     };
@@ -135,14 +135,12 @@ pub(crate) const WINDOWS: usize = 8;
 
 /// Returns a trainer with fresh weights.
 pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
-    let adam = AdamSettings { learning_rate: 0.01, ..Default::default() };
-    let settings = TrainerSettings {
-        context_len: 16,
-        batch_size: WINDOWS,
-        batches_per_task: 1,
-        optimizer: Optimizer::Adam(adam),
-        ..Default::default()
-    };
+    let adam = AdamSettings::default().step_size(0.01);
+    let settings = TrainerSettings::default()
+        .context_len(16)
+        .batch_size(WINDOWS)
+        .batches_per_task(1)
+        .optimizer(Optimizer::Adam(adam));
     let tasks = FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 10, dim: 4 };
     let network = Network::new(LinearShape::new(4, 1, 3), [0.0; 162], work)?;
     Trainer::new(settings, tasks, network, BatchTdReference::new(3, 0.0)?, &[0])

@@ -5,6 +5,17 @@ use crate::entrywise::entrywise;
 use crate::mask::{TdLambda, TwoTraces};
 use crate::scalar::Scalar;
 
+/// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
+/// inverse of the sum would overflow.
+pub(crate) const fn least_root<R>() -> f64 {
+    if size_of::<R>() == 4 { 6e-20 } else { 1e-150 }
+}
+
+/// The largest product of a feature and a reward that may be 0 because both were forgotten.
+pub(crate) const fn least_product<R>() -> f64 {
+    if size_of::<R>() == 4 { 1e-34 } else { 1e-290 }
+}
+
 /// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
 /// column.
 #[derive(Clone, Copy, Debug, PartialEq)]

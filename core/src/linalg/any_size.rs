@@ -2,7 +2,8 @@
 //! every sum in ascending order of its index.
 //!
 //! A product works on few rows and columns at a time, so that its sums, each a register of lanes, stay in registers. Inside
-//! a kernel nothing is a call of a closure, since code that is not inlined would lose the kernel's instructions.
+//! a kernel nothing is a call of a closure, since code that is not inlined would lose the kernel's instructions. An operand
+//! that is too short ends a product: no slice is cut by a call that could panic.
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
@@ -19,20 +20,26 @@ pub(crate) enum Addend<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Addend<'_, S> {
-    /// Returns N numbers starting at an index, for a result that holds `itself`.
+    /// Returns what it is read from, for a result that holds `itself`.
     #[inline(always)]
-    fn numbers<const N: usize>(&self, itself: &[S], at: usize) -> [S; N] {
-        match self {
-            Addend::Zero => [S::ZERO; N],
-            Addend::InPlace => numbers_at(itself, at),
-            Addend::Other(m) => numbers_at(m, at),
-        }
+    fn source<'b>(&'b self, itself: &'b [S]) -> &'b [S] {
+        if let Addend::Other(m) = self { m } else { itself }
+    }
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        matches!(self, Addend::Zero)
     }
 }
 
+/// Returns N numbers starting at an index, to be read from where they are.
 #[inline(always)]
-fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> [S; N] {
-    let x = &x[at..][..N];
+fn chunk_at<const N: usize, S>(x: &[S], at: usize) -> Option<&[S; N]> {
+    rest_from(x, at).first_chunk()
+}
+
+#[inline(always)]
+fn copied<const N: usize, S: Scalar>(x: &[S; N]) -> [S; N] {
     let mut numbers = [S::ZERO; N];
     for n in 0..N {
         numbers[n] = x[n];
@@ -42,10 +49,21 @@ fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> [S; N] {
 
 #[inline(always)]
 fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; N]) {
-    let x = &mut x[at..][..N];
+    let Some((_, x)) = x.split_at_mut_checked(at) else { return };
+    let Some(x) = x.first_chunk_mut::<N>() else { return };
     for n in 0..N {
         x[n] = numbers[n];
     }
+}
+
+#[inline(always)]
+fn part<S>(x: &[S], at: usize, len: usize) -> Option<&[S]> {
+    rest_from(x, at).get(..len)
+}
+
+#[inline(always)]
+fn part_mut<S>(x: &mut [S], at: usize, len: usize) -> Option<&mut [S]> {
+    x.get_mut(at..)?.get_mut(..len)
 }
 
 #[inline(always)]
@@ -68,6 +86,16 @@ macro_rules! tiles {
 }
 
 pub(crate) use tiles;
+
+/// Returns from a kernel without a value unless there is one.
+macro_rules! or_return {
+    ($option:expr) => {
+        match $option {
+            Some(value) => value,
+            None => return,
+        }
+    };
+}
 
 #[inline(always)]
 pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
@@ -103,31 +131,33 @@ kernel! {
     ) {
         let (mut xs, mut i) = ([a; M], 0);
         for c in 0..M {
-            xs[c] = &vectors[c].2[..k];
+            xs[c] = or_return!(vectors[c].2.get(..k));
         }
         tiles!(i < k, N in [9, 5, 3, 1], {
             let mut sums = [[S::ZERO; N]; M];
             for c in 0..M {
-                sums[c] = vectors[c].1.numbers(vectors[c].0, i);
+                if !vectors[c].1.is_zero() {
+                    sums[c] = copied(or_return!(chunk_at(vectors[c].1.source(vectors[c].0), i)));
+                }
             }
-            let (mut rows, mut columns) = (&a[i..], [a; N]);
+            let (mut rows, mut columns) = (rest_from(a, i), [a; N]);
             if TRANSPOSED {
                 for n in 0..N {
-                    columns[n] = &a[(i + n) * k..][..k];
+                    columns[n] = or_return!(part(a, (i + n) * k, k));
                 }
             }
             for l in 0..k {
                 let mut a_l = [S::ZERO; N];
                 if TRANSPOSED {
                     for n in 0..N {
-                        a_l[n] = columns[n][l];
+                        a_l[n] = *or_return!(columns[n].get(l));
                     }
                 } else {
-                    (a_l, rows) = (numbers_at(rows, 0), rest_from(rows, k));
+                    (a_l, rows) = (copied(or_return!(rows.first_chunk())), rest_from(rows, k));
                 }
                 for n in 0..N {
                     for c in 0..M {
-                        sums[c][n] += a_l[n] * xs[c][l];
+                        sums[c][n] += a_l[n] * *or_return!(xs[c].get(l));
                     }
                 }
             }
@@ -175,32 +205,34 @@ kernel! {
                 let mut sums = [[S::ZERO; N]; M];
                 let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
                 for c in 0..M {
-                    sums[c] = onto.numbers(m, (j + c) * k + i);
+                    if !onto.is_zero() {
+                        sums[c] = copied(or_return!(chunk_at(onto.source(m), (j + c) * k + i)));
+                    }
                     if !B_TRANSPOSED {
-                        b_columns[c] = &b[(j + c) * k..][..k];
+                        b_columns[c] = or_return!(part(b, (j + c) * k, k));
                     }
                 }
                 if A_TRANSPOSED {
                     for n in 0..N {
-                        a_columns[n] = &a[(i + n) * k..][..k];
+                        a_columns[n] = or_return!(part(a, (i + n) * k, k));
                     }
                 }
-                let (mut a_rows, mut b_rows) = (&a[i..], &b[j..]);
+                let (mut a_rows, mut b_rows) = (rest_from(a, i), rest_from(b, j));
                 for l in 0..k {
                     let (mut a_l, mut b_l) = ([S::ZERO; N], [S::ZERO; M]);
                     if A_TRANSPOSED {
                         for n in 0..N {
-                            a_l[n] = a_columns[n][l];
+                            a_l[n] = *or_return!(a_columns[n].get(l));
                         }
                     } else {
-                        (a_l, a_rows) = (numbers_at(a_rows, 0), rest_from(a_rows, k));
+                        (a_l, a_rows) = (copied(or_return!(a_rows.first_chunk())), rest_from(a_rows, k));
                     }
                     if B_TRANSPOSED {
-                        (b_l, b_rows) = (numbers_at(b_rows, 0), rest_from(b_rows, k));
+                        (b_l, b_rows) = (copied(or_return!(b_rows.first_chunk())), rest_from(b_rows, k));
                     }
                     for c in 0..M {
                         // Read where it is used: registers are few.
-                        let x = if !B_TRANSPOSED { b_columns[c][l] } else { b_l[c] };
+                        let x = if !B_TRANSPOSED { *or_return!(b_columns[c].get(l)) } else { b_l[c] };
                         for n in 0..N {
                             sums[c][n] += a_l[n] * x;
                         }
@@ -240,20 +272,20 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        let pairs = cut(k, pairs);
+        let pairs = or_return!(cut(k, pairs));
         let mut y_j = [S::ZERO; N];
         for j in 0..k {
             for p in 0..N {
-                y_j[p] = pairs[p].1[j];
+                y_j[p] = *or_return!(pairs[p].1.get(j));
             }
-            let column = &mut m[j * k..][..k];
-            for i in 0..k {
+            let column = or_return!(part_mut(m, j * k, k));
+            for (i, to) in column.iter_mut().enumerate() {
                 keep_apart::<S>();
-                let mut sum = column[i];
+                let mut sum = *to;
                 for p in 0..N {
-                    sum += pairs[p].0[i] * y_j[p];
+                    sum += *or_return!(pairs[p].0.get(i)) * y_j[p];
                 }
-                column[i] = sum;
+                *to = sum;
             }
         }
     }
@@ -266,20 +298,20 @@ kernel! {
         m: &'a mut [S],
         pairs: [(&'a [S], &'a [S]); N],
     ) {
-        let pairs = cut(k, pairs);
+        let pairs = or_return!(cut(k, pairs));
         let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
         for j in 0..k {
             for p in 0..N {
-                (x_j[p], y_j[p]) = (pairs[p].0[j], pairs[p].1[j]);
+                (x_j[p], y_j[p]) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
             }
-            let column = &mut m[j * k..][..k];
-            for i in 0..=j.min(k - 1) {
+            let column = or_return!(part_mut(m, j * k, k));
+            for (i, to) in column.iter_mut().enumerate().take(j + 1) {
                 keep_apart::<S>();
                 let mut sum = S::ZERO;
                 for p in 0..N {
-                    sum += pairs[p].0[i] * y_j[p] + pairs[p].1[i] * x_j[p];
+                    sum += *or_return!(pairs[p].0.get(i)) * y_j[p] + *or_return!(pairs[p].1.get(i)) * x_j[p];
                 }
-                column[i] = sum;
+                *to = sum;
             }
         }
         mirror(k, m);
@@ -291,20 +323,22 @@ kernel! {
 fn cut<'a, const N: usize, S>(
     k: usize,
     mut pairs: [(&'a [S], &'a [S]); N],
-) -> [(&'a [S], &'a [S]); N] {
+) -> Option<[(&'a [S], &'a [S]); N]> {
     for p in 0..N {
-        pairs[p] = (&pairs[p].0[..k], &pairs[p].1[..k]);
+        pairs[p] = (pairs[p].0.get(..k)?, pairs[p].1.get(..k)?);
     }
-    pairs
+    Some(pairs)
 }
 
 #[inline(always)]
 pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
-    let m = &mut m[..k * k];
     for j in 1..k {
         for i in 0..j {
             keep_apart::<S>();
-            m[i * k + j] = m[j * k + i];
+            let x = m.get(j * k + i).copied();
+            if let (Some(to), Some(x)) = (m.get_mut(i * k + j), x) {
+                *to = x;
+            }
         }
     }
 }

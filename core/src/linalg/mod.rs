@@ -74,6 +74,7 @@ kernel! {
 }
 
 /// Returns <x, y>.
+#[cfg(feature = "research")]
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
     dot_arrays(&x.data.0[0], &y.data.0[0])
 }
@@ -105,6 +106,7 @@ kernel! {
 }
 
 /// Returns sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
+#[cfg(feature = "research")]
 pub fn weighted_squared_difference<S: Scalar, const N: usize>(
     d: &SVector<S, N>,
     x: &SVector<S, N>,

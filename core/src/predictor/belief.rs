@@ -89,8 +89,8 @@ impl Belief {
         1.0 - 1.0 / self.length
     }
 
-    /// Takes a value, the experts' values after it, whether the shares are to be computed again, and what events add to the mean. Returns the prediction and
-    /// delta, the error of the one before.
+    /// Takes a value, the experts' values after it, whether the shares are to be computed again, and what events add to the mean.
+    /// Returns the prediction and delta, the error of the one before.
     #[inline]
     pub(super) fn observe(
         &mut self,
@@ -198,12 +198,6 @@ impl Belief {
         }
     }
 
-    /// Returns the largest distance of an average from the origin so far.
-    #[inline]
-    pub(super) fn reach(&self) -> f32 {
-        larger(self.highest, -self.lowest)
-    }
-
     /// Moves the origin of the values. (The mean and the average start anew with the next value.)
     pub(super) fn shift(&mut self, by: f32) {
         self.predicted -= by;
@@ -227,8 +221,8 @@ impl Band {
     pub(super) const NEW: Self =
         Band { error: 0.0, square: 0.0, event: 0.0, quantiles: [-NORMAL, NORMAL] };
 
-    /// Takes the error delta of a horizon's prediction, the n-th, and what an event added to the sample, and returns the distances of the band's ends from the next
-    /// prediction, `pad` apart from it at least.
+    /// Takes the error delta of a horizon's prediction, the n-th, and what an event added to the sample. Returns the distances of
+    /// the band's ends from the next prediction, `pad` apart from it at least.
     #[inline]
     pub(super) fn observe(
         &mut self,

@@ -1,4 +1,4 @@
-//! The experts see these features of a signal: its last samples, and four averages.
+//! The experts see these features of a signal: its last samples, four averages, and its extremes.
 
 use super::{larger, smaller};
 use crate::entrywise::{Entrywise as _, entrywise};
@@ -24,15 +24,15 @@ pub(super) struct Features {
     pub(super) slow: f32,
     slowest: f32,
     pub(super) mean: f32,
+    lowest: f32,
+    highest: f32,
 }
 
 impl Features {
-    pub(super) const NEW: Self = Self::ZERO;
-
     /// Returns TD's features: the last change, and the distances of the value and of each average from the next slower average.
     #[inline]
     pub(super) fn of_td(&self) -> [f32; D] {
-        let Features { values: [x, last, ..], fast, slow, slowest, mean } = *self;
+        let Features { values: [x, last, ..], fast, slow, slowest, mean, .. } = *self;
         [x - slow, x - last, fast - slow, slow - slowest, slowest - mean]
     }
 
@@ -52,6 +52,8 @@ impl Features {
         self.slow += SLOW * (x - self.slow);
         self.slowest += SLOWEST * (x - self.slowest);
         self.mean += share * (x - self.mean);
+        self.lowest = smaller(self.lowest, x);
+        self.highest = larger(self.highest, x);
     }
 
     #[inline]
@@ -62,10 +64,29 @@ impl Features {
         self.slowest += SLOWEST * step;
     }
 
+    /// Returns the nearest value within the extremes.
+    #[inline]
+    pub(super) fn possible(&self, x: f32) -> f32 {
+        smaller(larger(x, self.lowest), self.highest)
+    }
+
     /// Returns the share of the n-th value in the mean.
     #[inline]
     pub(super) fn share(n: f32) -> f32 {
         1.0 / smaller(larger(n, 1.0), MEAN)
+    }
+
+    /// Returns the largest distance from the origin so far.
+    #[inline]
+    pub(super) fn reach(&self) -> f32 {
+        larger(self.highest, -self.lowest)
+    }
+
+    /// Begins again at the level that lies at this distance, which becomes the origin; only the extremes stay.
+    pub(super) fn begin_at(&mut self, level: f32) {
+        let lowest = smaller(self.lowest - level, 0.0);
+        let highest = larger(self.highest - level, 0.0);
+        *self = Features { lowest, highest, ..Self::ZERO };
     }
 }
 
@@ -82,4 +103,4 @@ pub(super) fn following(phi: &[f32; D], distance: f32, share: f32) -> [f32; D] {
     ]
 }
 
-entrywise!([] f32, Features { values, fast, slow, slowest, mean });
+entrywise!([] f32, Features { values, fast, slow, slowest, mean, lowest, highest });

@@ -24,6 +24,8 @@ const EVENTS: f32 = 28.0;
 const THIRD: f32 = 2.3;
 /// Samples held back lie together if the last differs from the first by less than the width and this share of its distance.
 const TOGETHER: f32 = 0.25;
+/// A sample so many times further away than the first one takes its place.
+const ANOTHER: f32 = 4.0;
 
 /// How the predictor used a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,8 +96,11 @@ impl Gate {
             self.mean -= self.mean / memory;
             return SampleStatus::Taken;
         }
+        let together = (distance - self.first).abs() <= width + TOGETHER * far;
         if self.in_event == 0.0 {
             (self.events, self.first) = (self.events + 1.0, distance);
+        } else if far > ANOTHER * self.first.abs() {
+            self.first = distance;
         }
         (self.held, self.in_event) = (self.held + 1.0, 1.0);
         let row = self.held >= if taken < START { PATIENCE_AT_START } else { PATIENCE };
@@ -105,7 +110,6 @@ impl Gate {
         }
         (self.range, self.error) = (larger(self.range, far), larger(self.error, error));
         (self.held, self.in_event, self.mean) = (0.0, 0.0, 0.0);
-        let together = (distance - self.first).abs() <= width + TOGETHER * far;
         if row && together { SampleStatus::Moved } else { SampleStatus::Taken }
     }
 

@@ -4,8 +4,8 @@
 //! (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
 //!
 //! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
-//!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how much better than the long-run mean it
-//!   has been. None is believed to say more than what as many samples have averaged to.
+//!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how
+//!   much better than the long-run mean it has been. None is believed to say more than what as many samples have averaged to.
 //! - **Band.** It contains the return nine times in ten, and makes no assumption about how errors are distributed, or that
 //!   they are independent. Until a horizon has been seen ten times, its band is infinite: the long-run mean is not yet known
 //!   well enough.
@@ -108,11 +108,16 @@ entrywise!([const H: usize] f32, State<H> {
     gate, signal, td, autoregression, reads, surprise, horizons, bands, next, second, seen, taken, missing
 });
 
-impl<const H: usize> Predictor<H> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`, or [`Error::NonFinite`] or
+impl<const H: usize, S: Real> Predictor<H, S> {
+    /// Returns a predictor for H horizons of 1 sample or more, of samples in S, or [`Error::NonFinite`] or
     /// [`Error::OutOfRange`], naming `horizon`.
     pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY])
+        if let Err(error) = check(&horizons) {
+            return Err(error);
+        }
+        let mut new = Self::EMPTY;
+        new.set_horizons(&horizons);
+        Ok(new)
     }
 
     /// Does what [`Predictor::new`] does, with the same errors, in the predictor's final place: a chip's stack may have no room for it.
@@ -120,22 +125,11 @@ impl<const H: usize> Predictor<H> {
         check(&horizons)?;
         let new = place.write(Self::EMPTY);
         new.set_horizons(&horizons);
-        new.limits = [f32::NEG_INFINITY, f32::INFINITY];
         Ok(new)
     }
-}
 
-impl<const H: usize> Predictor<H, f64> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f64`, or [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`], naming `horizon`.
-    pub const fn new_f64(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY])
-    }
-}
-
-impl<const H: usize, S: Real> Predictor<H, S> {
     const EMPTY: Self = Predictor {
-        limits: [S::ZERO; 2],
+        limits: S::INFINITIES,
         anchor: S::ZERO,
         growth: 0.0,
         turn: 0,
@@ -151,16 +145,6 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             ..State::ZERO
         },
     };
-
-    const fn of_samples(horizons: [f32; H], limits: [S; 2]) -> Result<Self, Error> {
-        if let Err(error) = check(&horizons) {
-            return Err(error);
-        }
-        let mut new = Self::EMPTY;
-        new.set_horizons(&horizons);
-        new.limits = limits;
-        Ok(new)
-    }
 
     /// Gives an empty predictor horizons that were checked.
     const fn set_horizons(&mut self, horizons: &[f32; H]) {

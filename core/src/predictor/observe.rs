@@ -135,13 +135,12 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean
                 + dot(state.reads.get(h).unwrap_or(&state.autoregression.weights), &lags);
-            let experts = [td, regression, value];
+            let experts = [signal.possible(td), signal.possible(regression), value];
             // A surprise is one of a sample that is no event.
             let events = if h < H { events } else { 0.0 };
             (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS, events))
         };
-        observe(H, &mut state.next);
-        let reach = larger(level, state.next.reach());
+        let reach = larger(level, signal.reach());
         let has_squares = reach == 0.0 || (SMALLEST..=LARGEST / 2.0).contains(&reach);
         let mut predictions = [Self::NOTHING; H];
         let horizons = state.horizons.iter_mut().zip(&mut state.bands).zip(&mut predictions);
@@ -153,6 +152,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             out.known = has_squares && state.seen >= SEEN * belief.length;
             (out.low, out.high) = (at(mean + low), at(mean + high));
         }
+        observe(H, &mut state.next);
         self.answer(predictions, depth, status)
     }
 
@@ -192,7 +192,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// Moves the anchor to a new level; the signal begins again from there.
     fn shift(&mut self, by: f32) {
         self.anchor += S::from_f64(f64::from(by));
-        self.state.signal = Features::NEW;
+        self.state.signal.begin_at(by);
         self.state.surprise.shift(by);
         self.state
             .horizons

@@ -1,9 +1,9 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::{Predictor, State, check, checked_limits};
-use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
+use crate::bytes::{CHECKSUM, Reader, open, write};
 use crate::entrywise::Entrywise as _;
-use crate::error::{Error, StoredError};
+use crate::error::Error;
 use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
@@ -44,7 +44,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// ```
     /// use ictd_core::Predictor;
     ///
-    /// let mut predictor = Predictor::new([10.0])?;
+    /// let mut predictor = Predictor::<1>::new([10.0])?;
     /// predictor.observe(20.5);
     /// let mut page = [0xff; Predictor::<1>::SIZE];
     /// predictor.write(&mut page)?;
@@ -54,7 +54,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// ```
     ///
     /// # Errors
-    /// [`StoredError::Length`] if the buffer is shorter than [`Predictor::SIZE`].
+    /// [`StoredError::Length`](crate::StoredError::Length) if the buffer is shorter than [`Predictor::SIZE`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, Self::SIZE as u64, |writer| {
             writer.bytes(MAGIC.as_bytes());
@@ -83,22 +83,14 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     pub fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let parts =
             [("format version", 1), ("sample type (4: f32, 8: f64)", 1), ("number of horizons", 2)];
-        let bytes = bytes.get(..Self::SIZE).unwrap_or(bytes);
-        let (mut stored, found) = header(bytes, &Self::kind(), MAGIC, &parts)?;
-        let expected = Self::SIZE as u32;
-        for found in [found, count(bytes)] {
-            if found != expected {
-                return Err(StoredError::Length { found, expected }.into());
-            }
-        }
-        check_crc(bytes)?;
+        let mut stored = open(bytes, Self::SIZE, &Self::kind(), MAGIC, &parts)?;
         let horizons = [(); H].map(|()| stored.number());
         check(&horizons)?;
         let [low, high, anchor] = [(); 3].map(|()| stored.number::<S>());
         let limits = checked_limits(low, high)?;
         let turn = stored.integer(4) as u32 % (2 * Self::TURNS as u32);
         let (mut state, mut finite) = (Reader { rest: stored.rest }, anchor.is_finite());
-        while state.rest.len() > CHECKSUM {
+        while !state.rest.is_empty() {
             finite &= state.number::<f32>().is_finite();
         }
         if !finite {

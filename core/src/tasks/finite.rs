@@ -69,7 +69,7 @@ impl FiniteTaskKind {
                     for probability in policy.iter().take(actions) {
                         add_scaled(&mut p_s, *probability, &random_distribution(states, rng));
                     }
-                    p.set_row(s, &p_s.transpose());
+                    set_row(&mut p, s, &p_s);
                 }
                 (Mrp::from_parts(states, features, initial, &p, zeros()), w)
             }
@@ -125,18 +125,32 @@ pub fn boyan_transition<R: Real, const M: usize>(
 ) -> SMatrix<R, M, M> {
     debug_assert!(states <= M, "{states} states of {M}");
     let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
-    for s in 0..states.saturating_sub(2) {
-        p[(s, s + 1)] = epsilon[s];
-        p[(s, s + 2)] = R::ONE - epsilon[s];
+    let mut set = |s: usize, next: usize, x: R| {
+        if let Some(entry) = p.data.0.get_mut(next).and_then(|column| column.get_mut(s)) {
+            *entry = x;
+        }
+    };
+    for (s, epsilon) in epsilon.iter().enumerate().take(states.saturating_sub(2)) {
+        set(s, s + 1, *epsilon);
+        set(s, s + 2, R::ONE - *epsilon);
     }
     if states >= 2 {
-        p[(states - 2, states - 1)] = R::ONE;
+        set(states - 2, states - 1, R::ONE);
     }
     let total = last_row.iter().take(states).fold(R::ZERO, |total, weight| total + *weight);
-    for next in 0..states {
-        p[(states - 1, next)] = last_row[next] / total;
+    for (next, weight) in last_row.iter().enumerate().take(states) {
+        set(states - 1, next, *weight / total);
     }
     p
+}
+
+/// Writes row s of a matrix.
+fn set_row<R: Real, const M: usize>(p: &mut SMatrix<R, M, M>, s: usize, row: &SVector<R, M>) {
+    for (column, x) in p.data.0.iter_mut().zip(row) {
+        if let Some(entry) = column.get_mut(s) {
+            *entry = *x;
+        }
+    }
 }
 
 /// Draws Boyan's chain with random transition probabilities ([`boyan_transition`]), rewards and features (Algorithm 2).
@@ -151,7 +165,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     let features = random_features(states, dim, rng);
     let initial = random_distribution(states, rng);
     let reward = uniform_vector(states, rng);
-    let epsilon = positive_uniform(states - 2, rng);
+    let epsilon = positive_uniform(states.saturating_sub(2), rng);
     let p = boyan_transition(states, &epsilon, &positive_uniform(states, rng));
     Ok(Mrp::from_parts(states, features, initial, &p, reward))
 }
@@ -167,17 +181,18 @@ pub fn loop_transition<R: Real, const M: usize>(
     debug_assert!(states <= M, "{states} states of {M}");
     let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
     for s in 0..states {
-        let successor = (s + 1) % states;
-        let mut total = R::ZERO;
-        for next in 0..states {
-            if next == successor || (next != s && connect[(s, next)] > threshold) {
-                p[(s, next)] = weight[(s, next)];
-                total += weight[(s, next)];
+        let successor = if s + 1 == states { 0 } else { s + 1 };
+        let (mut row, mut total) = (zeros::<R, M, 1>(), R::ZERO);
+        let edges = connect.data.0.iter().zip(&weight.data.0).enumerate().take(states);
+        for (to, (next, (connect, weight))) in row.iter_mut().zip(edges) {
+            let (Some(connect), Some(weight)) = (connect.get(s), weight.get(s)) else { continue };
+            if next == successor || (next != s && *connect > threshold) {
+                *to = *weight;
+                total += *weight;
             }
         }
-        for next in 0..states {
-            p[(s, next)] = p[(s, next)] / total;
-        }
+        row.iter_mut().take(states).for_each(|p| *p = *p / total);
+        set_row(&mut p, s, &row);
     }
     p
 }
@@ -185,7 +200,7 @@ pub fn loop_transition<R: Real, const M: usize>(
 fn positive_matrix<R: Real, const M: usize>(states: usize, rng: &mut Rng) -> SMatrix<R, M, M> {
     let mut m = zeros::<R, M, M>();
     for s in 0..states.min(M) {
-        m.set_row(s, &positive_uniform::<R, M>(states, rng).transpose());
+        set_row(&mut m, s, &positive_uniform::<R, M>(states, rng));
     }
     m
 }

@@ -76,14 +76,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         mut reward: SVector<R, M>,
     ) -> Self {
         let mut transition = [zeros::<R, M, 1>(); M];
-        for s in 0..states {
-            for next in 0..states {
-                transition[s][next] = p[(s, next)];
+        for (s, row) in transition.iter_mut().enumerate().take(states) {
+            for (to, column) in row.iter_mut().zip(&p.data.0).take(states) {
+                *to = column.get(s).copied().unwrap_or(R::ZERO);
             }
         }
-        for s in states..M {
-            (initial[s], reward[s]) = (R::ZERO, R::ZERO);
-        }
+        let unused = initial.iter_mut().zip(reward.iter_mut()).skip(states);
+        unused.for_each(|(initial, reward)| (*initial, *reward) = (R::ZERO, R::ZERO));
         let mut cumulative = [zeros::<R, M, 1>(); M];
         for (cumulative, p) in cumulative.iter_mut().zip(&transition).take(states) {
             *cumulative = cumulative_sums(p, states);
@@ -116,12 +115,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// v(s) = <w, phi(s)> (Algorithm 3).
     pub fn with_representable_value(mut self, w: &SVector<R, D>, gamma: R) -> Self {
         let value = self.values_of(w);
-        for s in 0..self.states {
+        let states = self.transition.iter().zip(&value).take(self.states);
+        for (reward, (p, value_here)) in self.reward.iter_mut().zip(states) {
             let mut next_value = R::ZERO;
-            for next in 0..self.states {
-                next_value += self.transition[s][next] * value[next];
+            for (p, value) in p.iter().zip(&value).take(self.states) {
+                next_value += *p * *value;
             }
-            self.reward[s] = value[s] - gamma * next_value;
+            *reward = *value_here - gamma * next_value;
         }
         self
     }
@@ -167,8 +167,8 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// Returns <w, phi(s)> for each state, (M).
     pub fn values_of(&self, w: &SVector<R, D>) -> SVector<R, M> {
         let mut values = zeros::<R, M, 1>();
-        for s in 0..self.states {
-            values[s] = dot(w, &self.features[s]);
+        for (value, phi) in values.iter_mut().zip(&self.features).take(self.states) {
+            *value = dot(w, phi);
         }
         values
     }
@@ -178,11 +178,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>> {
         check_gamma(gamma)?;
         let mut a = zeros::<R, M, M>();
-        for s in 0..self.states {
-            for next in 0..self.states {
+        for (s, row) in self.transition.iter().enumerate().take(self.states) {
+            let follows = if self.is_terminal(s) { R::ZERO } else { gamma };
+            for (next, (column, p)) in a.data.0.iter_mut().zip(row).enumerate().take(self.states) {
                 let here = if s == next { R::ONE } else { R::ZERO };
-                let follows = if self.terminal[s] { R::ZERO } else { gamma };
-                a[(s, next)] = here - follows * self.transition[s][next];
+                if let Some(a) = column.get_mut(s) {
+                    *a = here - follows * *p;
+                }
             }
         }
         linear_system::solve(a, self.reward, self.states, "the Bellman equation")
@@ -195,23 +197,22 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         let m = self.states;
         let mut a = zeros::<R, M, M>();
         let mut b = zeros::<R, M, 1>();
-        for s in 0..m {
-            for next in 0..m {
+        for (s, (column, row)) in a.data.0.iter_mut().zip(&self.transition).enumerate().take(m) {
+            for (next, (a, p)) in column.iter_mut().zip(row).enumerate().take(m) {
                 let here = if s == next { R::ONE } else { R::ZERO };
-                a[(next, s)] = self.transition[s][next] - here;
+                // One balance equation follows from the others: the sum to 1 takes its place.
+                *a = if next + 1 == m { R::ONE } else { *p - here };
             }
         }
-        // One balance equation follows from the others: the sum to 1 takes its place.
-        for s in 0..m {
-            a[(m - 1, s)] = R::ONE;
+        if let Some(last) = b.iter_mut().take(m).last() {
+            *last = R::ONE;
         }
-        b[m - 1] = R::ONE;
         let mut d = linear_system::solve(a, b, m, "the stationary distribution")?;
         if self.terminal.contains(&true) {
             let mut total = R::ZERO;
-            for s in 0..m {
-                d[s] = if self.terminal[s] { R::ZERO } else { d[s] };
-                total += d[s];
+            for (d, terminal) in d.iter_mut().zip(self.terminal).take(m) {
+                *d = if terminal { R::ZERO } else { *d };
+                total += *d;
             }
             d = d.map(|x| x / total);
         }
@@ -220,7 +221,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 
     fn own(&self, state: usize) -> usize {
         debug_assert!(state < self.states, "state {state} of {}", self.states);
-        state.min(self.states - 1)
+        state.min(self.states.saturating_sub(1)).min(M.saturating_sub(1))
     }
 
     /// Returns the mean squared value error sum_s d(s) (v_hat(s) - v(s))^2.
@@ -235,7 +236,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<()> {
         let v = self.true_value(gamma)?;
         for (value, s) in values.iter_mut().zip(states) {
-            *value = v[(*s).min(M - 1)];
+            *value = v.get(*s).copied().unwrap_or(R::ZERO);
         }
         Ok(())
     }
@@ -249,7 +250,8 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
         // As `Rng::categorical`: the first state whose cumulative sum exceeds a uniform number. Counting
         // the others takes no branch that a processor could mispredict, and vectors of eight.
         let u = rng.uniform::<R>();
-        let (eights, rest) = self.cumulative[s].data.0[0].as_chunks::<8>();
+        let cumulative = self.cumulative.get(s).map_or(&[] as &[R], |sums| sums.as_slice());
+        let (eights, rest) = cumulative.as_chunks::<8>();
         let mut next = 0;
         for sums in eights.iter().take(self.states.div_ceil(8)) {
             for sum in sums {
@@ -259,21 +261,21 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
         for sum in rest {
             next += (u >= *sum) as u32;
         }
-        (self.reward[s], next as usize)
+        (self.reward.get(s).copied().unwrap_or(R::ZERO), next as usize)
     }
 
     fn features(&self, state: usize) -> SVector<R, D> {
-        self.features[self.own(state)]
+        self.features.get(self.own(state)).copied().unwrap_or_else(zeros)
     }
 }
 
 /// Returns the cumulative sums of a distribution, 2 from its last positive probability on.
 fn cumulative_sums<R: Real, const M: usize>(p: &SVector<R, M>, states: usize) -> SVector<R, M> {
     let (mut sums, mut total, mut last_positive) = (zeros::<R, M, 1>(), R::ZERO, 0);
-    for i in 0..states {
-        total += p[i];
-        sums[i] = total;
-        if p[i] > R::ZERO {
+    for (i, (sum, p)) in sums.iter_mut().zip(p).enumerate().take(states) {
+        total += *p;
+        *sum = total;
+        if *p > R::ZERO {
             last_positive = i;
         }
     }

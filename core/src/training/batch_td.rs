@@ -1,7 +1,7 @@
 use super::network::BatchLoss;
 use super::windows::{OuterProduct, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
 use crate::scalar::{Scalar, kernel};
@@ -15,33 +15,36 @@ use crate::scalar::{Scalar, kernel};
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchTdReference<S: Scalar, const D: usize> {
-    /// The step size.
-    pub alpha: S,
+    /// The step size alpha.
+    pub step_size: S,
     layers: usize,
     /// The trace decay of TD(lambda); `None` for TD(0).
     lambda: Option<S>,
 }
 
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// Returns L layers, of batch TD(lambda), with alpha_0 = 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
+    /// Returns L layers, of batch TD(lambda), with the step size 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
     /// lane.
-    pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
+    pub fn new(layers: usize, lambda: S) -> Result<Self> {
         let lambda = TdLambda::new(lambda)?.trace_decay();
         Ok(BatchTdReference {
-            alpha: S::ONE,
+            step_size: S::ONE,
             layers,
             lambda: (lambda != S::ZERO).then_some(lambda),
         })
     }
 
-    /// Returns v, the value of the window's query.
-    pub fn value(&self, window: &Window<S>) -> S {
-        self.value_and_slope(&self.system(window, 0), window.query())[0]
+    /// Returns v, the value of the window's query, or [`Error::CapacityExceeded`] for more than D features.
+    pub fn value(&self, window: &Window<S>) -> Result<S> {
+        ensure(window.dim() <= D, Error::capacity("features", D))?;
+        Ok(self.value_and_slope(&self.system(window, 0), window.query())[0])
     }
 
-    /// Returns the loss of a batch, and its derivative by alpha with the targets held constant.
-    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> [S; 2] {
-        batch_gradient(self, windows, targets)
+    /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
+    /// [`Error::CapacityExceeded`] for more than D features.
+    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
+        ensure(windows.dim() <= D, Error::capacity("features", D))?;
+        Ok(batch_gradient(self, windows, targets))
     }
 
     #[inline(always)]
@@ -57,11 +60,11 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
 
     #[inline(always)]
     fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
-        let [w, w_dot] = system.weights(self.alpha, self.layers);
+        let [w, w_dot] = system.weights(self.step_size, self.layers);
         let mut values = [S::ZERO; 2];
-        for i in 0..system.dim {
-            values[0] += w[i] * query[i];
-            values[1] += w_dot[i] * query[i];
+        for ((w, w_dot), x) in w.iter().zip(&w_dot).zip(query) {
+            values[0] += *w * *x;
+            values[1] += *w_dot * *x;
         }
         values
     }
@@ -88,24 +91,25 @@ impl<S: Scalar, const D: usize> System<S, D> {
     #[inline(always)]
     fn add(&mut self, s: S, [x, right]: OuterProduct<S>) {
         let d = self.dim;
-        let (here, rest) = x.split_at(d);
-        let (next, rest) = rest.split_at(d);
-        let (scale, reward, right) = (s * self.inverse_len, rest[0], &right[..d]);
+        let (here, rest) = x.split_at_checked(d).unwrap_or_default();
+        let (next, rest) = rest.split_at_checked(d).unwrap_or_default();
+        let reward = rest.first().copied().unwrap_or(S::ZERO);
+        let scale = s * self.inverse_len;
         let mut trace = [S::ZERO; D];
-        for i in 0..d {
+        for (trace, right) in trace.iter_mut().zip(right).take(d) {
             keep_apart::<S>();
-            trace[i] = scale * right[i];
+            *trace = scale * *right;
         }
-        for j in 0..d {
-            let difference = here[j] - next[j];
-            for i in 0..d {
+        for ((column, here), next) in self.a.iter_mut().zip(here).zip(next) {
+            let difference = *here - *next;
+            for (a, trace) in column.iter_mut().zip(&trace).take(d) {
                 keep_apart::<S>();
-                self.a[j][i] += trace[i] * difference;
+                *a += *trace * difference;
             }
         }
-        for i in 0..d {
+        for (b, trace) in self.b.iter_mut().zip(&trace).take(d) {
             keep_apart::<S>();
-            self.b[i] += reward * trace[i];
+            *b += reward * *trace;
         }
     }
 
@@ -113,11 +117,11 @@ impl<S: Scalar, const D: usize> System<S, D> {
     #[inline(always)]
     fn minus_a_times(&self, y: &[S; D], s: S, x: &[S; D]) -> [S; D] {
         let mut out = *y;
-        for j in 0..self.dim {
-            let x_j = -s * x[j];
-            for i in 0..self.dim {
+        for (column, x) in self.a.iter().zip(x).take(self.dim) {
+            let x_j = -s * *x;
+            for (out, a) in out.iter_mut().zip(column).take(self.dim) {
                 keep_apart::<S>();
-                out[i] += self.a[j][i] * x_j;
+                *out += *a * x_j;
             }
         }
         out
@@ -131,10 +135,11 @@ impl<S: Scalar, const D: usize> System<S, D> {
             // b - A w, then the change of dw/dalpha, then of w.
             let residual = self.minus_a_times(&self.b, S::ONE, &w);
             let change = self.minus_a_times(&residual, alpha, &w_dot);
-            for i in 0..self.dim {
+            let steps = residual.iter().zip(&change);
+            for ((w, w_dot), (residual, change)) in w.iter_mut().zip(&mut w_dot).zip(steps) {
                 keep_apart::<S>();
-                w_dot[i] += change[i];
-                w[i] += alpha * residual[i];
+                *w_dot += *change;
+                *w += alpha * *residual;
             }
         }
         [w, w_dot]

@@ -27,7 +27,7 @@ where
     settings: TrainerSettings,
     pub(super) network: N,
     pub(super) adam: Option<Adam<N::Parameters>>,
-    /// The batch-TD reference, and its step size alpha.
+    /// The batch-TD reference, and its step size.
     pub reference: BatchTdReference<S, D>,
     pub(super) reference_adam: Adam<[S; 1]>,
     distribution: E,
@@ -36,6 +36,8 @@ where
     pub(super) tasks: S::PerLane<Option<E::Task>>,
     /// How many tasks it has trained on.
     pub tasks_done: u64,
+    /// The batches of the task that is under way.
+    pub(super) batches_done: usize,
     trajectory: TrajectoryBuffer<S, D, T>,
     gradient: N::Parameters,
     /// The loss of the last batch (before its update); 0 before the first.
@@ -91,43 +93,55 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             trajectory: TrajectoryBuffer::new(network.dim()),
             network,
             adam,
-            reference_adam: Adam::new(of_reference, &[reference.alpha])?,
+            reference_adam: Adam::new(of_reference, &[reference.step_size])?,
             reference,
             distribution,
             seeds: S::per_lane(seed),
             rngs: S::per_lane(|lane| Rng::stream(seed(lane), RngStream::Tasks)),
             tasks: S::per_lane(|_| None),
             tasks_done: 0,
+            batches_done: 0,
             loss: S::ZERO,
             gamma: settings.gamma,
         })
     }
 
-    /// Draws the next task and trains on its batches.
+    /// Draws the next task and trains on its batches, or on those that are left of a task that [`MultiTaskTd::train_batch`] began.
     /// It fails if a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
     pub fn train_task(&mut self) -> Result<()> {
-        let number = self.tasks_done;
-        self.gamma = self.settings.gamma_of(number);
-        let gamma = <S::Element as Scalar>::from_f64(self.gamma);
-        for lane in 0..S::LANES {
-            let (seed, rng) = (self.seeds.as_ref()[lane], &mut self.rngs.as_mut()[lane]);
-            let task = self.distribution.draw_in_turn(seed, number, gamma, rng)?;
-            self.tasks.as_mut()[lane] = Some(task);
-        }
-        for batch in 0..self.settings.batches_per_task {
-            let lengths = &mut self.trajectory.lengths[..self.settings.batch_size];
-            self.settings.write_lengths(number, batch, lengths);
-            let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
-            let settings = TrainerSettings { gamma: self.gamma, ..self.settings };
-            self.trajectory.sample(&settings, tasks, rngs)?;
-            self.train_batch()?;
-        }
-        // A count that was restored may be anything.
-        self.tasks_done = self.tasks_done.saturating_add(1);
+        while !self.train_batch()? {}
         Ok(())
     }
 
-    fn train_batch(&mut self) -> Result<()> {
+    /// Trains on one batch, for a program that has little time for each call, and draws a task for it if the one before is done.
+    /// Returns true if the batch was its task's last one.
+    /// It fails as [`MultiTaskTd::train_task`] does.
+    pub fn train_batch(&mut self) -> Result<bool> {
+        let (number, batch) = (self.tasks_done, self.batches_done);
+        if batch == 0 {
+            self.gamma = self.settings.gamma_of(number);
+            let gamma = <S::Element as Scalar>::from_f64(self.gamma);
+            let lanes = self.seeds.as_ref().iter().zip(self.rngs.as_mut());
+            for ((seed, rng), task) in lanes.zip(self.tasks.as_mut()) {
+                *task = Some(self.distribution.draw_in_turn(*seed, number, gamma, rng)?);
+            }
+        }
+        let settings = self.settings.gamma(self.gamma);
+        let lengths = self.trajectory.lengths.get_mut(..settings.batch_size).unwrap_or_default();
+        settings.write_lengths(number, batch, lengths);
+        self.trajectory.sample(&settings, self.tasks.as_ref(), self.rngs.as_mut())?;
+        self.learn()?;
+        let last = batch + 1 >= settings.batches_per_task;
+        self.batches_done = if last { 0 } else { batch + 1 };
+        if last {
+            // A count that was restored may be anything.
+            self.tasks_done = self.tasks_done.saturating_add(1);
+        }
+        Ok(last)
+    }
+
+    /// Updates the network, and the reference, by the trajectory that was sampled.
+    fn learn(&mut self) -> Result<()> {
         let TrainerSettings { context_len, batch_size, context_len_range, optimizer, loss, .. } =
             self.settings;
         let gamma = S::from_f64(self.gamma);
@@ -135,12 +149,12 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             None => self.trajectory.windows(context_len, batch_size, gamma)?,
             Some(_) => {
                 // They ascend.
-                let lengths = &self.trajectory.lengths[..batch_size];
+                let lengths = self.trajectory.lengths.get(..batch_size).unwrap_or_default();
                 let largest = lengths.last().copied().unwrap_or_default();
                 self.trajectory.windows(largest, 1, gamma)?.growing(lengths)?
             }
         };
-        let given = &self.trajectory.targets[..windows.count()];
+        let given = self.trajectory.targets.get(..windows.count()).unwrap_or_default();
         // The reference has the network's targets, or TD's if these are the residual gradient's.
         let (targets, of_reference) = match loss {
             Loss::TdError => (Targets::Bootstrapped, Targets::Bootstrapped),
@@ -149,25 +163,25 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             }
             Loss::ResidualGradient => (Targets::Residual(&[]), Targets::Bootstrapped),
         };
-        let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
-        self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
+        let [_, slope] = self.reference.batch_gradient(&windows, of_reference)?;
+        self.reference_adam.step(from_mut(&mut self.reference.step_size), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
         if let (Optimizer::Adam(_), Some(adam)) = (optimizer, &mut self.adam) {
             gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
             self.loss = match targets {
-                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
-                targets => network.batch_gradient(&windows, targets, gradient),
+                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient)?,
+                targets => network.batch_gradient(&windows, targets, gradient)?,
             };
             adam.step(network.parameters_mut(), gradient);
         } else {
             let step_size = match optimizer {
-                Optimizer::Td { learning_rate } => S::from_f64(learning_rate),
+                Optimizer::Td { step_size } => S::from_f64(step_size),
                 // The gradient of the squared error, of which Adam takes the step.
                 _ => S::from_f64(-2.0),
             };
             let mut sum = S::ZERO;
             for t in 0..windows.count() {
-                let delta = td_update(network, &windows, t, targets, step_size, gradient);
+                let delta = td_update(network, &windows, t, targets, step_size, gradient)?;
                 sum += delta * delta;
                 if let Some(adam) = &mut self.adam {
                     adam.step(network.parameters_mut(), gradient);
@@ -208,12 +222,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
         let rng = &mut Rng::stream(seed.wrapping_add(moment), RngStream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
-        let settings = TrainerSettings {
-            batch_size: 1,
-            context_len_range: None,
-            loss: Loss::TdError,
-            ..self.settings
-        };
+        let settings = self.settings.batch_size(1).context_len_range(None).loss(Loss::TdError);
         let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
@@ -227,9 +236,9 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
     network: &mut N,
     windows: &Windows<S>,
     gradient: &mut N::Parameters,
-) -> S {
+) -> Result<S> {
     let mut errors = [S::ZERO; T];
-    td_errors(network, windows, &mut errors);
+    td_errors(network, windows, &mut errors)?;
     network.batch_gradient(windows, Targets::Residual(&errors), gradient)
 }
 
@@ -253,19 +262,21 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             S::per_lane(|lane| Some(tasks.get(lane)?.as_ref()?.initial_state(rngs.get_mut(lane)?)));
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
-            let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
-            for (lane, ((task, rng), state)) in lanes {
+            let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).zip(paths.as_mut());
+            for (lane, (((task, rng), state), path)) in lanes.enumerate() {
                 let (Some(task), Some(state)) = (task, state) else { return Err(none) };
                 let phi = task.features(*state);
-                let row = &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim];
-                for (to, phi) in row.iter_mut().zip(phi.iter()) {
+                let row = self.features.as_flattened_mut().get_mut(k * self.dim..);
+                for (to, phi) in row.into_iter().flatten().zip(phi.iter().take(self.dim)) {
                     to.set_lane(lane, *phi);
                 }
                 // Cannot overflow: there are at most T states.
-                let _ = paths.as_mut()[lane].push(*state);
+                let _ = path.push(*state);
                 if k < last {
                     let (reward, next) = task.step(*state, rng);
-                    self.rewards[k].set_lane(lane, reward);
+                    if let Some(to) = self.rewards.get_mut(k) {
+                        to.set_lane(lane, reward);
+                    }
                     *state = next;
                 }
             }
@@ -275,17 +286,22 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         for (lane, ((task, rng), path)) in lanes {
             let Some(task) = task else { return Err(none) };
             let sliding = |t| settings.context_len + t;
-            let len = |t| settings.context_len_range.map_or(sliding(t), |_| self.lengths[t]);
+            let growing = |t: usize| self.lengths.get(t).copied().unwrap_or_default();
+            let len = |t| settings.context_len_range.map_or(sliding(t), |_| growing(t));
             let query = |t| path.get(len(t) + 1).copied();
-            let queries: Vec<E::State, T> = (0..settings.batch_size).filter_map(query).collect();
+            let mut queries = Vec::<E::State, T>::new();
+            for query in (0..settings.batch_size).filter_map(query) {
+                // Cannot overflow: they are states of the trajectory.
+                let _ = queries.push(query);
+            }
             let mut values = [S::Element::ZERO; T];
-            let values = &mut values[..queries.len()];
+            let values = values.get_mut(..queries.len()).unwrap_or_default();
             match settings.loss {
                 Loss::TdError | Loss::ResidualGradient => return Ok(()),
                 Loss::TrueValue => task.true_values(gamma, &queries, values)?,
                 Loss::MonteCarlo { horizon } => {
-                    for (value, query) in values.iter_mut().zip(queries) {
-                        *value = sampled_return(task, query, gamma, horizon, rng);
+                    for (value, query) in values.iter_mut().zip(&queries) {
+                        *value = sampled_return(task, *query, gamma, horizon, rng);
                     }
                 }
             }
@@ -326,10 +342,10 @@ mod tests {
         // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
         let rng = &mut Rng::new(8);
         let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
-        let settings = TrainerSettings { context_len: 3, batch_size: 4, ..Default::default() };
+        let settings = TrainerSettings::default().context_len(3).batch_size(4);
         let sample = |loss| {
             let mut trajectory = TrajectoryBuffer::<f64, 2, 9>::new(2);
-            let settings = TrainerSettings { loss, ..settings };
+            let settings = settings.loss(loss);
             trajectory.sample(&settings, &tasks, &mut [Rng::new(9)]).unwrap();
             trajectory
         };

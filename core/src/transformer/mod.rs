@@ -17,7 +17,7 @@ use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
 };
-use crate::preconditioned::PreconditionedTd;
+use crate::preconditioned::weights_of;
 use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
@@ -167,8 +167,8 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
             LayerForm::PreconditionedTd if self.depth <= 48 * D => {
                 let (alpha, beta) =
                     (-q.data.0[0][0] * p.data.0[K - 1][K - 1], q.data.0[0][0] * p.data.0[0][D]);
-                let means = PreconditionedTd::<S, D>::from_statistic(statistic);
-                let u = means.weights(alpha, beta, self.depth).map(|w| -w);
+                let w = weights_of::<S, D, K>(statistic, [alpha, beta], self.depth);
+                let u = w.map(|w| -w);
                 ValueFunction::from_readout(&u.data.0[0])
             }
             LayerForm::Dense | LayerForm::PreconditionedTd => {

@@ -1,6 +1,6 @@
 //! Three solutions of TD's fixed-point equation, and the gates that mix them.
 
-use crate::context::{TdSums, TdSystem};
+use crate::context::{TdSums, TdSystem, least_product, least_root};
 use crate::error::Error;
 use crate::linalg::linear_system::{eliminate, epsilon};
 use crate::linalg::{is_finite, zeros};
@@ -143,17 +143,6 @@ struct Units<R, const D: usize> {
     seen: R,
     /// The size of their products with rewards of those that have none: 0, unless their squares underflowed.
     lost: R,
-}
-
-/// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
-/// inverse of the sum would overflow.
-pub(crate) const fn least_root<R>() -> f64 {
-    if size_of::<R>() == 4 { 6e-20 } else { 1e-150 }
-}
-
-/// The largest product of a feature and a reward that may be 0 because both were forgotten.
-pub(crate) const fn least_product<R>() -> f64 {
-    if size_of::<R>() == 4 { 1e-34 } else { 1e-290 }
 }
 
 /// Rescales the sums so that each feature and the reward have sum of squares 1; `roots` are the current sqrt(F_ii).

@@ -9,7 +9,7 @@ type OneHead<const D: usize, A = Linear<Td0>, const C: usize = 1> = ictd_core::M
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
 
 const fn of(alpha: f32, depth: u16, gamma: f32) -> ConstructionSettings {
-    ConstructionSettings { alpha, depth, gamma }
+    ConstructionSettings::new(gamma).step_size(alpha).depth(depth)
 }
 
 fn random<L: LayerParameters<Scalar: Real>>(rng: &mut Rng) -> L {

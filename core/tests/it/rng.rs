@@ -3,6 +3,29 @@
 use super::*;
 use ictd_core::rng::RngStream;
 
+/// Draws, jumps and states, by rand's traits.
+#[test]
+fn the_numbers_are_those_of_the_crate_rand_xoshiro() {
+    use rand_core::{Rng as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    for seed in [0, 1, u64::MAX] {
+        let (mut theirs, mut jumped) = (Xoshiro256PlusPlus::seed_from_u64(seed), [0_u8; 11]);
+        for stream in [RngStream::Tasks, RngStream::Parameters, RngStream::Evaluation] {
+            let mut ours = Rng::stream(seed, stream);
+            let (mut other, mut bytes) = (theirs.clone(), [0_u8; 11]);
+            assert_eq!(Rng::from_state(ours.state()).as_ref(), Some(&ours));
+            for _ in 0..1000 {
+                assert_eq!(ours.next_u64(), other.next_u64());
+                assert_eq!(rand_core::Rng::next_u32(&mut ours), other.next_u32());
+            }
+            ours.fill_bytes(&mut bytes);
+            other.fill_bytes(&mut jumped);
+            assert!(bytes == jumped && ours.state() == other.state());
+            theirs.jump();
+        }
+    }
+}
+
 #[test]
 fn streams_of_a_seed_differ_and_repeat() {
     let first = |stream| Rng::stream(7, stream).next_u64();

@@ -5,7 +5,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, S
 
 /// The budgets of a program in bytes of flash, with the recording that `predictor` carries, and of static RAM.
 const BUDGETS: &[(&str, u64, u64)] = &[
-    ("inference", 16 * 1024, 2 * 1024),
+    ("inference", 17 * 1024, 2 * 1024),
     ("universal", 16 * 1024, 2 * 1024),
     ("short", 24 * 1024, 2 * 1024),
     ("predictor", 36 * 1024 + 12_000, 2 * 1024),
@@ -59,19 +59,25 @@ pub(crate) fn check(path: &str) -> Result<()> {
     {
         bail!("over budget: {most_flash} bytes of flash and {most_ram} of static RAM are allowed");
     }
-    if !PRODUCTS.contains(&&*name) {
+    let is_product = PRODUCTS.contains(&&*name);
+    if !is_product && name != "learner" {
         return Ok(());
     }
     let symbols: Vec<_> = file.symbols().filter_map(|symbol| symbol.name().ok()).collect();
     if symbols.is_empty() {
         bail!("{path} has no symbols to look at");
     }
-    for name in FORBIDDEN {
+    // (The trainer counts Adam's powers in `f64`.)
+    let forbidden = FORBIDDEN.iter().filter(|name| is_product || !name.starts_with("__aeabi"));
+    for name in forbidden {
         if let Some(symbol) = symbols.iter().find(|symbol| symbol.contains(name)) {
             bail!("the firmware contains {symbol}");
         }
     }
-    println!("{name}: no allocator, no panic, no f64 arithmetic");
+    println!(
+        "{name}: no allocator, no panic{}",
+        if is_product { ", no f64 arithmetic" } else { "" }
+    );
     // A trace decay is a number: an empty context that has one is not all zeros, and lives on the stack.
     if name != "inference" {
         return Ok(());

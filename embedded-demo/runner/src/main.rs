@@ -13,11 +13,13 @@ use defmt_decoder::{DecodeError, Table};
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Board, and QEMU's machine and CPU for it.
-const BOARDS: &[(&str, &[&str])] = &[
-    ("mps2-an386", &["-M", "mps2-an386", "-cpu", "cortex-m4"]),
-    ("stm32f405", &["-M", "netduinoplus2"]),
-    ("microbit", &["-M", "microbit"]),
+/// Board, and QEMU's program, machine and CPU for it.
+const BOARDS: &[(&str, &str, &[&str])] = &[
+    ("mps2-an386", "qemu-system-arm", &["-M", "mps2-an386", "-cpu", "cortex-m4"]),
+    ("mps2-an505", "qemu-system-arm", &["-M", "mps2-an505"]),
+    ("stm32f405", "qemu-system-arm", &["-M", "netduinoplus2"]),
+    ("microbit", "qemu-system-arm", &["-M", "microbit"]),
+    ("virt", "qemu-system-riscv32", &["-M", "virt", "-bios", "none"]),
 ];
 
 fn main() -> Result<ExitCode> {
@@ -41,24 +43,26 @@ fn main() -> Result<ExitCode> {
     let Some(elf) = elf else {
         bail!("usage: runner [--board NAME | --footprint | --boot-block] ELF")
     };
-    let Some((_, machine)) = BOARDS.iter().find(|(name, _)| *name == board) else {
-        let names: Vec<_> = BOARDS.iter().map(|(name, _)| *name).collect();
+    let Some((_, program, machine)) = BOARDS.iter().find(|(name, ..)| *name == board) else {
+        let names: Vec<_> = BOARDS.iter().map(|(name, ..)| *name).collect();
         bail!("QEMU has no machine for board {board}: it has {}", names.join(", "));
     };
     let bytes = std::fs::read(&elf).with_context(|| format!("cannot read {elf}"))?;
     let table = Table::parse(&bytes)?;
-    let mut qemu = Command::new("qemu-system-arm")
+    let mut qemu = Command::new(program)
         .args(*machine)
         .args(["-nographic", "-monitor", "none", "-serial", "none"])
-        // 64 ns per instruction: the timers then count instructions, the same on every run.
-        .args(["-icount", "shift=6"])
+        // 64 ns per instruction, or 1 where there is a counter of instructions: the same on every run.
+        .args(["-icount", if board == "virt" { "shift=0" } else { "shift=6" }])
         .args(["-chardev", "stdio,id=logs"])
         .args(["-semihosting-config", "enable=on,target=native,chardev=logs"])
         .args(["-kernel", &elf])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .context("cannot start qemu-system-arm (Debian: apt-get install qemu-system-arm)")?;
+        .with_context(|| {
+            format!("cannot start {program} (Debian: qemu-system-arm, qemu-system-misc)")
+        })?;
     let mut output = qemu.stdout.take().context("QEMU has no output")?;
     match table {
         Some(table) => decode(&table, &mut output)?,

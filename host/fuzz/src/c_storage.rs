@@ -36,7 +36,12 @@ pub fn c_storage(bytes: &[u8]) {
     // SAFETY: as above.
     let made = unsafe {
         if is_predictor {
-            ictd_predictor_init(to.cast(), 8 * WORDS, [5.0, 20.0, 40.0, 80.0].as_ptr(), 1 + count % 4)
+            ictd_predictor_init(
+                to.cast(),
+                8 * WORDS,
+                [5.0, 20.0, 40.0, 80.0].as_ptr(),
+                1 + count % 4,
+            )
         } else {
             let retention = if kind % 4 == 1 { 1.0 } else { 0.99 };
             ictd_context_init(to.cast(), 8 * WORDS, count, 0.9, retention)

@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, roomy, tuple, whole};
+use crate::array::{Integer, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, check_features};
 use ictd::error::WithContext as _;
@@ -53,7 +53,7 @@ impl Context {
     #[pyo3(signature = (d, model = None, retention = None))]
     fn new(
         py: Python<'_>,
-        d: i128,
+        d: Integer,
         model: Option<Py<Model>>,
         retention: Option<f64>,
     ) -> PyResult<Self> {
@@ -108,7 +108,8 @@ impl Context {
 
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
+        let copy =
+            Self::new(py, Integer(self.d as i128), Some(self.model.clone_ref(py)), self.retention)?;
         copy.__setstate__(py, &self.saved(py)?)?;
         Ok(copy)
     }

@@ -1,7 +1,7 @@
 //! Models.
 
 use crate::arithmetic;
-use crate::array::{Numbers, marks, numbers, refused, roomy, tuple, whole};
+use crate::array::{AT_ONCE, Integer, Numbers, marks, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use compute::recipe::{AttentionKind, LayerSharing};
 use compute::transitions::{EpisodeEnd, Transitions};
@@ -21,15 +21,12 @@ use std::path::{Path, PathBuf};
 pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The default number of layers of a construction.
-const LAYERS: i128 = 15;
+const LAYERS: Integer = Integer(15);
 
 /// The largest number of layers or iterations, the command line's.
 const MOST_LAYERS: usize = 65_535;
 /// The multiplications that layers of their own matrices may take, and the number of layers that any may have: seconds.
 const WORK: [usize; 2] = [300_000_000, 1000];
-
-/// The number of transitions or states after which Ctrl-C is noticed.
-pub(crate) const AT_ONCE: usize = 1 << 14;
 
 #[doc = crate::docstring!("Model")]
 #[pyclass(frozen, module = "ictd")]
@@ -119,6 +116,11 @@ impl Model {
         Self::new(name, d, method, gamma, layers)
     }
 
+    /// Returns a checksum of the method and its parameters.
+    fn checksum(&self) -> u32 {
+        crc32(&self.estimator.method.to_bytes().unwrap_or_default())
+    }
+
     /// Returns a stream of d features.
     pub(crate) fn stream(
         &self,
@@ -143,7 +145,8 @@ impl Model {
         let gamma = gamma.unwrap_or(self.estimator.gamma);
         let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
         let new = || estimator.stream(data.d, None).context("the model").map_err(python);
-        let mut stream = self.compute(py, data.d, new)?;
+        // Made on a large stack, even a small one: layers pass over it.
+        let mut stream = py.detach(|| roomy(new))?;
         for start in (0..data.len()).step_by(AT_ONCE) {
             let rows = start..data.len().min(start + AT_ONCE);
             let observe = || rows.into_iter().try_for_each(|i| stream.observe_row(data, i));
@@ -257,7 +260,7 @@ impl Model {
     #[doc = crate::docstring!("Model.universal")]
     #[staticmethod]
     #[pyo3(signature = (d = None, gamma = 0.9))]
-    pub(crate) fn universal(d: Option<i128>, gamma: f64) -> PyResult<Self> {
+    pub(crate) fn universal(d: Option<Integer>, gamma: f64) -> PyResult<Self> {
         if let Some(d) = d {
             check_features("d", whole("d", d)?, "")?;
         }
@@ -268,7 +271,7 @@ impl Model {
     #[doc = crate::docstring!("Model.td0")]
     #[staticmethod]
     #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
-    fn td0(d: i128, alpha: f64, layers: i128, gamma: f64) -> PyResult<Self> {
+    fn td0(d: Integer, alpha: f64, layers: Integer, gamma: f64) -> PyResult<Self> {
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
         Self::new("td0", d, Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
     }
@@ -277,10 +280,10 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (d, trace_decay = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td_lambda(
-        d: i128,
+        d: Integer,
         trace_decay: f64,
         alpha: f64,
-        layers: i128,
+        layers: Integer,
         gamma: f64,
     ) -> PyResult<Self> {
         let method = Method::Constructed { alpha, trace_decay };
@@ -292,10 +295,10 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (d, alpha, beta, layers = LAYERS, gamma = 0.9))]
     fn preconditioned_td(
-        d: i128,
+        d: Integer,
         alpha: f64,
         beta: f64,
-        layers: i128,
+        layers: Integer,
         gamma: f64,
     ) -> PyResult<Self> {
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
@@ -322,7 +325,7 @@ impl Model {
     #[doc = crate::docstring!("Model.batch_td")]
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.0, alpha = 0.2, iterations = LAYERS, gamma = 0.9))]
-    fn batch_td(lambda_: f64, alpha: f64, iterations: i128, gamma: f64) -> PyResult<Self> {
+    fn batch_td(lambda_: f64, alpha: f64, iterations: Integer, gamma: f64) -> PyResult<Self> {
         let method = Method::BatchTd { lambda: lambda_, alpha };
         Self::new("batch_td", None, method, gamma, whole("iterations", iterations)?)
     }
@@ -341,7 +344,7 @@ impl Model {
         p: Given,
         q: Given,
         gamma: f64,
-        layers: Option<i128>,
+        layers: Option<Integer>,
         trace_decay: f64,
     ) -> PyResult<Self> {
         let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
@@ -395,12 +398,12 @@ impl Model {
 
     #[doc = crate::docstring!("Model.load")]
     #[staticmethod]
-    #[pyo3(signature = (path, gamma = None, layers = None, seed = 0, attention = None))]
+    #[pyo3(signature = (path, gamma = None, layers = None, seed = Integer(0), attention = None))]
     fn load(
         path: PathBuf,
         gamma: Option<f64>,
-        layers: Option<i128>,
-        seed: i128,
+        layers: Option<Integer>,
+        seed: Integer,
         attention: Option<&str>,
     ) -> PyResult<Self> {
         let typed = typed(gamma, layers, attention)?;
@@ -416,7 +419,7 @@ impl Model {
         q: PyReadonlyArray3<f32>,
         settings: &[u8],
         gamma: Option<f64>,
-        layers: Option<i128>,
+        layers: Option<Integer>,
     ) -> PyResult<Self> {
         let file = Path::new(PARAMS_FILE);
         let settings = PartialParams::from_json(file, settings).map_err(python)?;
@@ -480,7 +483,41 @@ impl Model {
 
     pub(crate) fn __repr__(&self) -> String {
         let layers = self.layers().map_or(String::new(), |layers| format!(", layers={layers}"));
-        format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
+        let said = match &self.estimator.method {
+            Method::Universal(_) => String::new(),
+            // Two models of one name differ in their parameters.
+            Method::Trained { .. } => format!(", #{:08x}", self.checksum()),
+            Method::Constructed { alpha, trace_decay } if *trace_decay == 0.0 => {
+                format!(", alpha={alpha}")
+            }
+            Method::Constructed { alpha, trace_decay }
+            | Method::Iterated { alpha, trace_decay } => {
+                format!(", trace_decay={trace_decay}, alpha={alpha}")
+            }
+            Method::FixedPoint { trace_decay } => format!(", trace_decay={trace_decay}"),
+            Method::OnlineTd { lambda, alpha, true_online } => {
+                let kind = if *true_online { "" } else { ", true_online=False" };
+                format!(", lambda_={lambda}, alpha={alpha}{kind}")
+            }
+            Method::RecursiveLstd { lambda, retention, ridge } => {
+                format!(", lambda_={lambda}, ridge={ridge}, retention={retention}")
+            }
+            Method::BatchTd { lambda, alpha } => format!(", lambda_={lambda}, alpha={alpha}"),
+            Method::Lstd { lambda, ridge } => format!(", lambda_={lambda}, ridge={ridge}"),
+            Method::PreconditionedTd { alpha, beta } => format!(", alpha={alpha}, beta={beta}"),
+        };
+        format!("<ictd.Model {}{said}, gamma={}{layers}>", self.name, self.gamma())
+    }
+
+    /// Returns true for a model with the same numbers, wherever it comes from.
+    fn __eq__(&self, other: &Self) -> bool {
+        let (one, two) = (&self.estimator, &other.estimator);
+        let numbers = |of: &Estimator| (of.gamma.to_bits(), of.layers, of.method.to_bytes().ok());
+        self.d == other.d && numbers(one) == numbers(two)
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from(self.checksum()) ^ self.estimator.gamma.to_bits()
     }
 
     #[doc = crate::docstring!("Model.values")]
@@ -534,7 +571,7 @@ impl Model {
     }
 }
 
-fn typed(gamma: Option<f64>, layers: Option<i128>, attention: Option<&str>) -> PyResult<Typed> {
+fn typed(gamma: Option<f64>, layers: Option<Integer>, attention: Option<&str>) -> PyResult<Typed> {
     gamma.map_or(Ok(()), check_discount)?;
     let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
     let kind = |word: &str| {

@@ -1,8 +1,7 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, shaped, tuple, whole};
-use crate::model::AT_ONCE;
+use crate::array::{AT_ONCE, Integer, numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
@@ -205,10 +204,10 @@ fn array<T: Element + Copy>(
 #[pymethods]
 impl Predictor {
     #[new]
-    #[pyo3(signature = (horizons, signals = 1, limits = None, dtype = "float64"))]
+    #[pyo3(signature = (horizons, signals = Integer(1), limits = None, dtype = "float64"))]
     fn new(
         horizons: &Bound<'_, PyAny>,
-        signals: i128,
+        signals: Integer,
         limits: Option<(f64, f64)>,
         dtype: &str,
     ) -> PyResult<Self> {
@@ -228,7 +227,7 @@ impl Predictor {
         let filled: [f32; HORIZONS] = from_fn(|h| horizons[h.min(horizons.len() - 1)]);
         let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let single = || OfSamples::new(filled)?.with_limits(low as f32, high as f32);
-        let double = || OfSamples::new_f64(filled)?.with_limits(low, high);
+        let double = || OfSamples::new(filled)?.with_limits(low, high);
         let predictor = match dtype {
             "float32" => single().map(|p| Samples::copy(&p)),
             "float64" => double().map(|p| Samples::copy(&p)),

@@ -178,6 +178,21 @@ def test_models_and_contexts_pickle_and_copy():
             assert len(stored) == 50 and repr(stored) == repr(context)
 
 
+def test_models_are_told_apart_by_their_settings_and_equal_by_their_numbers():
+    assert repr(ictd.Model.lstd(0.0)) == "<ictd.Model lstd, lambda_=0, ridge=0.3, gamma=0.9>"
+    models = [ictd.Model.lstd(0.0), ictd.Model.lstd(0.9), ictd.Model.td0(4, layers=3), ictd.Model.td0(4), ictd.Model.td_lambda(4)]
+    models += [ictd.Model.linear(np.eye(9) * size, np.eye(9), layers=2) for size in (1, 2)] + [ictd.Model.universal(gamma=g) for g in (0.5, 0.6)]
+    assert len({repr(model) for model in models}) == len(set(models)) == len(models)
+    for model in models:
+        again = pickle.loads(pickle.dumps(model))
+        assert again == model and hash(again) == hash(model)
+    assert models[0] != "lstd"
+    assert ictd.Model.td0(4, layers=3.0) == ictd.Model.td0(4, layers=3)
+    assert ictd.train({"tasks": 2, "layers": 1.0})[0].digest == ictd.train({"tasks": 2, "layers": 1})[0].digest
+    with pytest.raises(TypeError):
+        ictd.Model.td0(4, layers=2.5)
+
+
 def test_threads_that_share_a_context_wait():
     phi, reward = trajectory(1000)
     context, failed = ictd.Context(4), []
@@ -275,7 +290,7 @@ REFUSED = [
     (lambda: ictd.Model.td0(4, alpha=-1.0), "alpha: -1; expected a number above 0"),
     (lambda: ictd.Model.preconditioned_td(4, 0.0, 0.1), "alpha: 0; expected a number above 0"),
     (lambda: ictd.Model.preconditioned_td(4, 0.1, float("nan")), "beta: NaN; expected a finite number"),
-    (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected at least 1"),
+    (lambda: ictd.Model.batch_td(iterations=0), "iterations: 0; expected 1 to 65535"),
     (lambda: ictd.Context(-1), "d: -1; expected an integer"),
     (lambda: ictd.Task(seed=-1), "seed: -1; expected an integer"),
     (lambda: ictd.table([]), "runs: none"),
@@ -402,3 +417,24 @@ def test_importance_weights_give_the_values_of_another_policy(program, tmp_path)
         ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
     with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
         ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)
+
+
+def test_integers_of_any_size_are_refused_by_name():
+    for size in (2**64, 2**127, 2**200, -1, -(2**200)):
+        for name, make in [
+            ("d", lambda: ictd.Model.td0(size)),
+            ("layers", lambda: ictd.Model.td0(4, layers=size)),
+            ("iterations", lambda: ictd.Model.batch_td(iterations=size)),
+            ("d", lambda: ictd.Context(size)),
+            ("signals", lambda: ictd.Predictor([1], signals=size)),
+            ("seed", lambda: ictd.Task(seed=size)),
+            ("states", lambda: ictd.Task(states=size)),
+            ("n", lambda: ictd.Task().sample(size)),
+            ("seed", lambda: ictd.tasks.batch(size, 0)),
+            ("start", lambda: ictd.tasks.batch(0, size)),
+            ("seeds", lambda: ictd.train({"tasks": 2}, [size])),
+            ("threads", lambda: ictd.train({"tasks": 2}, threads=size)),
+            ("contexts", lambda: ictd.judge(ictd.Model.universal(), contexts=size)),
+        ]:
+            with pytest.raises(ValueError, match=f"^{name}: "):
+                make()

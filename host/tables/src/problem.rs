@@ -1,11 +1,8 @@
 //! The reasons why a table cannot be read.
 
-use crate::text::shortened;
 use std::fmt::Display;
 use std::io;
 
-/// The largest number of characters of a message.
-const LONGEST_MESSAGE: usize = 280;
 /// The advice for everything that other programs write as a table.
 pub const ELSEWHERE: &str =
     "read it with `pandas.read_csv`, then use `ictd.Predictor` or `ictd.Model.values` in Python";
@@ -21,6 +18,6 @@ pub enum Problem {
 
 impl Problem {
     pub(crate) fn new(place: impl Display, reason: impl Display) -> Self {
-        Problem::Unusable(shortened(&format!("{place}: {reason}"), LONGEST_MESSAGE))
+        Problem::Unusable(format!("{place}: {reason}"))
     }
 }

@@ -24,7 +24,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// Returns a text, or its beginning with an ellipsis if it has more than `most` characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

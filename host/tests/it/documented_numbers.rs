@@ -66,9 +66,15 @@ pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
             if !directory.join("records.csv").is_file() {
                 continue;
             }
-            let long = read.entry(experiment).or_insert_with(|| {
-                MeasurementTable::read(&RunFiles::open(&directory).unwrap()).unwrap()
+            let (long, text) = read.entry(experiment).or_insert_with(|| {
+                let long = MeasurementTable::read(&RunFiles::open(&directory).unwrap());
+                (long.unwrap(), directory.text("records.csv"))
             });
+            // The main job trains one of the three bases.
+            let base = run.rsplit_once(" + ").map(|(_, base)| format!(" + {base},"));
+            if base.is_some_and(|base| !text.contains(&base)) {
+                continue;
+            }
             let found = statistic(long.of(run), metric, of);
             let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             compared += 1;

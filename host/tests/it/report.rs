@@ -77,7 +77,8 @@ fn what_the_run_did_not_write_is_named_and_not_shown() {
 #[test]
 fn a_name_that_is_markup_is_text_on_the_page() {
     let (out, name) = (runs(), "<img src=x onerror=alert(1)>&\"'");
-    fs::rename(out.join("demo"), out.join(name)).unwrap();
+    fs::create_dir(out.join(name)).unwrap();
+    out.put(format!("{name}/config.toml"), "<script>alert(2)</script>");
     let html = page(&out);
     assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;") && !html.contains("<img src=x"));
     assert_eq!(html.matches("<script").count(), 1);

@@ -13,7 +13,10 @@
 //! G-bar  <- B_l^T G-bar B_l + (1/n) P_l^T B-bar_l Q_l^T      z-bar <- B_l^T z-bar
 //! ```
 
-use super::shape::{LinearShape, Workspace, last_row, layer, layer_mut, split, statistic};
+use super::shape::{
+    LinearShape, Workspace, copy, last, last_row, layer, layer_mut, pieces, split, statistic,
+    write_last,
+};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,
@@ -45,7 +48,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let work = Workspace::load(shape, parameters, room);
         let Workspace { layers, steps, columns, matrices, vectors, .. } = work;
         let k = shape.token_len();
-        let (g, z) = (&mut steps[..k * k], &mut columns[..k]);
+        let ([g], [z]) = (pieces(steps, k * k, 0), pieces(columns, k, 0));
         statistic(shape, window, 0, g, vectors);
         z.fill(S::ZERO);
         window.write_query(z);
@@ -60,19 +63,18 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let (k, matrix) = (*k, *k * *k);
         let [x, y, ..] = matrices.each_mut().map(|m| &mut **m);
         for l in 0..shape.depth {
-            let (step, next) = steps[2 * l * matrix..].split_at_mut(2 * matrix);
-            let (g, b) = step.split_at_mut(matrix);
+            let [g, b, next] = pieces(steps, matrix, 2 * l);
             column_map(k, *inverse_len, layer(matrix, layers, l), g, b, [&mut *x, &mut *y]);
-            let (z, z_next) = columns[l * k..].split_at_mut(k);
+            let [z, z_next] = pieces(columns, k, l);
             if l + 1 == shape.depth {
                 mul_vectors(k, b, [(vectors[0], Addend::Zero, z)]);
                 break;
             }
-            mul_vectors(k, b, [(&mut z_next[..k], Addend::Zero, z)]);
+            mul_vectors(k, b, [(z_next, Addend::Zero, z)]);
             mul(k, x, Addend::Zero, b, g);
-            mul_transpose(k, &mut next[..matrix], Addend::Zero, x, b);
+            mul_transpose(k, next, Addend::Zero, x, b);
         }
-        -vectors[0][k - 1]
+        -last(vectors[0])
     }
 
     /// Walks back from TF_L-bar = `seed`, adding to the gradient of the trained numbers.
@@ -82,13 +84,12 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let [g_bar, b_bar, x, y] = matrices;
         let [z_bar, v, ..] = vectors;
         g_bar.fill(S::ZERO);
-        z_bar.fill(S::ZERO);
-        z_bar[k - 1] = -seed;
+        write_last(z_bar, -seed);
         for l in (0..shape.depth).rev() {
             let [p, q] = layer(matrix, layers, l);
-            let (g, b) = steps[2 * l * matrix..][..2 * matrix].split_at(matrix);
+            let ([g, b], [z]) = (pieces(steps, matrix, 2 * l), pieces(columns, k, l));
             b_bar.fill(S::ZERO);
-            add_outers(k, b_bar, [(&*z_bar, &columns[l * k..][..k])]);
+            add_outers(k, b_bar, [(&*z_bar, &*z)]);
             // G-bar B G^T and G-bar^T B G.
             mul(k, x, Addend::Zero, g_bar, b);
             mul_transpose(k, y, Addend::Zero, x, g);
@@ -113,7 +114,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
             mul_transpose(k, y, Addend::Zero, p_b, q);
             add(g_bar, y);
             transpose_mul_vectors(k, b, [(v, Addend::Zero, z_bar)]);
-            z_bar.copy_from_slice(v);
+            copy(z_bar, v);
         }
     }
 
@@ -121,17 +122,17 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
     /// [`Transformer::readout`](crate::transformer::Transformer::readout), whose last two layers act on vectors.
     pub(super) fn value(self) -> S {
         let WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
-        let g = &mut steps[..k * k];
+        let ([g], [z]) = (pieces(steps, k * k, 0), pieces(columns, k, 0));
         let [b, product, x, y] = matrices;
         let formed = shape.depth.saturating_sub(2);
         for l in 0..formed {
             column_map(k, inverse_len, layer(k * k, layers, l), g, b, [&mut *x, &mut *y]);
             if l + 1 < formed {
                 if l == 0 {
-                    product.copy_from_slice(b);
+                    copy(product, b);
                 } else {
                     mul(k, x, Addend::Zero, b, product);
-                    product.copy_from_slice(x);
+                    copy(product, x);
                 }
                 mul(k, x, Addend::Zero, b, g);
                 mul_transpose(k, g, Addend::Zero, x, b);
@@ -160,15 +161,14 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
             add(out, x);
         };
         let [x, y, u, v, w, e_k] = vectors;
-        e_k.fill(S::ZERO);
-        e_k[k - 1] = S::ONE;
+        write_last(e_k, S::ONE);
         let [p, q] = layer(k * k, layers, shape.depth - 1);
         last_row(k, p, x);
         if shape.depth == 1 {
             g_times(true, y, x, v);
             times(true, v, q, y);
             plus(u, e_k, v);
-            return -dot(u, &columns[..k]);
+            return -dot(u, z);
         }
         let before = layer(k * k, layers, formed);
         // out = B x or B^T x of the layer before the last.
@@ -187,9 +187,9 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         map(true, u, y, v);
         for m in [b, (formed > 1).then_some(&*product)].into_iter().flatten() {
             times(true, v, m, u);
-            u.copy_from_slice(v);
+            copy(u, v);
         }
-        -dot(u, &columns[..k])
+        -dot(u, z)
     }
 }
 
@@ -206,6 +206,8 @@ fn column_map<S: Scalar>(
     mul(k, y, Addend::Zero, x, g);
     mul(k, b, Addend::Zero, y, q);
     for i in 0..k {
-        b[i * k + i] += S::ONE;
+        if let Some(diagonal) = b.get_mut(i * k + i) {
+            *diagonal += S::ONE;
+        }
     }
 }

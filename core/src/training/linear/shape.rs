@@ -144,13 +144,14 @@ impl<'a, S: Scalar> Workspace<'a, S> {
 #[inline(always)]
 pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
     let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
-    [at, at + len].map(|at| layers.get(at..at + len).unwrap_or_default())
+    let (p, rest) = layers.get(at..).unwrap_or_default().split_at_checked(len).unwrap_or_default();
+    [p, rest.get(..len).unwrap_or_default()]
 }
 
 #[inline(always)]
 pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
     let at = (2 * l * len).checked_rem(layers.len()).unwrap_or(0);
-    split(layers.get_mut(at..at + 2 * len).unwrap_or_default(), len)
+    split(layers.get_mut(at..).unwrap_or_default(), len)
 }
 
 /// Takes the first numbers of a buffer, or nothing if there are fewer.
@@ -168,10 +169,36 @@ pub(super) fn split<const N: usize, S>(mut from: &mut [S], len: usize) -> [&mut 
     [(); N].map(|()| take(&mut from, len))
 }
 
+/// Returns N pieces of a length, from the one with index `first` on.
+#[inline(always)]
+pub(super) fn pieces<const N: usize, S>(from: &mut [S], len: usize, first: usize) -> [&mut [S]; N] {
+    split(from.get_mut(first * len..).unwrap_or_default(), len)
+}
+
 /// Writes M^T e_K, the last row.
 #[inline(always)]
 pub(super) fn last_row<S: Scalar>(k: usize, m: &[S], to: &mut [S]) {
-    for (to, last) in to.iter_mut().zip(m.iter().skip(k - 1).step_by(k)) {
-        *to = *last;
+    for (i, to) in to.iter_mut().enumerate() {
+        *to = m.get(i * k + k - 1).copied().unwrap_or(S::ZERO);
     }
+}
+
+/// Returns the last number of a vector.
+#[inline(always)]
+pub(super) fn last<S: Scalar>(x: &[S]) -> S {
+    x.last().copied().unwrap_or(S::ZERO)
+}
+
+/// Writes s e_K.
+#[inline(always)]
+pub(super) fn write_last<S: Scalar>(to: &mut [S], s: S) {
+    to.fill(S::ZERO);
+    if let Some(last) = to.last_mut() {
+        *last = s;
+    }
+}
+
+#[inline(always)]
+pub(super) fn copy<S: Scalar>(to: &mut [S], from: &[S]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }

@@ -1,8 +1,8 @@
 //! A trainer as bytes.
 
 use super::{Counts, StreamTd};
-use crate::bytes::{CHECKSUM, Reader, check_crc, count, header, write};
-use crate::error::{Error, Result, StoredError, ensure};
+use crate::bytes::{CHECKSUM, Reader, open, write};
+use crate::error::{Error, Result, ensure};
 use crate::layer::LayerParameters;
 use crate::scalar::Real;
 
@@ -43,15 +43,7 @@ impl<R: Real, const D: usize, const K: usize, const L: usize, const T: usize>
     /// for another discount, [`Error::NonFinite`] for a number that is not finite. Nothing has changed then.
     pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
         let parts = [("format version", 1), ("scalar type", 1), ("features", 1), ("states", 1)];
-        let bytes = bytes.get(..Self::SIZE).unwrap_or(bytes);
-        let (mut stored, found) = header(bytes, &Self::kind(), MAGIC, &parts)?;
-        let expected = Self::SIZE as u32;
-        for found in [found, count(bytes)] {
-            if found != expected {
-                return Err(StoredError::Length { found, expected }.into());
-            }
-        }
-        check_crc(bytes)?;
+        let mut stored = open(bytes, Self::SIZE, &Self::kind(), MAGIC, &parts)?;
         let gamma = stored.number::<R>();
         ensure(gamma == self.settings.gamma, Error::Mismatch { parameter: "gamma" })?;
         let (mut numbers, mut finite) = (Reader { rest: stored.rest }, true);

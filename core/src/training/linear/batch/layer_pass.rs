@@ -23,7 +23,7 @@ use crate::linalg::any_size::{
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::training::linear::shape::{layer_mut, split};
+use crate::training::linear::shape::{copy, last, layer_mut, pieces, split, write_last};
 use crate::training::network::{BatchLoss, Valued};
 
 pub(super) struct LayerPass<'a, S> {
@@ -46,27 +46,23 @@ pub(super) struct LayerPasses<'a, S> {
 impl<S: Scalar> LayerPasses<'_, S> {
     #[inline(always)]
     pub(super) fn pair(&mut self, l: usize) -> (LayerPass<'_, S>, LayerPass<'_, S>) {
-        let (matrices, next_matrices) = self.matrices[l * self.len..].split_at_mut(self.len);
-        let (z, next_z) = self.columns[l * self.k..].split_at_mut(self.k);
-        let next_matrices = &mut next_matrices[..self.len];
-        (
-            LayerPass::within(self.k, matrices, z),
-            LayerPass::within(self.k, next_matrices, &mut next_z[..self.k]),
-        )
+        let [matrices, next_matrices] = pieces(self.matrices, self.len, l);
+        let [z, next_z] = pieces(self.columns, self.k, l);
+        (LayerPass::within(self.k, matrices, z), LayerPass::within(self.k, next_matrices, next_z))
     }
 
     #[inline(always)]
     pub(super) fn at(&mut self, l: usize) -> LayerPass<'_, S> {
-        let matrices = &mut self.matrices[l * self.len..][..self.len];
-        LayerPass::within(self.k, matrices, &mut self.columns[l * self.k..][..self.k])
+        let ([matrices], [z]) =
+            (pieces(self.matrices, self.len, l), pieces(self.columns, self.k, l));
+        LayerPass::within(self.k, matrices, z)
     }
 }
 
 impl<'a, S: Scalar> LayerPass<'a, S> {
     #[inline(always)]
     fn within(k: usize, matrices: &'a mut [S], z: &'a mut [S]) -> Self {
-        let (matrices, u) = matrices.split_at_mut(3 * k * k);
-        let [g, a, v] = split(matrices, k * k);
+        let [g, a, v, u] = split(matrices, k * k);
         LayerPass { g, a, v, u, z }
     }
 
@@ -134,9 +130,9 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
             add(h, e);
         }
         // z-bar + A^T z-bar.
-        let z_next = &mut product[..k];
-        transpose_mul_vectors(k, self.a, [(z_next, Addend::Other(z_bar), z_bar)]);
-        z_bar.copy_from_slice(z_next);
+        let [z_next] = split(product, k);
+        transpose_mul_vectors(k, self.a, [(&mut *z_next, Addend::Other(z_bar), z_bar)]);
+        copy(z_bar, z_next);
     }
 }
 
@@ -146,7 +142,10 @@ fn add_symmetric<S: Scalar>(k: usize, h: &mut [S], e: &[S]) {
     for j in 0..k {
         for i in 0..=j {
             keep_apart::<S>();
-            h[j * k + i] += e[j * k + i] + e[i * k + j];
+            let (upper, lower) = (e.get(j * k + i), e.get(i * k + j));
+            if let (Some(h), Some(upper), Some(lower)) = (h.get_mut(j * k + i), upper, lower) {
+                *h += *upper + *lower;
+            }
         }
     }
     mirror(k, h);
@@ -199,7 +198,7 @@ impl<S: Scalar> LastTwo<'_, S> {
         let LastTwo { layers: [[p_a, q_a], [_, q_b]], places: [at_a, at_b], p, p_p } = *self;
         let LastAdjoints { sums, p: p_bar, p_p: p_p_bar, z: z_bar, h } = adjoints;
         let z = &*step.z;
-        let (forward, bars) = vectors.split_at_mut(10 * k);
+        let (forward, bars) = vectors.split_at_mut_checked(10 * k).unwrap_or_default();
         // Products are named by their factors: p_s is P_a^T s.
         let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
         mul_vectors(k, q_a, [(q_z, Addend::Zero, z)]);
@@ -215,7 +214,7 @@ impl<S: Scalar> LastTwo<'_, S> {
         transpose_mul_vectors(k, p_a, [(p_s, Addend::Zero, s)]);
         transpose_mul_vectors(k, step.g, [(w, Addend::Zero, r), (g_p_s, Addend::Zero, p_s)]);
         transpose_mul_vectors(k, q_a, [(u, Addend::Other(s), g_p_s)]);
-        let Some(v_bar) = loss.take(valued, -(z_b[k - 1] + dot(w, u))) else { return false };
+        let Some(v_bar) = loss.take(valued, -(last(z_b) + dot(w, u))) else { return false };
 
         let [
             u_bar,
@@ -241,8 +240,7 @@ impl<S: Scalar> LastTwo<'_, S> {
         // r.
         add(p_bar, r_bar);
         // s and z_b.
-        e_k.fill(S::ZERO);
-        e_k[k - 1] = -v_bar;
+        write_last(e_k, -v_bar);
         transpose_mul_vectors(k, q_b, [(z_b_bar, Addend::Other(e_k), s_bar)]);
         transpose_mul_vectors(k, p_a, [(g_q_z_bar, Addend::Zero, z_b_bar)]);
         transpose_mul_vectors(k, step.g, [(q_z_bar, Addend::Zero, g_q_z_bar)]);

@@ -29,7 +29,9 @@
 
 mod layer_pass;
 
-use super::shape::{LinearShape, Workspace, last_row, layer, layer_mut, split, statistic};
+use super::shape::{
+    LinearShape, Workspace, last, last_row, layer, layer_mut, split, statistic, write_last,
+};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
     transpose_mul_vectors,
@@ -60,14 +62,15 @@ kernel! {
         // Layers before the last two; the first of them slides from window to window.
         let formed = depth.saturating_sub(2);
         let first_slides = formed > 0;
-        let last = [formed, depth - 1];
-        let last_layers @ [[p_a, _], [p_b, q_b]] = last.map(|l| layer(matrix, layers, l));
+        let places = [formed, depth.saturating_sub(1)];
+        let last_layers @ [[p_a, _], [p_b, q_b]] = places.map(|l| layer(matrix, layers, l));
         let first = layer(matrix, layers, 0);
 
         let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
         c.fill(S::ZERO);
-        let (of_slide, rest) = vectors.split_at_mut(VECTORS * k);
-        let (of_pass, rest) = rest.split_at_mut(layer_pass::VECTORS * k);
+        let (of_slide, rest) = vectors.split_at_mut_checked(VECTORS * k).unwrap_or_default();
+        let (of_pass, rest) =
+            rest.split_at_mut_checked(layer_pass::VECTORS * k).unwrap_or_default();
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
         transpose_mul_vectors(k, p_a, [(p_p, Addend::Zero, p)]);
@@ -76,7 +79,7 @@ kernel! {
             steps.at(0).form(k, first, scratch[0]);
         }
 
-        let last_two = LastTwo { layers: last_layers, places: last, p, p_p };
+        let last_two = LastTwo { layers: last_layers, places, p, p_p };
         let mut loss = BatchLoss::new(windows, targets);
         for i in loss.passes() {
             let valued = loss.pass(i);
@@ -97,7 +100,7 @@ kernel! {
             if depth == 1 {
                 transpose_mul_vectors(k, step.g, [(w, Addend::Zero, p)]);
                 mul_vectors(k, q_b, [(s, Addend::Zero, step.z)]);
-                let value = -(step.z[k - 1] + dot(w, s));
+                let value = -(last(step.z) + dot(w, s));
                 let Some(v_bar) = loss.take(&valued, value) else { continue };
                 scaled(z_bar, -v_bar, w);
                 let [_, q_sum] = layer_mut(matrix, sums, 0);
@@ -135,11 +138,10 @@ kernel! {
         }
         // The adjoints of p and of P_a^T p.
         mul_vectors(k, p_a, [(w, Addend::Other(p_bar), p_p_bar)]);
-        let [p_sum, _] = layer_mut(matrix, sums, last[0]);
+        let [p_sum, _] = layer_mut(matrix, sums, places[0]);
         add_outers(k, p_sum, [(&*p, &*p_p_bar)]);
-        s.fill(S::ZERO);
-        s[k - 1] = S::ONE;
-        let [p_sum, _] = layer_mut(matrix, sums, last[1]);
+        write_last(s, S::ONE);
+        let [p_sum, _] = layer_mut(matrix, sums, places[1]);
         add_outers(k, p_sum, [(&*s, &*w)]);
         // The factor that P-bar still lacks.
         scale_p(matrix, inverse_len, sums);
@@ -150,10 +152,12 @@ kernel! {
 
 #[inline(always)]
 fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
-    for layer in layers.chunks_exact_mut(2 * matrix) {
-        for x in &mut layer[..matrix] {
+    let mut rest = layers;
+    while let Some((p, others)) = rest.split_at_mut_checked(matrix) {
+        for x in p {
             *x = s * *x;
         }
+        rest = others.get_mut(matrix..).unwrap_or_default();
     }
 }
 
