@@ -54,7 +54,7 @@
 #endif
 
 /** The size of a predictor in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
+#define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)

@@ -232,7 +232,7 @@ fn glitches_cost_little_more_than_missing_samples() {
             for wave in [0.0, 4.0] {
                 let mut next = |t: usize| {
                     state = 0.95 * state + rng.normal::<f32>();
-                    wave * (0.03 * t as f32).sin() + state * if wave > 0.0 { 0.05 } else { 0.3 }
+                    wave * Real::sin(0.03 * t as f32) + state * if wave > 0.0 { 0.05 } else { 0.3 }
                 };
                 let x: Vec<f32> = (0..8000).map(&mut next).collect();
                 let truth = followed(&x, 5.0);
@@ -260,7 +260,7 @@ fn in_outbursts_a_long_horizon_stays_and_four_horizons_agree_with_one() {
         .map(|t| {
             state = 0.9 * state + rng.normal::<f32>();
             burst = if t % 700 == 699 { 9000.0 } else { 0.93 * burst };
-            state + burst * (0.6 * (t % 700) as f32).cos()
+            state + burst * Real::cos(0.6 * (t % 700) as f32)
         })
         .collect();
     for (h, horizon) in HORIZONS.into_iter().enumerate() {
