@@ -26,7 +26,10 @@ fn contexts_are_consistent_and_no_score_is_of_a_wrong_value() {
             let of: Vec<_> =
                 contexts.iter().map(|c| errors(c, &predicted(&estimator, c).unwrap())).collect();
             let found = score(&of);
-            assert!(found.mean < 2.0 && found.low < found.mean && found.mean < found.high, "{name}");
+            assert!(
+                found.mean < 2.0 && found.low < found.mean && found.mean < found.high,
+                "{name}"
+            );
         }
     }
 }
@@ -34,7 +37,9 @@ fn contexts_are_consistent_and_no_score_is_of_a_wrong_value() {
 #[test]
 fn returns_of_the_log_and_of_cart_pole_are_those_of_their_rewards() {
     // In a log that goes on, the value of a state is the reward and the next value: LSTD with enough data finds nearly that.
-    for (task, limit) in [(BenchTask::Log, 0.3), (BenchTask::Representable, 0.3), (BenchTask::CartPole, 0.8)] {
+    for (task, limit) in
+        [(BenchTask::Log, 0.3), (BenchTask::Representable, 0.3), (BenchTask::CartPole, 0.8)]
+    {
         let seeds = task.seeds(20, 3);
         let contexts: Vec<_> = seeds.into_iter().map(|seed| task.context(seed).unwrap()).collect();
         let lstd = &references().unwrap()[1].1;
