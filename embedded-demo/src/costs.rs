@@ -79,17 +79,6 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     defmt::info!("chip: reading the stored model: {=u32} {=str}", reading, unit);
     within &= other_contexts(&mut counter, unit)?;
     literal(&mut counter, &trained, unit)?;
-    let mut work = [0.0; demo::WORK];
-    let mut trainer = demo::trainer(&mut work)?;
-    trainer.train_task()?;
-    let (result, training) = counter.measure(|| trainer.train_task());
-    result?;
-    defmt::info!(
-        "chip: training, a window of {=usize}: {=u32} {=str}",
-        demo::WINDOWS,
-        training / demo::WINDOWS as u32,
-        unit
-    );
     let (_, constructed) = counter.measure(|| demo::CONSTRUCTED.value_function(&context));
     within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);

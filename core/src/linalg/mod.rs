@@ -12,6 +12,7 @@ pub mod linear_system;
 pub(crate) use arrays::dot as dot_arrays;
 pub use arrays::{mul, mul_to, mul_vector};
 
+use crate::chip::{not_unrolled, rolled};
 use crate::error::{Error, Result, ensure};
 use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -50,9 +51,12 @@ kernel! {
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, C, R> {
         let mut out = zeros::<S, C, R>();
-        for j in 0..C {
-            for i in 0..R {
-                out.data.0[i][j] = a.data.0[j][i];
+        for (j, column) in a.data.0.iter().enumerate() {
+            for (row, x) in out.data.0.iter_mut().zip(column).take(rolled(R).len()) {
+                not_unrolled();
+                if let Some(to) = row.get_mut(j) {
+                    *to = *x;
+                }
             }
         }
         out

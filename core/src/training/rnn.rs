@@ -43,7 +43,7 @@ pub enum LayerInput {
 /// let mut rnn = Rnn::<f32, 10, 4, 3, 30>::zeros(LayerInput::Current);
 /// rnn.initialise_lane(0, &mut Rng::new(1));
 /// let windows = Windows::new(4, &[0.5; 4 * 9], &[0.75; 8], 6, 0.9)?;
-/// assert!(rnn.value(&windows.window(0)).is_finite());
+/// assert!(rnn.value(&windows.window(0)?)?.is_finite());
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

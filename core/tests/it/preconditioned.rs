@@ -102,5 +102,5 @@ fn a_model_of_it_is_iterated_and_stored_and_runs_for_every_discount() {
     };
     assert_eq!(refused(0.5, f32::NAN), Error::NonFinite { parameter: "beta" });
     assert_eq!(refused(1e-30, 1e30), Error::NonFinite { parameter: "beta" });
-    assert!(matches!(refused(-1.0, 0.1), Error::OutOfRange { parameter: "alpha", .. }));
+    assert!(matches!(refused(-1.0, 0.1), Error::OutOfRange { parameter: "step_size", .. }));
 }

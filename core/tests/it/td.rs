@@ -20,7 +20,7 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
     assert!(matches!(other.value_function(&learner), Err(Error::Mismatch { .. })));
     learner.clear();
     assert_eq!(learner, td.context());
-    for (i, name) in ["gamma", "lambda", "alpha"].into_iter().enumerate() {
+    for (i, name) in ["gamma", "lambda", "step_size"].into_iter().enumerate() {
         let [gamma, lambda, alpha] = [0, 1, 2].map(|j| if i == j { -1.0_f32 } else { 0.5 });
         let online = OnlineTd::new(OnlineTdSettings::new(gamma).lambda(lambda).step_size(alpha))
             .unwrap_err();

@@ -355,7 +355,7 @@ fn bad_settings_are_named() {
         (settings().gamma(1.0), "gamma"),
         (settings().batches_per_task(0), "batches_per_task"),
         (settings().loss(Loss::MonteCarlo { horizon: 0 }), "horizon"),
-        (td(-1.0), "learning_rate"),
+        (td(-1.0), "step_size"),
     ] {
         match make(settings, &one) {
             Some(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),

@@ -76,7 +76,10 @@ impl Model {
         }
         check_discount(gamma)?;
         match method {
-            Method::Constructed { alpha, .. } | Method::PreconditionedTd { alpha, .. }
+            Method::Constructed { alpha, .. }
+            | Method::PreconditionedTd { alpha, .. }
+            | Method::OnlineTd { alpha, .. }
+            | Method::BatchTd { alpha, .. }
                 if !(alpha > 0.0 && alpha.is_finite()) =>
             {
                 return Err(refused("alpha", format!("{alpha}; expected a number above 0")));
