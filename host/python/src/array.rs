@@ -37,6 +37,24 @@ impl<'py> FromPyObject<'_, 'py> for Integer {
     }
 }
 
+/// A number as Python has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract::<f64>() {
+            // An integer beyond all floats is infinite, which every setting refuses by name.
+            Err(e) if e.is_instance_of::<PyOverflowError>(given.py()) => {
+                Ok(Number(if given.gt(0)? { f64::INFINITY } else { f64::NEG_INFINITY }))
+            }
+            found => found.map(Number),
+        }
+    }
+}
+
 /// Returns a number of things, or a seed.
 pub(crate) fn whole<T: TryFrom<i128>>(name: &str, Integer(x): Integer) -> PyResult<T> {
     T::try_from(x).map_err(|_| match x {

@@ -1,6 +1,6 @@
 //! Features of raw observations, and the judgement of values by returns.
 
-use crate::array::{numbers, refused, roomy, shaped};
+use crate::array::{Number, numbers, refused, roomy, shaped};
 use crate::model::{Given, check_discount};
 use compute::transitions::{EpisodeEnd, Transitions};
 use ictd::encoder::Encoder;
@@ -65,8 +65,9 @@ impl Returns {
         terminal: Given,
         end: Given,
         rho: Option<Given>,
-        gamma: f64,
+        gamma: Number,
     ) -> PyResult<Self> {
+        let Number(gamma) = gamma;
         check_discount(gamma)?;
         let of = |name: &str, given: Given| numbers(name, given, false)?.finite(name);
         let (phi, next) = (of("phi", phi)?, of("phi_next", phi_next)?);

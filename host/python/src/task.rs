@@ -1,7 +1,7 @@
 //! Policy evaluation tasks: drawn at random, or given as arrays.
 
 use crate::arithmetic;
-use crate::array::{Integer, numbers, refused, roomy, whole};
+use crate::array::{Integer, Number, numbers, refused, roomy, whole};
 use crate::error::{argument, python};
 use crate::model::{check_discount, check_features};
 use compute::capacity::OWN;
@@ -77,7 +77,7 @@ pub(crate) fn load(name: &str, file: &[u8], gamma: f64) -> PyResult<Vec<Task>> {
 impl Task {
     #[new]
     #[pyo3(signature = (
-        kind = "boyan", seed = Integer(0), d = Integer(4), states = Integer(10), gamma = 0.9, actions = Integer(3), *,
+        kind = "boyan", seed = Integer(0), d = Integer(4), states = Integer(10), gamma = Number(0.9), actions = Integer(3), *,
         p = None, reward = None, phi = None, p0 = None, terminal = None
     ))]
     fn new(
@@ -85,7 +85,7 @@ impl Task {
         seed: Integer,
         d: Integer,
         states: Integer,
-        gamma: f64,
+        gamma: Number,
         actions: Integer,
         p: Given,
         reward: Given,
@@ -94,6 +94,7 @@ impl Task {
         terminal: Given,
     ) -> PyResult<Self> {
         arithmetic::check()?;
+        let Number(gamma) = gamma;
         check_discount(gamma)?;
         let parts =
             [("p", p), ("reward", reward), ("phi", phi), ("p0", p0), ("terminal", terminal)];
