@@ -100,7 +100,7 @@ class Model:
         reward: (n,) or (n, 1). terminal, end: (n,), true where the next state is terminal (its value is 0), or where the
         episode is truncated. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
         """
-    def weights(
+    def value_function(
         self,
         phi: ArrayLike,
         reward: ArrayLike,
@@ -109,9 +109,19 @@ class Model:
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
         rho: ArrayLike | None = None,
-    ) -> Array:
-        """w, (d,), of the value function v(s) = <w, phi(s)> in that context, which `values` of the universal model clips
-        to what its rewards allow."""
+    ) -> ValueFunction:
+        """The value function in that context, which `values` of the universal model clips to what its rewards allow."""
+
+@final
+class ValueFunction:
+    """v(s) = level + <weights, phi(s)>. The level is 0 of every model but the universal one."""
+
+    @property
+    def weights(self) -> Array:
+        """w, (d,)."""
+    @property
+    def level(self) -> float:
+        """The value where all features are 0."""
 
 @final
 class Context:
@@ -137,9 +147,9 @@ class Context:
         """Returns an independent copy."""
     def __len__(self) -> int:
         """The number of transitions observed."""
-    def weights(self) -> Array:
-        """w, (d,), of v(s) = <w, phi(s)>, which `values` of the universal model clips to what its rewards allow.
-        `ValueError` before the first transition."""
+    def value_function(self) -> ValueFunction:
+        """The value function, which `values` of the universal model clips to what its rewards allow. `ValueError` before the
+        first transition."""
     @overload
     def values(self, query: list[float]) -> float: ...
     @overload

@@ -10,7 +10,9 @@ use crate::returns::{self, Half, Interval};
 use crate::run::{RunFiles, Session, report};
 use compute::recipe::AttentionKind;
 use compute::transitions::{EpisodeEnd, Transitions};
-use judge::estimator::{EstimatedValues, Estimator, Method, SOFTMAX_CONTEXT, values_of};
+use judge::estimator::{
+    EstimatedValues, Estimator, LinearValues, Method, SOFTMAX_CONTEXT, values_of,
+};
 use serde_json::json;
 use std::path::Path;
 
@@ -134,11 +136,14 @@ impl Evaluate {
         let best = best(&halves, ranked.chain(zero_too).collect());
         let has_constant = has_constant(&data.phi[..data.phi.len().min(TESTED * d)], d);
         let difference = |judged: &Judged| rms(&transformer.values.rows, &judged.values.rows);
+        let linear =
+            |judged: Option<&'_ Judged>| judged.and_then(|judged| judged.values.linear.clone());
         let estimators = all.map(|(name, judged)| {
             let error = judged.and_then(|judged| judged.error);
             json!({
                 "name": name,
-                "weights": judged.map(|judged| &judged.values.weights),
+                "weights": linear(judged).map(|linear| linear.weights),
+                "level": linear(judged).map(|linear| linear.level),
                 "td_error": judged.map(|judged| judged.values.td_error),
                 "return_error": error.map(|error| error.mean),
                 "return_error_interval": error.map(|error| [error.low, error.high]),
@@ -179,8 +184,7 @@ impl Evaluate {
         ];
         let rows = all.map(|(name, judged)| {
             let of = |x: &dyn Fn(&Judged) -> f64| number(judged.map_or(f64::NAN, x));
-            let weights = judged.and_then(|judged| judged.values.weights.as_ref());
-            let weights = weights.map_or("—".into(), |w| first(w));
+            let weights = linear(judged).map_or("—".into(), |linear| shown(&linear));
             let error = interval(judged.and_then(|judged| judged.error));
             [name.into(), weights, of(&|judged| judged.values.td_error), error, of(&difference)]
         });
@@ -293,8 +297,12 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()
 }
 
-fn first(weights: &[f64]) -> String {
+fn shown(LinearValues { weights, level }: &LinearValues) -> String {
     let shown: Vec<_> = weights.iter().take(SHOWN).map(|x| report::number(*x, 4)).collect();
     let more = if weights.len() > shown.len() { ", …" } else { "" };
-    format!("({}{more})", shown.join(", "))
+    let level = match level {
+        0.0 => String::new(),
+        level => format!(", level {}", report::number(*level, 4)),
+    };
+    format!("({}{more}){level}", shown.join(", "))
 }
