@@ -60,6 +60,7 @@ pub(crate) trait TransitionSink<const D: usize>: Send + Sync + 'static {
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
+    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
@@ -81,6 +82,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -112,6 +117,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -196,6 +205,10 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
 
     fn observed(&self) -> u64 {
         self.observer.len()
+    }
+
+    fn clear(&mut self) {
+        self.observer.clear();
     }
 
     fn weights(&self) -> Result<Option<Vec<f64>>> {
