@@ -157,7 +157,11 @@ impl Model {
         let stream = kept().take();
         let mut stream = match stream {
             Some(Kept(of, with, mut stream)) if (of, with) == (d, used) => {
-                stream.clear();
+                let empty = &mut stream;
+                self.compute(py, d, || {
+                    empty.clear();
+                    Ok(())
+                })?;
                 stream
             }
             _ => {
@@ -169,8 +173,8 @@ impl Model {
         };
         Self::observe(py, &mut *stream, data)?;
         let found = f(&*stream)?;
-        // (A large one would keep its memory.)
-        if self.is_small(d) {
+        // (Another keeps its transitions.)
+        if self.estimator.has_a_context() {
             *kept() = Some(Kept(d, used, stream));
         }
         Ok(found)
