@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | learner | tasks | table]
+# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | learner | tasks | table | flash]
 #
 #   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
 #   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
@@ -11,6 +11,7 @@
 #   tasks       a sensor task that feeds a predictor, in embassy and in RTIC, on an LM3S6965 (Cortex-M3)
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
 #               README.md's tables
+#   flash       what the products occupy by optimisation level, with link-time optimisation and without
 #
 # The target need not be installed. For a real board see README.md (probe-rs, feature rtt).
 set -euo pipefail
@@ -39,6 +40,22 @@ if [ "$board" = table ]; then
     measure thumbv6m-none-eabi '"s"'
     printf '\nuniversal, Cortex-M0\n'
     sed -n 's/^universal //p' <<<"$rows"
+    exit 0
+fi
+if [ "$board" = flash ]; then
+    cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
+    products=(inference universal short)
+    for level in 3 '"s"'; do
+        for lto in false '"fat"'; do
+            BOARD=mps2-an386 cargo_for thumbv7em-none-eabihf build -q --release -p embedded-demo --no-default-features \
+                "${products[@]/#/--bin=}" --target-dir target/embedded/flash \
+                --config "profile.release.opt-level=$level" --config "profile.release.lto=$lto"
+            printf '\nopt-level %s, lto %s, %s\n' "$level" "$lto" "$COMPILER"
+            for program in "${products[@]}"; do
+                target/runner/debug/runner --footprint "target/embedded/flash/thumbv7em-none-eabihf/release/$program"
+            done
+        done
+    done
     exit 0
 fi
 if [ "$board" = learner ]; then
@@ -86,12 +103,13 @@ mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
 microbit) target=thumbv6m-none-eabi is_small=yes ;;
 rp2350) target=thumbv8m.main-none-eabihf has_machine=no ;;
 *)
-    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, learner, tasks, table" >&2
+    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, learner, tasks, table, flash" >&2
     exit 2
     ;;
 esac
 
-out=target/embedded/$board
+# Boards of one target share what is built for both.
+out=target/embedded/boards
 export BOARD=$board
 products=(inference universal) demos=(predictor)
 if [ "$is_small" = yes ]; then

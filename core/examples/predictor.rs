@@ -7,7 +7,7 @@
 use ictd_core::{Error, Predictor};
 
 fn main() -> Result<(), Error> {
-    let mut predictor = Predictor::new([5.0])?; // the mean of about the next 5 samples
+    let mut predictor = Predictor::<1>::new([5.0])?; // the mean of about the next 5 samples
     for t in 0..400 {
         let sample = if t == 350 { 65535.0 } else { (t % 20) as f32 };
         let seen = predictor.observe(sample);

@@ -17,7 +17,7 @@ fn features(place: u32) -> [f32; 3] {
 fn main() -> Result<(), Error> {
     // 15 layers, each a step of TD(0); gamma = 0.8.
     const MODEL: Model<3> =
-        match Model::<3>::td0(ConstructionSettings { alpha: 0.5, depth: 15, gamma: 0.8 }) {
+        match Model::<3>::td0(ConstructionSettings::new(0.8).step_size(0.5).depth(15)) {
             Ok(model) => model,
             Err(_) => panic!("alpha, depth or gamma is out of range"),
         };

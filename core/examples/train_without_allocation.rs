@@ -18,7 +18,7 @@ const TRAJECTORY: usize = 18;
 fn main() -> Result<(), Error> {
     let network = LinearNetwork::new(SHAPE, [0.0; SHAPE.parameter_len()], [0.0; SHAPE.work_len()])?;
     let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
-    let settings = TrainerSettings { context_len: 8, batch_size: 8, ..Default::default() };
+    let settings = TrainerSettings::default().context_len(8).batch_size(8);
     let reference = BatchTdReference::new(SHAPE.depth, 0.0)?;
     let mut trainer =
         MultiTaskTd::<f32, _, _, 2, TRAJECTORY>::new(settings, tasks, network, reference, &[1])?;

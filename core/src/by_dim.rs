@@ -30,8 +30,8 @@ pub trait TokenShape<A, const C: usize> {
 /// use ictd_core::mask::TdLambda;
 /// use ictd_core::model::{ConstructionSettings, Linear};
 ///
-/// let td0 = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })?;
-/// let td_lambda = Model::<4, Linear<TdLambda>>::td_lambda(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }, 0.8)?;
+/// let td0 = Model::<4>::td0(ConstructionSettings::new(0.9).step_size(0.2).depth(15))?;
+/// let td_lambda = Model::<4, Linear<TdLambda>>::td_lambda(ConstructionSettings::new(0.9).step_size(0.2).depth(15), 0.8)?;
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 pub type Model<const D: usize, A = Linear<Td0>, const C: usize = 1> =

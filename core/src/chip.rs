@@ -27,6 +27,14 @@ pub(crate) fn rolled(count: usize) -> core::ops::Range<usize> {
     0..if cfg!(target_os = "none") { core::hint::black_box(count) } else { count }
 }
 
+/// Has a chip's compiler keep the loop that it stands in as it is.
+#[inline(always)]
+pub(crate) fn not_unrolled() {
+    if cfg!(target_os = "none") {
+        core::hint::black_box(0_u32);
+    }
+}
+
 /// Returns `x`, whose value a host's compiler then does not know: it would else run loops over all of a context's numbers
 /// itself, for seconds with 64 features.
 #[inline(always)]

@@ -1,5 +1,4 @@
-//! Errors are values: no function of this crate allocates, and none panics but for an index beyond its documented range
-//! (as in `training::Windows::phi`; inference has no such function).
+//! Errors are values: no function of this crate allocates.
 
 use core::fmt;
 

@@ -161,14 +161,15 @@ impl<R: Real> Projection<R> {
 
 /// Returns the update of one trajectory, delta grad TF_L(Z_0) with the TD error delta of TF_L(Z_0') and TF_L(Z_0),
 /// where Z_0 and Z_0' are those of eq. "prompt for invariant set": its first window and the one that follows.
+/// Returns the errors of [`td_update`].
 pub fn trajectory_update<R: Real, N: Network<R>>(
     theta: &mut N,
     trajectory: &Windows<R>,
     targets: Targets<R>,
-) -> N::Parameters {
+) -> Result<N::Parameters> {
     let mut update = theta.parameters().zeros_like();
-    td_update(theta, trajectory, 0, targets, R::ONE, &mut update);
-    update
+    td_update(theta, trajectory, 0, targets, R::ONE, &mut update)?;
+    Ok(update)
 }
 
 /// Returns Delta(theta) for features that any g of a group is equally likely to move: the mean of [`trajectory_update`]
@@ -196,10 +197,11 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
         )?;
         for g in group.clone() {
             for (k, to) in moved.iter_mut().enumerate() {
-                *to = mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))).data.0[0];
+                let phi = SVector::from_column_slice(trajectory.phi(k)?);
+                *to = mul_vector(&g, &phi).data.0[0];
             }
             let windows = Windows::new(D, moved.as_flattened(), rewards, n, gamma)?;
-            apply_update(&mut sum, share, &trajectory_update(theta, &windows, targets));
+            apply_update(&mut sum, share, &trajectory_update(theta, &windows, targets)?);
         }
     }
     Ok(sum)

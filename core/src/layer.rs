@@ -56,6 +56,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
 /// vector, others are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub enum LayerForm {
     /// Any.
     Dense,
@@ -168,6 +169,7 @@ fn are_opposite<S: Scalar>(x: &[S], y: &[S]) -> bool {
 /// The paper's W_l, (K, 2 K), is stored as its halves: W_l = \[w1 w2\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub struct TwoHeadLayer<S: Scalar, const K: usize> {
     /// P^(1), of the head with the mask M^(1) ([`MeanCentred`](crate::mask::MeanCentred)).
     pub p1: SMatrix<S, K, K>,

@@ -55,6 +55,11 @@ pub mod context;
 mod entrywise;
 pub mod error;
 pub mod layer;
+// For the crates of this workspace, which turn on research; nobody else needs it.
+#[cfg(not(feature = "research"))]
+#[allow(unreachable_pub)]
+mod linalg;
+#[cfg(feature = "research")]
 #[doc(hidden)]
 pub mod linalg;
 pub mod mask;
@@ -62,6 +67,7 @@ pub mod model;
 pub mod preconditioned;
 pub mod predictor;
 pub mod scalar;
+mod setters;
 pub mod signal;
 pub mod statistic;
 pub mod td;

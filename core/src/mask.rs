@@ -12,6 +12,7 @@
 //! | [`TwoTraces`] | as for [`Td0`], and in addition the sums of two traces | both traces |
 
 use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
+#[doc(hidden)]
 pub use crate::entrywise::Entrywise;
 use crate::entrywise::entrywise;
 use crate::error::Error;
@@ -218,11 +219,13 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
 /// from the mean of the tokens up to it. (M^(2), of the second head, is [`Td0`].)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub struct MeanCentred;
 
 /// The mean of the tokens so far, and their total weight. Both are summed with compensation: otherwise the mean of a million
 /// tokens would be off by 500 roundings of `f32`, and the weight would stop growing at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub struct RunningMean<S, V> {
     mean: [V; 2],
     weight: [S; 2],
@@ -333,6 +336,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
 }
 
 /// Returns x^n, by repeated squaring.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub fn power<S: Scalar>(x: S, n: u64) -> S {
     let (mut result, mut square, mut n) = (S::ONE, x, n);
     while n > 0 {

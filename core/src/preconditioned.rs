@@ -31,7 +31,7 @@
 //! r_{l+1} = r_l + (1/n) sum_j delta_j(w_l) e_j^T alpha (I - beta Sigma^T)^l U_0 = r_0 + w_{l+1}^T U_0.
 //! The query's column of U_0 is -phi and its reward 0, so TF_l = -r_l = <w_l, phi>.
 
-use crate::chip::{once_on_chip, rolled};
+use crate::chip::{not_unrolled, once_on_chip, rolled};
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
 use crate::scalar::Scalar;
@@ -124,10 +124,10 @@ fn steps<S: Scalar, const D: usize>(
         let mut step = residual;
         for _ in rolled(l) {
             let moved = product(Mean::Sigma, &step);
-            add_scaled(&mut step, -beta, &moved);
+            add_multiple(&mut step, -beta, &moved);
         }
-        add_scaled(&mut w, alpha, &step);
-        add_scaled(&mut residual, -alpha, &product(Mean::A, &step));
+        add_multiple(&mut w, alpha, &step);
+        add_multiple(&mut residual, -alpha, &product(Mean::A, &step));
     }
     w
 }
@@ -150,6 +150,11 @@ pub(crate) fn weights_of<S: Scalar, const D: usize, const K: usize>(
 }
 
 once_on_chip! {
+    /// Adds s x to a.
+    fn add_multiple<S: Scalar, const D: usize>(a: &mut SVector<S, D>, s: S, x: &SVector<S, D>) {
+        add_scaled(a, s, x);
+    }
+
     /// Multiplies A, with `next` 1, or Sigma, with 0, with a vector.
     fn mean_times<S: Scalar, const D: usize, const K: usize>(
         Statistic { g, inverse_len }: &Statistic<S, K>,
@@ -157,11 +162,13 @@ once_on_chip! {
         x: &SVector<S, D>,
     ) -> SVector<S, D> {
         let mut product = zeros::<S, D, 1>();
-        for j in 0..D {
-            let column = &g.data.0[j];
-            for i in 0..D {
-                let entry = *inverse_len * (column[i] - next * column[D + i]);
-                product.data.0[0][j] += entry * x.data.0[0][i];
+        let columns = g.data.0.iter().zip(&mut product.data.0[0]);
+        for (column, product) in columns.take(rolled(D).len()) {
+            let (phi, phi_next) = column.split_at_checked(D).unwrap_or_default();
+            let pairs = phi.iter().zip(phi_next).zip(&x.data.0[0]);
+            for ((phi, phi_next), x) in pairs.take(rolled(D).len()) {
+                not_unrolled();
+                *product += *inverse_len * (*phi - next * *phi_next) * *x;
             }
         }
         product

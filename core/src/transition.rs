@@ -169,6 +169,7 @@ pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(gamma: S
 
 /// Returns a context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 and gamma = 1 the average-reward
 /// token (phi_{j-1}; phi_j; R_j; 0), whose last row is memory.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 #[inline(always)]
 pub fn token<S: Scalar, const D: usize, const K: usize>(
     transition: &Transition<S, D>,
@@ -185,6 +186,7 @@ pub fn token<S: Scalar, const D: usize, const K: usize>(
 }
 
 /// Returns the query token (phi; 0; 0), (K).
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 #[inline(always)]
 pub fn query_token<S: Scalar, const D: usize, const K: usize>(
     phi: &SVector<S, D>,

@@ -23,6 +23,12 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
         for (weight, u) in weights.iter_mut().zip(u) {
             *weight = -*u;
         }
+        Self::of_finite(weights)
+    }
+
+    /// Returns the value function of these weights, or [`Error::NonFinite`] if the layers blew up.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub(crate) fn of_finite(weights: SVector<S, D>) -> Result<Self> {
         ensure(is_finite(&weights), Error::NonFinite { parameter: "an implicit weight" })?;
         Ok(ValueFunction { weights })
     }

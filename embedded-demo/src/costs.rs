@@ -79,17 +79,6 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     defmt::info!("chip: reading the stored model: {=u32} {=str}", reading, unit);
     within &= other_contexts(&mut counter, unit)?;
     literal(&mut counter, &trained, unit)?;
-    let mut work = [0.0; demo::WORK];
-    let mut trainer = demo::trainer(&mut work)?;
-    trainer.train_task()?;
-    let (result, training) = counter.measure(|| trainer.train_task());
-    result?;
-    defmt::info!(
-        "chip: training, a window of {=usize}: {=u32} {=str}",
-        demo::WINDOWS,
-        training / demo::WINDOWS as u32,
-        unit
-    );
     let (_, constructed) = counter.measure(|| demo::CONSTRUCTED.value_function(&context));
     within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
@@ -162,7 +151,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
         result?;
         terminal = terminal.max(cost);
     }
-    let model = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: GAMMA })?;
+    let model = Model::<4>::td0(ConstructionSettings::new(GAMMA).step_size(0.2).depth(3))?;
     let (value, value_function) = counter.measure(|| {
         model.value_function_for(&context, Gvf { cumulant: CUMULANTS - 1, gamma: 0.5 })
     });

@@ -1,24 +1,20 @@
 //! The demo, the same on the chip and on the host.
 
-use crate::log::{Hex, decimals, log};
+use crate::log::{decimals, log};
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, Task};
-use ictd_core::training::{
-    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer,
-    TrainerSettings,
-};
+use ictd_core::tasks::{FiniteTaskKind, Mrp, Task};
 use ictd_core::{Context, Model};
 
 pub(crate) const GAMMA: f32 = 0.9;
 
-/// (a) Theorem 1's weights: 15 iterations of TD(0) with learning rate 0.2, as in Figure 1.
+/// (a) Theorem 1's weights: 15 iterations of TD(0) with step size 0.2, as in Figure 1.
 pub(crate) const CONSTRUCTED: Model<4> =
-    match Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: GAMMA }) {
+    match Model::<4>::td0(ConstructionSettings::new(GAMMA).step_size(0.2).depth(15)) {
         Ok(model) => model,
-        Err(_) => panic!("alpha, depth or gamma is out of range"),
+        Err(_) => panic!("the step size, depth or gamma is out of range"),
     };
 
 /// (b) Weights that the host trained: L = 3, 4000 Boyan's chains (README.md says how).
@@ -119,54 +115,4 @@ pub(crate) fn damage() -> bool {
         if intact { "the intact model accepted" } else { "the intact model REJECTED" }
     );
     rejected == tried && intact
-}
-
-/// The demo's network, which computes in borrowed memory.
-type Network<'a> = LinearNetwork<f32, [f32; 162], &'a mut [f32; WORK]>;
-
-/// The trainer of the demo: the paper's task and network, a smaller batch.
-pub(crate) type Trainer<'a> = MultiTaskTd<f32, Network<'a>, FiniteTaskDistribution<10>, 4, 26>;
-
-/// Numbers that the demo's network computes in, by [`LinearShape::work_len`].
-pub(crate) const WORK: usize = 1863;
-
-/// Windows in a batch of the demo's training.
-pub(crate) const WINDOWS: usize = 8;
-
-/// Returns a trainer with fresh weights.
-pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
-    let adam = AdamSettings { learning_rate: 0.01, ..Default::default() };
-    let settings = TrainerSettings {
-        context_len: 16,
-        batch_size: WINDOWS,
-        batches_per_task: 1,
-        optimizer: Optimizer::Adam(adam),
-        ..Default::default()
-    };
-    let tasks = FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 10, dim: 4 };
-    let network = Network::new(LinearShape::new(4, 1, 3), [0.0; 162], work)?;
-    Trainer::new(settings, tasks, network, BatchTdReference::new(3, 0.0)?, &[0])
-}
-
-/// Trains for a moment, by the host's own trainer.
-#[inline(never)]
-pub(crate) fn train(digest: &mut Digest) -> Result<(), Error> {
-    const TASKS: u32 = 40;
-    log!("training: {} tasks of {} windows", TASKS, WINDOWS as u32);
-    let mut work = [0.0; WORK];
-    let mut trainer = trainer(&mut work)?;
-    let mut loss = 0.0;
-    for task in 1..=TASKS {
-        trainer.train_task()?;
-        loss += trainer.loss;
-        if task % 10 == 0 {
-            log!("  after {} tasks: mean loss {}", task, decimals(loss / 10.0));
-            loss = 0.0;
-        }
-    }
-    let mut trained = Digest::EMPTY;
-    trainer.save(0, |bytes| trained.bytes(bytes));
-    log!("  digest of the checkpoint: {}", Hex(trained.value()));
-    digest.word(trained.value());
-    Ok(())
 }

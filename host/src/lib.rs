@@ -9,6 +9,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod encoder;
 pub mod error;
 pub mod exit;
 pub mod experiments;
@@ -19,6 +20,7 @@ pub mod model_file;
 pub mod options;
 pub mod page;
 pub mod program;
+pub mod returns;
 pub mod run;
 pub mod sweep;
 pub mod train;

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 use compute::Recipe;
-use compute::settings::SETTINGS;
+use compute::settings::{self, SETTINGS, SettingSpec};
 use compute::words::WordList;
 use std::ffi::OsStr;
 
@@ -16,6 +16,23 @@ pub fn parsed<T: clap::Args>(line: &str) -> T {
     let parsed = command.try_get_matches_from(line.split_whitespace());
     // The lines are the program's own.
     parsed.and_then(|found| T::from_arg_matches(&found)).unwrap_or_else(|e| e.exit())
+}
+
+/// Two names are alike if at least this share of the longer one need not be changed.
+const ALIKE: f64 = 0.7;
+
+/// Returns a hint at the accepted name that is nearly the given one; empty without one.
+pub fn hint(given: &str, accepted: &[&str]) -> String {
+    let alike = |name: &&&str| strsim::normalized_damerau_levenshtein(given, name);
+    let nearest = accepted.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    let near = nearest.filter(|name| alike(name) >= ALIKE);
+    near.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"))
+}
+
+/// Returns the setting of a recipe with this name; the error hints at the name that is meant.
+pub fn setting(name: &str) -> Result<&'static SettingSpec, String> {
+    let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+    settings::setting(name).map_err(|reason| reason + &hint(name, &names))
 }
 
 /// Returns a parser of a word; help and completion list the words.
@@ -45,7 +62,7 @@ impl TypedValueParser for SettingText {
     }
 }
 
-pub(crate) fn settings() -> impl Iterator<Item = Arg> {
+pub(crate) fn arguments() -> impl Iterator<Item = Arg> {
     let defaults = Recipe::default();
     SETTINGS.iter().map(move |setting| {
         // The form of clap's own names.

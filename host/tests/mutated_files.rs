@@ -10,9 +10,9 @@ mod targets;
 
 use ictd::experiments::{measurements::MeasurementTable, plots};
 use ictd::formats::npz::Npz;
-use ictd::formats::safetensors;
 use ictd::formats::seed_run::SeedLog;
 use ictd::formats::trajectory::Trajectory;
+use ictd::formats::{Naming, safetensors};
 use ictd::model_file;
 use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
@@ -49,7 +49,7 @@ fn read_log(bytes: &[u8]) -> Result<Vec<ictd::train::LogPoint>, ictd::Error> {
 }
 
 fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
-    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
+    Ok(Naming::default().read(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)?.0)
 }
 
 #[test]
@@ -108,9 +108,8 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
         every_damage_is_noticed(file, read_log);
     }
     every_damage_is_noticed(TRANSITIONS, read_transitions);
-    let model =
-        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
-            .unwrap();
+    let model = ictd_core::Model::<2>::td0(ConstructionSettings::new(0.9).step_size(0.2).depth(15))
+        .unwrap();
     let mut buffer = [0; 512];
     every_damage_is_noticed(model.write(&mut buffer).unwrap(), |bytes| {
         model_file::from_stored_model(Path::new(FILE), bytes).map(|model| format!("{model:?}"))

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn ictd_trainer_init(
     // SAFETY: `storage` is null or what the caller says, by the rules in ictd.h.
     unsafe {
         make_in(storage.cast(), bytes, KIND, |place| {
-            let settings = StreamTdSettings { gamma, ..Default::default() };
+            let settings = StreamTdSettings::default().gamma(gamma);
             let trainer = Trainer::new(settings, theorem_1(step_size))?;
             place.write(OfStream { features, gamma, trainer });
             Ok(())
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn ictd_model_preconditioned_td(
     if !(1..=D).contains(&features) {
         return ictd_status::OutOfRange;
     }
-    let settings = ConstructionSettings { alpha, depth: LAYERS as u16, gamma };
+    let settings = ConstructionSettings::new(gamma).step_size(alpha).depth(LAYERS as u16);
     let made = Model::<D>::preconditioned_td(settings, beta);
     status(made.map_err(ictd_status::from).map(|made| {
         let layer = made.transformer().layers().first().copied().unwrap_or(Layer::ZERO);

@@ -39,7 +39,7 @@ fn contexts() -> Result<u32, Error> {
 fn predictors() -> Result<u32, Error> {
     let (mut sensor, mut digest) = (Sensor(1), 0);
     // C has room for four horizons: those that are not asked for are the last one again.
-    let mut predictors = [Predictor::new([1.0, 5.0, 40.0, 40.0])?; 2];
+    let mut predictors = [Predictor::<4>::new([1.0, 5.0, 40.0, 40.0])?; 2];
     predictors[1] = predictors[1].with_limits(-100.0, 100.0)?;
     for t in 0..500 {
         let samples = [(t % 20) as f32 + sensor.read(), 20.0 + sensor.read()];
@@ -59,8 +59,8 @@ fn predictors() -> Result<u32, Error> {
 
 fn trainers() -> Result<u32, Error> {
     let (mut sensor, mut digest, gamma) = (Sensor(1), 0, 0.9);
-    let model = Model::<4>::td0(ConstructionSettings { alpha: 0.25, depth: 3, gamma })?;
-    let settings = StreamTdSettings { gamma, ..Default::default() };
+    let model = Model::<4>::td0(ConstructionSettings::new(gamma).step_size(0.25).depth(3))?;
+    let settings = StreamTdSettings::default().gamma(gamma);
     let mut trainer = StreamTd::<f32, 4, 9, 3, 18>::new(settings, model.transformer().layers()[0])?;
     let mut context = Context::<4, Td0, Forgetting>::with_memory(Td0, Forgetting::new(0.99)?);
     let mut phi = [0.0; 4];
@@ -76,7 +76,7 @@ fn trainers() -> Result<u32, Error> {
     [2].iter().chain(trainer.write(&mut bytes)?).for_each(|x| add(&mut digest, f32::from(*x)));
     let statistic = context.statistic(gamma, 0)?;
     let largest = context.max_abs_reward(0) / (1.0 - gamma);
-    let settings = ConstructionSettings { alpha: 1.5, depth: 3, gamma };
+    let settings = ConstructionSettings::new(gamma).step_size(1.5).depth(3);
     let preconditioned = Model::<4>::preconditioned_td(settings, 0.25)?;
     for layer in [*trainer.layer(), preconditioned.transformer().layers()[0]] {
         let value = StreamTd::<f32, 4, 9, 3, 18>::value_function(layer, statistic)?.at(&phi);

@@ -61,6 +61,7 @@ mod td_sums;
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::{LstdSystem, least_product, least_root};
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use td_sums::{TdSums, TdSystem};
 
 use crate::chip::once_on_chip;
@@ -95,6 +96,7 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
 }
 
 /// The sums that a memory keeps, together with the state of the mask.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {
@@ -265,7 +267,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ///
     /// ```
     /// // b tosses a coin for a reward of 1 or 0; pi takes the first with probability 0.9.
-    /// let model = ictd_core::td::Lstd::new(ictd_core::td::LstdSettings { gamma: 0.5, lambda: 0.0, ridge: 1e-6 })?;
+    /// let model = ictd_core::td::Lstd::new(ictd_core::td::LstdSettings::new(0.5).lambda(0.0).ridge(1e-6))?;
     /// let mut context = model.context::<1>();
     /// for (reward, rho) in [(1.0, 0.9 / 0.5), (0.0, 0.1 / 0.5)].repeat(100) {
     ///     context.observe_weighted(&[1.0], reward, &[1.0], rho)?;
@@ -320,7 +322,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     /// for _ in 0..10 {
     ///     context.observe_terminal(&[1.0], 0.5)?;
     /// }
-    /// let value = Model::<1>::td0(ConstructionSettings { alpha: 0.5, depth: 15, gamma: 0.9 })?.value_function(&context)?;
+    /// let value = Model::<1>::td0(ConstructionSettings::new(0.9).step_size(0.5).depth(15))?.value_function(&context)?;
     /// assert!((value.at(&[1.0]) - 0.5).abs() < 1e-4);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```

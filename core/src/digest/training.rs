@@ -21,14 +21,8 @@ const BOYAN: FiniteTaskDistribution<5> =
 
 /// Returns small batches and a large learning rate, so that a few tasks move the parameters far.
 fn settings() -> TrainerSettings {
-    let optimizer = Optimizer::Adam(AdamSettings { learning_rate: 0.02, ..Default::default() });
-    TrainerSettings {
-        context_len: 6,
-        batch_size: 4,
-        batches_per_task: 2,
-        optimizer,
-        ..Default::default()
-    }
+    let optimizer = Optimizer::Adam(AdamSettings::default().step_size(0.02));
+    TrainerSettings::default().context_len(6).batch_size(4).batches_per_task(2).optimizer(optimizer)
 }
 
 /// Trains on three tasks together with the batch-TD reference, and digests the loss after each task and then the
@@ -67,8 +61,8 @@ const TWO: usize = 2 * ONE;
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     train(run, settings(), BOYAN, network::<S, ONE>(LinearShape::new(D, 1, 3))?)?;
     let own = network::<S, TWO>(LinearShape::new(D, 2, 2))?;
-    let optimizer = Optimizer::Td { learning_rate: 0.05 };
-    let settings = TrainerSettings { loss: Loss::TrueValue, optimizer, ..settings() };
+    let optimizer = Optimizer::Td { step_size: 0.05 };
+    let settings = settings().loss(Loss::TrueValue).optimizer(optimizer);
     train(run, settings, BOYAN, own)
 }
 
@@ -80,7 +74,8 @@ pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
     train(run, settings(), BOYAN, with_trace)?;
     let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };
-    let settings = TrainerSettings { context_len_range, gamma_range, loss, ..settings() };
+    let settings =
+        settings().context_len_range(context_len_range).gamma_range(gamma_range).loss(loss);
     train(run, settings, BOYAN, network::<S, TWO>(LinearShape::new(D, 2, 2))?)
 }
 

@@ -90,7 +90,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 /// middle on with stored and restored predictors.
 pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     run.each(|rng, digest| {
-        let mut predictors = [Predictor::new([1.0, 10.0, 300.0])?; 2];
+        let mut predictors = [Predictor::<3>::new([1.0, 10.0, 300.0])?; 2];
         let (mut x, mut y) = (0.0_f32, 0.0_f32);
         for t in 0..160 {
             x = 0.75 * x + rng.normal::<f32>();
@@ -119,12 +119,15 @@ pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
 pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
     let number = S::splat;
     let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
-    let batch =
-        BatchTd::new(BatchTdSettings { gamma, lambda, alpha: number(0.25), iterations: 10 })?;
+    let batch = BatchTd::new(
+        BatchTdSettings::new(gamma).lambda(lambda).step_size(number(0.25)).iterations(10),
+    )?;
     let mut context = batch.context::<D>();
     let td = [
-        OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
-        OnlineTd::true_online(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
+        OnlineTd::new(OnlineTdSettings::new(gamma).lambda(lambda).step_size(number(0.125)))?,
+        OnlineTd::true_online(
+            OnlineTdSettings::new(gamma).lambda(lambda).step_size(number(0.125)),
+        )?,
     ];
     let mut learners = td.map(Learner::<D, _, S>::new);
     let (mut signal, mut scale) =
@@ -145,14 +148,11 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
         run.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
     }
     run.each(|rng, digest| {
-        let recursive = RecursiveLstd::new(RecursiveLstdSettings {
-            gamma: 0.9,
-            lambda: 0.75,
-            retention: 0.97,
-            ridge: 0.5,
-        })?;
+        let recursive = RecursiveLstd::new(
+            RecursiveLstdSettings::new(0.9).lambda(0.75).retention(0.97).ridge(0.5),
+        )?;
         let mut learner = recursive.context::<D>();
-        let lstd = Lstd::new(LstdSettings { gamma: 0.9, lambda: 0.75, ridge: 0.5 })?;
+        let lstd = Lstd::new(LstdSettings::new(0.9).lambda(0.75).ridge(0.5))?;
         let memory = Forgetting::new(0.97)?;
         let mut context = Context::<D, _, Forgetting>::with_memory(*lstd.mask(), memory);
         for t in 0..200 {

@@ -1,7 +1,9 @@
 //! Small dense linear systems whose size is a value. (nalgebra's decompositions need dimension bounds that would show in
 //! every signature that is generic over the number of states.)
 
-use super::{is_finite, zeros};
+use super::is_finite;
+#[cfg(feature = "research")]
+use super::zeros;
 use crate::error::{Error, Result, ensure};
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
@@ -82,6 +84,7 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
 /// A and b are ignored, and those of x are 0.
 /// Returns [`Error::CapacityExceeded`] for more rows or columns than M and N, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
+#[cfg(feature = "research")]
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
     mut a: SMatrix<R, M, N>,
     mut b: SVector<R, M>,

@@ -12,6 +12,7 @@ pub mod linear_system;
 pub(crate) use arrays::dot as dot_arrays;
 pub use arrays::{mul, mul_to, mul_vector};
 
+use crate::chip::{not_unrolled, rolled};
 use crate::error::{Error, Result, ensure};
 use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -50,9 +51,12 @@ kernel! {
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, C, R> {
         let mut out = zeros::<S, C, R>();
-        for j in 0..C {
-            for i in 0..R {
-                out.data.0[i][j] = a.data.0[j][i];
+        for (j, column) in a.data.0.iter().enumerate() {
+            for (row, x) in out.data.0.iter_mut().zip(column).take(rolled(R).len()) {
+                not_unrolled();
+                if let Some(to) = row.get_mut(j) {
+                    *to = *x;
+                }
             }
         }
         out
@@ -74,6 +78,7 @@ kernel! {
 }
 
 /// Returns <x, y>.
+#[cfg(feature = "research")]
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
     dot_arrays(&x.data.0[0], &y.data.0[0])
 }
@@ -105,6 +110,7 @@ kernel! {
 }
 
 /// Returns sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
+#[cfg(feature = "research")]
 pub fn weighted_squared_difference<S: Scalar, const N: usize>(
     d: &SVector<S, N>,
     x: &SVector<S, N>,

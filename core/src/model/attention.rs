@@ -48,6 +48,7 @@ pub enum AttentionKind {
 /// [`Td0`](crate::mask::Td0), on tokens with a memory row (K = 2 d + 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub struct AverageReward;
 
 impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for AverageReward {

@@ -5,24 +5,35 @@ use crate::error::{Error, Result};
 use crate::layer::{Layer, LayerForm};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0, TdLambda};
+use crate::setters::setters;
 use crate::transformer::Transformer;
 
-/// The settings of a construction with C = alpha I.
+/// The settings of a construction with C = alpha I, alpha the step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct ConstructionSettings {
     /// The step size of TD, above 0, in units of 1 / |phi|^2.
-    pub alpha: f32,
+    pub step_size: f32,
     /// The number of layers, each one iteration of TD; at least 1.
     pub depth: u16,
     /// The discount, in \[0, 1).
     pub gamma: f32,
 }
 
+impl ConstructionSettings {
+    /// Returns the settings of 15 layers with this discount and the step size 0.2.
+    pub const fn new(gamma: f32) -> Self {
+        ConstructionSettings { step_size: 0.2, depth: 15, gamma }
+    }
+
+    setters! { step_size: f32, depth: u16, gamma: f32 }
+}
+
 const fn check(settings: ConstructionSettings, trace_decay: f32, rho: f32) -> Result<()> {
-    let ConstructionSettings { alpha, depth, gamma } = settings;
+    let ConstructionSettings { step_size: alpha, depth, gamma } = settings;
     let settings = [
-        ("alpha", alpha, alpha > 0.0, "above 0"),
+        ("step_size", alpha, alpha > 0.0, "above 0"),
         ("gamma", gamma, gamma >= 0.0 && gamma < 1.0, "[0, 1)"),
         ("trace_decay", trace_decay, trace_decay >= 0.0 && trace_decay <= 1.0, "[0, 1]"),
         ("depth", depth as f32, depth > 0, "1 to 65535"),
@@ -51,7 +62,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     /// use ictd_core::Model;
     /// use ictd_core::model::ConstructionSettings;
     ///
-    /// const TD: Model<4> = match Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }) {
+    /// const TD: Model<4> = match Model::<4>::td0(ConstructionSettings::new(0.9).step_size(0.2).depth(15)) {
     ///     Ok(model) => model,
     ///     Err(_) => panic!("alpha, depth or gamma is out of range"),
     /// };
@@ -73,7 +84,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     /// use ictd_core::model::ConstructionSettings;
     /// use ictd_core::{Context, Model};
     ///
-    /// let settings = ConstructionSettings { alpha: 0.5, depth: 2, gamma: 0.5 };
+    /// let settings = ConstructionSettings::new(0.5).step_size(0.5).depth(2);
     /// let model = Model::<1>::preconditioned_td(settings, 0.25)?;
     /// let mut context = Context::<1>::new();
     /// context.observe(&[1.0], 1.0, &[1.0])?;
@@ -86,7 +97,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     /// Those of [`Model::td0`], and [`Error::NonFinite`], naming `beta`, if beta / alpha is not finite.
     pub const fn preconditioned_td(settings: ConstructionSettings, beta: f32) -> Result<Self> {
         // Not -0.0 for a beta of 0.
-        Self::constructed(settings, 0.0, 0.0 - beta / settings.alpha, Td0)
+        Self::constructed(settings, 0.0, 0.0 - beta / settings.step_size, Td0)
     }
 }
 
@@ -112,7 +123,7 @@ impl<const D: usize, const K: usize, M: Mask<f32>> Model<f32, D, K, 1, Linear<M>
         if let Err(error) = check(settings, trace_decay, rho) {
             return Err(error);
         }
-        let ConstructionSettings { alpha, depth, gamma } = settings;
+        let ConstructionSettings { step_size: alpha, depth, gamma } = settings;
         let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());
         p.data.0[2 * D][2 * D] = 1.0;
         let mut i = 0;

@@ -34,7 +34,7 @@
 //! use ictd_core::model::ConstructionSettings;
 //!
 //! let mut bytes = [0; 1024];
-//! let model = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })?;
+//! let model = Model::<4>::td0(ConstructionSettings::new(0.9).step_size(0.2).depth(15))?;
 //! let bytes = model.write(&mut bytes)?;
 //! assert_eq!(Model::<4>::from_bytes(bytes)?, model);
 //! assert!(Model::<4>::from_bytes(&bytes[1..]).is_err());
@@ -45,6 +45,7 @@ mod attention;
 mod constructed;
 mod format;
 
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use crate::bytes::crc32;
 pub use attention::{AttentionKind, AttentionMechanism, AverageReward, Linear};
 pub use constructed::ConstructionSettings;
@@ -67,6 +68,7 @@ use crate::value_function::{Gvf, ValueFunction};
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
 /// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1.
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub const VERSION: u8 = 4;
 
 /// How a model's layers get their parameters.
@@ -205,7 +207,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
     /// use ictd_core::model::ConstructionSettings;
     /// use ictd_core::{Context, Model};
     ///
-    /// let model = Model::<2>::td0(ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 })?;
+    /// let model = Model::<2>::td0(ConstructionSettings::new(0.9).step_size(0.5).depth(3))?;
     /// let mut context = Context::<2>::new(); // its mask is the model's by type
     /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
     /// assert_eq!(model.value_function(&context)?.at(&[1.0, 0.0]), 0.875);

@@ -107,11 +107,16 @@ entrywise!([const H: usize] f32, State<H> {
     gate, signal, td, autoregression, reads, surprise, horizons, bands, next, second, seen, taken, missing
 });
 
-impl<const H: usize> Predictor<H> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f32`, or [`Error::NonFinite`] or
+impl<const H: usize, S: Real> Predictor<H, S> {
+    /// Returns a predictor for H horizons of 1 sample or more, of samples in S, or [`Error::NonFinite`] or
     /// [`Error::OutOfRange`], naming `horizon`.
     pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f32::NEG_INFINITY, f32::INFINITY])
+        if let Err(error) = check(&horizons) {
+            return Err(error);
+        }
+        let mut new = Self::EMPTY;
+        new.set_horizons(&horizons);
+        Ok(new)
     }
 
     /// Does what [`Predictor::new`] does, with the same errors, in the predictor's final place: a chip's stack may have no room for it.
@@ -119,22 +124,11 @@ impl<const H: usize> Predictor<H> {
         check(&horizons)?;
         let new = place.write(Self::EMPTY);
         new.set_horizons(&horizons);
-        new.limits = [f32::NEG_INFINITY, f32::INFINITY];
         Ok(new)
     }
-}
 
-impl<const H: usize> Predictor<H, f64> {
-    /// Returns a predictor for horizons of 1 sample or more, of samples in `f64`, or [`Error::NonFinite`] or
-    /// [`Error::OutOfRange`], naming `horizon`.
-    pub const fn new_f64(horizons: [f32; H]) -> Result<Self, Error> {
-        Self::of_samples(horizons, [f64::NEG_INFINITY, f64::INFINITY])
-    }
-}
-
-impl<const H: usize, S: Real> Predictor<H, S> {
     const EMPTY: Self = Predictor {
-        limits: [S::ZERO; 2],
+        limits: S::INFINITIES,
         anchor: S::ZERO,
         growth: 0.0,
         turn: 0,
@@ -150,16 +144,6 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             ..State::ZERO
         },
     };
-
-    const fn of_samples(horizons: [f32; H], limits: [S; 2]) -> Result<Self, Error> {
-        if let Err(error) = check(&horizons) {
-            return Err(error);
-        }
-        let mut new = Self::EMPTY;
-        new.set_horizons(&horizons);
-        new.limits = limits;
-        Ok(new)
-    }
 
     /// Gives an empty predictor horizons that were checked.
     const fn set_horizons(&mut self, horizons: &[f32; H]) {

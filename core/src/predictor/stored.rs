@@ -44,7 +44,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// ```
     /// use ictd_core::Predictor;
     ///
-    /// let mut predictor = Predictor::new([10.0])?;
+    /// let mut predictor = Predictor::<1>::new([10.0])?;
     /// predictor.observe(20.5);
     /// let mut page = [0xff; Predictor::<1>::SIZE];
     /// predictor.write(&mut page)?;

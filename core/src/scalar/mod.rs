@@ -8,6 +8,7 @@ mod elementary;
 mod environment;
 mod exp2_table;
 mod functions;
+#[cfg_attr(not(feature = "research"), allow(unreachable_pub))]
 mod instruction_set;
 #[cfg(feature = "research")]
 mod lanes;
@@ -16,7 +17,11 @@ pub use environment::{ArithmeticError, environment};
 #[cfg(feature = "research")]
 pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
+#[cfg(feature = "research")]
+#[doc(hidden)]
 pub use instruction_set::{Aligned32, InstructionSet, Kernel, Portable};
+#[cfg(not(feature = "research"))]
+pub(crate) use instruction_set::{InstructionSet, Kernel, Portable};
 #[cfg(feature = "research")]
 pub use lanes::{Lanes, Lanes8};
 
@@ -120,6 +125,9 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     /// The number of bytes of a stored number: 4 or 8.
     const BYTES: usize;
 
+    /// The numbers below and above all others.
+    const INFINITIES: [Self; 2];
+
     /// Returns the bits, zero-extended, for digests and stored files.
     fn bits(self) -> u64;
 
@@ -202,6 +210,7 @@ macro_rules! real {
 
         impl Real for $t {
             const BYTES: usize = size_of::<$t>();
+            const INFINITIES: [$t; 2] = [$t::NEG_INFINITY, $t::INFINITY];
 
             inlined! {
                 fn to_f64(self) -> f64 {

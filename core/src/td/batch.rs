@@ -7,6 +7,7 @@ use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
+use crate::setters::setters;
 use crate::transformer::has_grown;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
@@ -27,23 +28,33 @@ pub struct BatchTd<S: Scalar = f32> {
 /// The settings of [`BatchTd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct BatchTdSettings<S = f32> {
     /// The discount, in \[0, 1).
     pub gamma: S,
     /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
     pub lambda: S,
     /// The step size, above 0, in units of 1 / |phi|^2.
-    pub alpha: S,
+    pub step_size: S,
     /// The number of iterations, 1 or more.
     pub iterations: usize,
+}
+
+impl<S: Scalar> BatchTdSettings<S> {
+    /// Returns the settings of 15 iterations of TD(0) with this discount and the step size 0.1.
+    pub fn new(gamma: S) -> Self {
+        BatchTdSettings { gamma, lambda: S::ZERO, step_size: S::from_f64(0.1), iterations: 15 }
+    }
+
+    setters! { gamma: S, lambda: S, step_size: S, iterations: usize }
 }
 
 impl<S: Scalar> BatchTd<S> {
     /// Returns batch TD(lambda), or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     pub fn new(settings: BatchTdSettings<S>) -> Result<Self> {
-        let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
+        let BatchTdSettings { gamma, lambda, step_size: alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
-        check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        check_lanes(alpha, "step_size", |x| x > Scalar::ZERO, "above 0")?;
         ensure(iterations > 0, out_of_range("iterations", "1 or more"))?;
         Ok(BatchTd { gamma, mask, alpha, iterations })
     }
@@ -85,6 +96,7 @@ pub struct Lstd<R: Real = f32> {
 /// The settings of [`Lstd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct LstdSettings<R = f32> {
     /// The discount, in \[0, 1).
     pub gamma: R,
@@ -92,6 +104,15 @@ pub struct LstdSettings<R = f32> {
     pub lambda: R,
     /// The ridge, 0 or above, in transitions.
     pub ridge: R,
+}
+
+impl<R: Real> LstdSettings<R> {
+    /// Returns the settings of LSTD(0.5) with this discount and the ridge 0.3.
+    pub fn new(gamma: R) -> Self {
+        LstdSettings { gamma, lambda: R::from_f64(0.5), ridge: R::from_f64(0.3) }
+    }
+
+    setters! { gamma: R, lambda: R, ridge: R }
 }
 
 impl<R: Real> Lstd<R> {

@@ -35,7 +35,7 @@
 //! for token in tdc::<f32, 2, 4>(&transition, gamma, 2.0)? {
 //!     context.observe_weighted(&token.phi, token.reward, &token.phi_next, 1.0)?;
 //! }
-//! let settings = ConstructionSettings { alpha: 2.0 * alpha, depth: 1, gamma };
+//! let settings = ConstructionSettings::new(gamma).step_size(2.0 * alpha).depth(1);
 //! let value = Model::<4>::td0(settings)?.value_function(&context)?;
 //! assert_eq!(value.at(&[1.0, 0.0, 0.0, 0.0]), 0.1);
 //! # Ok::<(), ictd_core::Error>(())

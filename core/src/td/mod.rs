@@ -10,7 +10,7 @@
 //! ```
 //! use ictd_core::td::{Lstd, LstdSettings};
 //!
-//! let model = Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.9, ridge: 0.001 })?; // instead of UniversalModel::<f32>::pretrained(0.5)?
+//! let model = Lstd::new(LstdSettings::new(0.5).lambda(0.9).ridge(0.001))?; // instead of UniversalModel::<f32>::pretrained(0.5)?
 //! let mut context = model.context::<1>();
 //! for _ in 0..100 {
 //!     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
@@ -23,7 +23,8 @@
 //! The lambda of these algorithms is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!
-//! With the feature `research`, `updates` has the paper's updates on transitions.
+//! With the feature `research`, `updates` has the paper's updates on transitions, and `encodings` GTD2, TDC, emphatic TD and an
+//! actor-critic as tokens for the layers of TD.
 //!
 //! # Step sizes
 //!
@@ -41,6 +42,7 @@
 //! for which no alpha converges.
 
 mod batch;
+#[cfg(feature = "research")]
 pub mod encodings;
 mod online;
 mod recursive_lstd;

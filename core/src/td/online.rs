@@ -4,6 +4,7 @@ use super::trace_decay;
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{arrays::add_scaled, dot_arrays};
 use crate::scalar::{Scalar, check_lanes};
+use crate::setters::setters;
 use crate::transition::{FeatureVector, Token, Transition};
 use crate::value_function::ValueFunction;
 use core::fmt::Debug;
@@ -176,21 +177,31 @@ pub struct OnlineTd<S: Scalar = f32> {
 /// The settings of [`OnlineTd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct OnlineTdSettings<S = f32> {
     /// The discount, in \[0, 1).
     pub gamma: S,
     /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
     pub lambda: S,
     /// The step size, above 0, in units of 1 / |x|^2.
-    pub alpha: S,
+    pub step_size: S,
+}
+
+impl<S: Scalar> OnlineTdSettings<S> {
+    /// Returns the settings of TD(0.9) with this discount and the step size 0.1.
+    pub fn new(gamma: S) -> Self {
+        OnlineTdSettings { gamma, lambda: S::from_f64(0.9), step_size: S::from_f64(0.1) }
+    }
+
+    setters! { gamma: S, lambda: S, step_size: S }
 }
 
 impl<S: Scalar> OnlineTd<S> {
     /// Returns online TD with an accumulating trace, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
     pub fn new(settings: OnlineTdSettings<S>) -> Result<Self> {
-        let OnlineTdSettings { gamma, lambda, alpha } = settings;
-        let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        let OnlineTdSettings { gamma, lambda, step_size: alpha } = settings;
+        let alpha = check_lanes(alpha, "step_size", |x| x > Scalar::ZERO, "above 0")?;
         let decay = trace_decay(gamma, lambda)?;
         Ok(OnlineTd { gamma, decay, alpha, trace: Trace::Accumulating })
     }

@@ -6,6 +6,7 @@ use super::trace_decay;
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{arrays::add_scaled, check_finite, dot_arrays, linear_system};
 use crate::scalar::{Real, Scalar, check_lanes};
+use crate::setters::setters;
 use crate::transition::Token;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
@@ -42,6 +43,7 @@ pub struct RecursiveLstd<R: Real = f32> {
 /// The settings of [`RecursiveLstd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct RecursiveLstdSettings<R = f32> {
     /// The discount, in \[0, 1).
     pub gamma: R,
@@ -51,6 +53,16 @@ pub struct RecursiveLstdSettings<R = f32> {
     pub retention: R,
     /// The ridge, above 0, in units of a squared feature.
     pub ridge: R,
+}
+
+impl<R: Real> RecursiveLstdSettings<R> {
+    /// Returns the settings of LSTD(0.9) with this discount, the retention 0.999 and the ridge 1.
+    pub fn new(gamma: R) -> Self {
+        let [lambda, retention] = [0.9, 0.999].map(R::from_f64);
+        RecursiveLstdSettings { gamma, lambda, retention, ridge: R::ONE }
+    }
+
+    setters! { gamma: R, lambda: R, retention: R, ridge: R }
 }
 
 impl<R: Real> RecursiveLstd<R> {

@@ -8,7 +8,7 @@ use crate::scalar::{Scalar, kernel};
 /// ```text
 /// g <- g + weight_decay theta
 /// m <- m + (1 - beta_1) (g - m)            v <- beta_2 v + (1 - beta_2) g^2
-/// theta <- theta - (learning_rate / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
+/// theta <- theta - (step_size / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
 /// ```
 ///
 /// The powers of beta_1 and beta_2 are running products in `f64`, one multiplication a step, so that
@@ -45,7 +45,8 @@ impl<P> Adam<P> {
     where
         P: Parameters<S>,
     {
-        let AdamSettings { learning_rate, beta1, beta2, epsilon, weight_decay } = self.settings;
+        let AdamSettings { step_size: learning_rate, beta1, beta2, epsilon, weight_decay } =
+            self.settings;
         // A count that was restored may be anything.
         self.steps = self.steps.saturating_add(1);
         self.beta1_power *= beta1;

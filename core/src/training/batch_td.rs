@@ -1,7 +1,7 @@
 use super::network::BatchLoss;
 use super::windows::{OuterProduct, TRACES, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
-use crate::error::Error;
+use crate::error::{Error, Result, ensure};
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
 use crate::scalar::{Scalar, kernel};
@@ -15,33 +15,36 @@ use crate::scalar::{Scalar, kernel};
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchTdReference<S: Scalar, const D: usize> {
-    /// The step size.
-    pub alpha: S,
+    /// The step size alpha.
+    pub step_size: S,
     layers: usize,
     /// The trace decay of TD(lambda); `None` for TD(0).
     lambda: Option<S>,
 }
 
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// Returns L layers, of batch TD(lambda), with alpha_0 = 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
+    /// Returns L layers, of batch TD(lambda), with the step size 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
     /// lane.
-    pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
+    pub fn new(layers: usize, lambda: S) -> Result<Self> {
         let lambda = TdLambda::new(lambda)?.trace_decay();
         Ok(BatchTdReference {
-            alpha: S::ONE,
+            step_size: S::ONE,
             layers,
             lambda: (lambda != S::ZERO).then_some(lambda),
         })
     }
 
-    /// Returns v, the value of the window's query.
-    pub fn value(&self, window: &Window<S>) -> S {
-        self.value_and_slope(&self.system(window, 0), window.query())[0]
+    /// Returns v, the value of the window's query, or [`Error::CapacityExceeded`] for more than D features.
+    pub fn value(&self, window: &Window<S>) -> Result<S> {
+        ensure(window.dim() <= D, Error::capacity("features", D))?;
+        Ok(self.value_and_slope(&self.system(window, 0), window.query())[0])
     }
 
-    /// Returns the loss of a batch, and its derivative by alpha with the targets held constant.
-    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> [S; 2] {
-        batch_gradient(self, windows, targets)
+    /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
+    /// [`Error::CapacityExceeded`] for more than D features.
+    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
+        ensure(windows.dim() <= D, Error::capacity("features", D))?;
+        Ok(batch_gradient(self, windows, targets))
     }
 
     #[inline(always)]
@@ -57,7 +60,7 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
 
     #[inline(always)]
     fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
-        let [w, w_dot] = system.weights(self.alpha, self.layers);
+        let [w, w_dot] = system.weights(self.step_size, self.layers);
         let mut values = [S::ZERO; 2];
         for ((w, w_dot), x) in w.iter().zip(&w_dot).zip(query) {
             values[0] += *w * *x;

@@ -68,7 +68,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         if let Some(adam) = &self.adam {
             put_adam::<S, _>(adam, lane, put);
         }
-        put_lane(&[self.reference.alpha], lane, put);
+        put_lane(&[self.reference.step_size], lane, put);
         put_adam::<S, _>(&self.reference_adam, lane, put);
     }
 
@@ -123,7 +123,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             if let Some(adam) = &mut self.adam {
                 take_adam::<S, _>(adam, lane, &mut reader);
             }
-            take_lane(core::array::from_mut(&mut self.reference.alpha), lane, &mut reader);
+            take_lane(core::array::from_mut(&mut self.reference.step_size), lane, &mut reader);
             take_adam::<S, _>(&mut self.reference_adam, lane, &mut reader);
         }
         Ok(())

@@ -15,8 +15,8 @@
 //! use ictd_core::training::{StreamTd, StreamTdSettings};
 //!
 //! // It begins with Theorem 1's weights: two features, three layers, contexts of 16 transitions.
-//! let start = Model::<2>::td0(ConstructionSettings { alpha: 1.0, depth: 3, gamma: 0.9 })?;
-//! let settings = StreamTdSettings { gamma: 0.9, ..Default::default() };
+//! let start = Model::<2>::td0(ConstructionSettings::new(0.9).step_size(1.0).depth(3))?;
+//! let settings = StreamTdSettings::default().gamma(0.9);
 //! let mut trainer = StreamTd::<f32, 2, 5, 3, 18>::new(settings, start.transformer().layers()[0])?;
 //! let mut context = Context::<2>::new();
 //! let mut phi = [0.5, -0.25];

@@ -27,7 +27,7 @@ where
     settings: TrainerSettings,
     pub(super) network: N,
     pub(super) adam: Option<Adam<N::Parameters>>,
-    /// The batch-TD reference, and its step size alpha.
+    /// The batch-TD reference, and its step size.
     pub reference: BatchTdReference<S, D>,
     pub(super) reference_adam: Adam<[S; 1]>,
     distribution: E,
@@ -93,7 +93,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             trajectory: TrajectoryBuffer::new(network.dim()),
             network,
             adam,
-            reference_adam: Adam::new(of_reference, &[reference.alpha])?,
+            reference_adam: Adam::new(of_reference, &[reference.step_size])?,
             reference,
             distribution,
             seeds: S::per_lane(seed),
@@ -126,7 +126,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
                 *task = Some(self.distribution.draw_in_turn(*seed, number, gamma, rng)?);
             }
         }
-        let settings = TrainerSettings { gamma: self.gamma, ..self.settings };
+        let settings = self.settings.gamma(self.gamma);
         let lengths = self.trajectory.lengths.get_mut(..settings.batch_size).unwrap_or_default();
         settings.write_lengths(number, batch, lengths);
         self.trajectory.sample(&settings, self.tasks.as_ref(), self.rngs.as_mut())?;
@@ -163,25 +163,25 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
             }
             Loss::ResidualGradient => (Targets::Residual(&[]), Targets::Bootstrapped),
         };
-        let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
-        self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
+        let [_, slope] = self.reference.batch_gradient(&windows, of_reference)?;
+        self.reference_adam.step(from_mut(&mut self.reference.step_size), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
         if let (Optimizer::Adam(_), Some(adam)) = (optimizer, &mut self.adam) {
             gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
             self.loss = match targets {
-                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient),
-                targets => network.batch_gradient(&windows, targets, gradient),
+                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient)?,
+                targets => network.batch_gradient(&windows, targets, gradient)?,
             };
             adam.step(network.parameters_mut(), gradient);
         } else {
             let step_size = match optimizer {
-                Optimizer::Td { learning_rate } => S::from_f64(learning_rate),
+                Optimizer::Td { step_size } => S::from_f64(step_size),
                 // The gradient of the squared error, of which Adam takes the step.
                 _ => S::from_f64(-2.0),
             };
             let mut sum = S::ZERO;
             for t in 0..windows.count() {
-                let delta = td_update(network, &windows, t, targets, step_size, gradient);
+                let delta = td_update(network, &windows, t, targets, step_size, gradient)?;
                 sum += delta * delta;
                 if let Some(adam) = &mut self.adam {
                     adam.step(network.parameters_mut(), gradient);
@@ -222,12 +222,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
         let rng = &mut Rng::stream(seed.wrapping_add(moment), RngStream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
-        let settings = TrainerSettings {
-            batch_size: 1,
-            context_len_range: None,
-            loss: Loss::TdError,
-            ..self.settings
-        };
+        let settings = self.settings.batch_size(1).context_len_range(None).loss(Loss::TdError);
         let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
@@ -241,9 +236,9 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
     network: &mut N,
     windows: &Windows<S>,
     gradient: &mut N::Parameters,
-) -> S {
+) -> Result<S> {
     let mut errors = [S::ZERO; T];
-    td_errors(network, windows, &mut errors);
+    td_errors(network, windows, &mut errors)?;
     network.batch_gradient(windows, Targets::Residual(&errors), gradient)
 }
 
@@ -347,10 +342,10 @@ mod tests {
         // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
         let rng = &mut Rng::new(8);
         let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
-        let settings = TrainerSettings { context_len: 3, batch_size: 4, ..Default::default() };
+        let settings = TrainerSettings::default().context_len(3).batch_size(4);
         let sample = |loss| {
             let mut trajectory = TrajectoryBuffer::<f64, 2, 9>::new(2);
-            let settings = TrainerSettings { loss, ..settings };
+            let settings = settings.loss(loss);
             trajectory.sample(&settings, &tasks, &mut [Rng::new(9)]).unwrap();
             trajectory
         };

@@ -1,4 +1,5 @@
 use super::{Window, Windows};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::LayerParameters;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
@@ -26,26 +27,37 @@ pub trait Network<S: Scalar> {
     /// Draws the initial parameters of one lane.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
 
-    /// Returns v, the value of the window's query.
-    fn value(&mut self, window: &Window<S>) -> S;
+    /// Returns v, the value of the window's query, or the errors of [`Network::check`].
+    fn value(&mut self, window: &Window<S>) -> Result<S>;
 
-    /// Returns v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
+    /// Returns v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v; or the errors of
+    /// [`Network::check`].
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
-    ) -> S;
+    ) -> Result<S>;
+
+    /// Checks that the network takes windows like these.
+    /// Returns [`Error::OutOfRange`] for another number of features, [`Error::CapacityExceeded`] for a longer context.
+    #[inline(always)]
+    fn check(&self, windows: &Windows<S>) -> Result<()> {
+        let same = windows.dim() == self.dim();
+        ensure(same, out_of_range("dim", "as many features as the network has"))?;
+        let capacity = Self::CONTEXT_CAPACITY.unwrap_or(usize::MAX);
+        ensure(windows.context_len() <= capacity, Error::capacity("context", capacity))
+    }
 
     /// Returns the loss of a batch, (1/W) sum_t (target_t - v_t)^2, and gradient += its gradient with the targets held
-    /// constant (semi-gradient), (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. A network whose windows can share work
-    /// does so here.
+    /// constant (semi-gradient), (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta; or the errors of [`Network::check`]. A network
+    /// whose windows can share work does so here.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
-    ) -> S {
+    ) -> Result<S> {
         batch_gradient_by_window(self, windows, targets, gradient)
     }
 }
@@ -127,9 +139,9 @@ pub enum Targets<'a, S: Scalar> {
 impl<S: Scalar> Targets<'_, S> {
     /// Returns the target of v_t.
     #[inline(always)]
-    pub fn target(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
+    pub(super) fn target(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
         match self {
-            Targets::Bootstrapped | Targets::Residual(_) => windows.td_target(t, v_next),
+            Targets::Bootstrapped | Targets::Residual(_) => windows.target(t, v_next),
             Targets::Given(targets) => targets.get(t).copied().unwrap_or(S::ZERO),
         }
     }
@@ -141,22 +153,23 @@ impl<S: Scalar> Targets<'_, S> {
     }
 }
 
-/// Writes delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window.
+/// Writes delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window, or returns the errors of [`Network::check`].
 pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
     errors: &mut [S],
-) {
+) -> Result<()> {
     let loss = BatchLoss::new(windows, Targets::Bootstrapped);
     let mut v_next = S::ZERO;
     for i in loss.passes() {
         let valued = loss.pass(i);
-        let v = network.value(&valued.window);
+        let v = network.value(&valued.window)?;
         if let Some((t, error)) = valued.t.and_then(|t| Some((t, errors.get_mut(t)?))) {
-            *error = windows.td_target(t, v_next) - v;
+            *error = windows.target(t, v_next) - v;
         }
         v_next = v;
     }
+    Ok(())
 }
 
 /// The loss of a batch whose windows come in reverse time: v_{t+1} is then known when window t is
@@ -198,11 +211,11 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         let windows = self.windows;
         if windows.slide() || !self.targets.bootstrap() {
             let t = (i < windows.count()).then_some(i);
-            Valued { window: windows.window(i), t, earlier: i.checked_sub(1) }
+            Valued { window: windows.at(i), t, earlier: i.checked_sub(1) }
         } else if i.is_multiple_of(2) {
-            Valued { window: windows.window(i / 2), t: Some(i / 2), earlier: None }
+            Valued { window: windows.at(i / 2), t: Some(i / 2), earlier: None }
         } else {
-            Valued { window: windows.successor(i / 2), t: None, earlier: Some(i / 2) }
+            Valued { window: windows.after(i / 2), t: None, earlier: Some(i / 2) }
         }
     }
 
@@ -240,23 +253,24 @@ pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
     windows: &Windows<S>,
     targets: Targets<S>,
     gradient: &mut N::Parameters,
-) -> S {
+) -> Result<S> {
     let mut loss = BatchLoss::new(windows, targets);
     for i in loss.passes() {
         let valued = loss.pass(i);
         if valued.t.is_none() && !matches!(targets, Targets::Residual(_)) {
-            let v = network.value(&valued.window);
+            let v = network.value(&valued.window)?;
             loss.take(&valued, v);
         } else {
             let adjoint = |v| loss.take(&valued, v).unwrap_or(S::ZERO);
-            network.value_and_gradient(&valued.window, adjoint, gradient);
+            network.value_and_gradient(&valued.window, adjoint, gradient)?;
         }
     }
-    loss.mean()
+    Ok(loss.mean())
 }
 
 /// Writes one update of Algorithm 1, theta += alpha delta_t grad v_t, with v_t and v_{t+1} of the current theta; the residual
-/// gradient's is alpha delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t.
+/// gradient's is alpha delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t, or [`Error::OutOfRange`] for t >= W and the
+/// errors of [`Network::check`].
 pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
@@ -264,15 +278,16 @@ pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
     targets: Targets<S>,
     alpha: S,
     update: &mut N::Parameters,
-) -> S {
+) -> Result<S> {
+    let (window, successor) = (windows.window(t)?, windows.successor(t)?);
     update.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-    let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
+    let v_next = if targets.bootstrap() { network.value(&successor)? } else { S::ZERO };
     let target = targets.target(windows, t, v_next);
     let adjoint = |v: S| alpha * (target - v);
-    let v = network.value_and_gradient(&windows.window(t), adjoint, update);
+    let v = network.value_and_gradient(&window, adjoint, update)?;
     if let Targets::Residual(_) = targets {
         let adjoint = -windows.gamma() * (alpha * (target - v));
-        network.value_and_gradient(&windows.successor(t), |_| adjoint, update);
+        network.value_and_gradient(&successor, |_| adjoint, update)?;
     }
-    target - v
+    Ok(target - v)
 }

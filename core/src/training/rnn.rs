@@ -12,6 +12,7 @@
 //! entries.
 
 use super::{Network, Parameters, Window};
+use crate::error::Result;
 use crate::linalg::arrays::{add, add_scaled, dot};
 use crate::linalg::{dot_arrays, keep_apart, zeros};
 use crate::rng::Rng;
@@ -42,7 +43,7 @@ pub enum LayerInput {
 /// let mut rnn = Rnn::<f32, 10, 4, 3, 30>::zeros(LayerInput::Current);
 /// rnn.initialise_lane(0, &mut Rng::new(1));
 /// let windows = Windows::new(4, &[0.5; 4 * 9], &[0.75; 8], 6, 0.9)?;
-/// assert!(rnn.value(&windows.window(0)).is_finite());
+/// assert!(rnn.value(&windows.window(0)?)?.is_finite());
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -96,9 +97,9 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
     fn token(window: &Window<S>, t: usize) -> [S; X] {
         if t < window.context_len() {
             // The memory row of the average-reward token has the place of the flag, and is 0.
-            return window.token::<X>(t).data.0[0];
+            return window.column::<X>(t).data.0[0];
         }
-        let mut query = window.query_token::<X>().data.0[0];
+        let mut query = window.query_column::<X>().data.0[0];
         query[X - 1] = S::ONE;
         query
     }
@@ -149,26 +150,23 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         }
     }
 
-    /// Returns the value of windows of any length.
-    fn value(&mut self, window: &Window<S>) -> S {
+    fn value(&mut self, window: &Window<S>) -> Result<S> {
+        self.check(window)?;
         let mut hidden = [[S::ZERO; H]; L];
         for t in 0..=window.context_len() {
             hidden = self.step(&hidden, &Self::token(window, t));
         }
-        self.output(&hidden)
+        Ok(self.output(&hidden))
     }
 
-    /// Returns 0 and learns nothing if the window has more than N transitions.
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self,
-    ) -> S {
+    ) -> Result<S> {
+        self.check(window)?;
         let n = window.context_len();
-        if n > N {
-            return S::ZERO;
-        }
         let start = [[S::ZERO; H]; L];
         // The hidden states after each token of the context, and after the query.
         let (mut after, mut last) = ([start; N], start);
@@ -189,7 +187,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
             let after = if t == n { &last } else { &after[t] };
             token_back(self, gradient, &mut a_bar, before, after, &Self::token(window, t));
         }
-        v
+        Ok(v)
     }
 }
 

@@ -1,6 +1,7 @@
 use crate::error::{Error, Result, ensure};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
+use crate::setters::setters;
 
 /// The loss that a batch's windows are trained with. Each is a squared error of v_t, the value that window
 /// t's query gets, averaged over the windows; the target is a constant, except for the residual gradient.
@@ -25,9 +26,10 @@ pub enum Loss {
 /// Adam's constants, as in torch.optim.Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct AdamSettings {
-    /// The learning rate, positive.
-    pub learning_rate: f64,
+    /// The step size, positive.
+    pub step_size: f64,
     /// beta_1 in [0, 1): how slowly the mean of the gradients moves.
     pub beta1: f64,
     /// beta_2 in [0, 1): how slowly the mean of their squares moves.
@@ -42,7 +44,7 @@ impl Default for AdamSettings {
     /// Returns the experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6.
     fn default() -> Self {
         AdamSettings {
-            learning_rate: 1e-3,
+            step_size: 1e-3,
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-8,
@@ -52,11 +54,13 @@ impl Default for AdamSettings {
 }
 
 impl AdamSettings {
+    setters! { step_size: f64, beta1: f64, beta2: f64, epsilon: f64, weight_decay: f64 }
+
     pub(super) fn check(&self) -> Result<()> {
         let fraction = |x: f64| (0.0..1.0).contains(&x);
         let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;
         refuse_unless([
-            (positive(self.learning_rate), "learning_rate", "a positive number"),
+            (positive(self.step_size), "step_size", "a positive number"),
             (fraction(self.beta1), "beta1", "[0, 1)"),
             (fraction(self.beta2), "beta2", "[0, 1)"),
             (positive(self.epsilon), "epsilon", "a positive number"),
@@ -71,11 +75,11 @@ impl AdamSettings {
 pub enum Optimizer {
     /// One Adam step for each batch, on the batch's loss.
     Adam(AdamSettings),
-    /// Algorithm 1 to the letter: after each window, theta += learning_rate delta_t grad v_t, with both v_t and v_{t+1}
+    /// Algorithm 1 to the letter: after each window, theta += step_size delta_t grad v_t, with both v_t and v_{t+1}
     /// of the current theta.
     Td {
-        /// The learning rate, positive (the paper's alpha).
-        learning_rate: f64,
+        /// The step size, positive (the paper's alpha).
+        step_size: f64,
     },
     /// One Adam step after each window, on its own loss: Algorithm 1 with the optimiser that the paper's appendix names.
     AdamByWindow(AdamSettings),
@@ -84,6 +88,7 @@ pub enum Optimizer {
 /// The settings of a [`MultiTaskTd`](super::MultiTaskTd).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TrainerSettings {
     /// n: transitions in a context.
     pub context_len: usize,
@@ -121,6 +126,17 @@ impl Default for TrainerSettings {
 }
 
 impl TrainerSettings {
+    setters! {
+        context_len: usize,
+        context_len_range: Option<[usize; 2]>,
+        batch_size: usize,
+        batches_per_task: usize,
+        gamma: f64,
+        gamma_range: Option<[f64; 2]>,
+        loss: Loss,
+        optimizer: Optimizer,
+    }
+
     /// Returns the discount of a task, by its number. It is the same for every seed, so that a seed in a lane gets the
     /// bits that it gets alone.
     pub fn gamma_of(&self, task: u64) -> f64 {
@@ -161,9 +177,9 @@ impl TrainerSettings {
     pub fn check(&self, capacity: usize) -> Result<()> {
         let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
         let [low, high] = self.gamma_range.unwrap_or_default();
-        let (adam, learning_rate) = match self.optimizer {
+        let (adam, step_size) = match self.optimizer {
             Optimizer::Adam(adam) | Optimizer::AdamByWindow(adam) => (adam, 1.0),
-            Optimizer::Td { learning_rate } => (AdamSettings::default(), learning_rate),
+            Optimizer::Td { step_size } => (AdamSettings::default(), step_size),
         };
         let discounts = low >= 0.0 && low <= high && high < 1.0;
         refuse_unless([
@@ -174,7 +190,7 @@ impl TrainerSettings {
             (discounts, "gamma_range", "[0, 1), in ascending order"),
             (self.gamma >= 0.0 && self.gamma < 1.0, "gamma", "[0, 1)"),
             (self.loss != Loss::MonteCarlo { horizon: 0 }, "horizon", "at least 1"),
-            (positive(learning_rate), "learning_rate", "a positive number"),
+            (positive(step_size), "step_size", "a positive number"),
         ])?;
         adam.check()?;
         // The limits in terms of the settings.

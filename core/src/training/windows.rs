@@ -129,10 +129,16 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.gamma
     }
 
-    /// Returns phi_k, (d), for k = 0 to n + W + 1, and nothing beyond; of a window those that its transitions pass through
-    /// for k <= n.
+    /// Returns phi_k, (d), for k = 0 to n + W + 1; of a window those that its transitions pass through for k <= n.
+    /// Returns [`Error::OutOfRange`] beyond.
+    pub fn phi(&self, k: usize) -> Result<&'a [S]> {
+        ensure(k < self.states(), out_of_range("k", "a state of the trajectory"))?;
+        Ok(self.state(k))
+    }
+
+    /// Returns phi_k, and nothing beyond.
     #[inline(always)]
-    pub fn phi(&self, k: usize) -> &'a [S] {
+    fn state(&self, k: usize) -> &'a [S] {
         self.features.get(k * self.dim..(k + 1) * self.dim).unwrap_or_default()
     }
 
@@ -142,15 +148,31 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.rewards
     }
 
-    /// Returns window t, for t = 0 to W; the last one beyond.
+    /// Returns window t, for t = 0 to W, or to W - 1 if they grow. Returns [`Error::OutOfRange`] beyond.
+    pub fn window(&self, t: usize) -> Result<Window<'a, S>> {
+        self.check_index(t, self.count() + usize::from(self.slide()))?;
+        Ok(self.at(t))
+    }
+
+    fn check_index(&self, t: usize, end: usize) -> Result<()> {
+        ensure(t < end, out_of_range("t", "a window of the trajectory"))
+    }
+
+    /// Returns window t, and the last one beyond.
     #[inline(always)]
-    pub fn window(&self, t: usize) -> Window<'a, S> {
+    pub(super) fn at(&self, t: usize) -> Window<'a, S> {
         self.window_of_span(self.span(t.min(self.count())))
     }
 
-    /// Returns the window whose value the TD error of window t bootstraps from.
+    /// Returns the window whose value the TD error of window t bootstraps from, for t = 0 to W - 1.
+    /// Returns [`Error::OutOfRange`] beyond.
+    pub fn successor(&self, t: usize) -> Result<Window<'a, S>> {
+        self.check_index(t, self.count())?;
+        Ok(self.after(t))
+    }
+
     #[inline(always)]
-    pub fn successor(&self, t: usize) -> Window<'a, S> {
+    pub(super) fn after(&self, t: usize) -> Window<'a, S> {
         let [start, n] = self.span(t);
         self.window_of_span(if self.slide() { [start + 1, n] } else { [start, n + 1] })
     }
@@ -172,7 +194,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
     pub(super) fn write_token(&self, capacity: usize, j: usize, z: &mut [S]) {
         let (here, rest) = z.split_at_mut_checked(capacity).unwrap_or_default();
         let (next, rest) = rest.split_at_mut_checked(capacity).unwrap_or_default();
-        let numbers = self.phi(j).iter().zip(self.phi(j + 1));
+        let numbers = self.state(j).iter().zip(self.state(j + 1));
         for ((here, next), (phi, phi_next)) in here.iter_mut().zip(next).zip(numbers) {
             keep_apart::<S>();
             *here = *phi;
@@ -185,8 +207,20 @@ impl<'a, S: Scalar> Windows<'a, S> {
 
     /// Returns context token j of the trajectory as one of (K - 1) / 2 >= d features: with zeros for those that
     /// there are not; of a window its column j = 0 to n - 1, (phi_{t+j}; gamma phi_{t+j+1}; R_{t+j+1}).
+    /// Returns [`Error::OutOfRange`] beyond, and [`Error::CapacityExceeded`] if K is too small.
+    pub fn token<const K: usize>(&self, j: usize) -> Result<SVector<S, K>> {
+        ensure(j < self.rewards.len(), out_of_range("j", "a transition of the trajectory"))?;
+        self.check_token::<K>()?;
+        Ok(self.column(j))
+    }
+
+    fn check_token<const K: usize>(&self) -> Result<()> {
+        let capacity = K.saturating_sub(1) / 2;
+        ensure(self.dim <= capacity, Error::capacity("features", capacity))
+    }
+
     #[inline(always)]
-    pub fn token<const K: usize>(&self, j: usize) -> SVector<S, K> {
+    pub(super) fn column<const K: usize>(&self, j: usize) -> SVector<S, K> {
         let (mut token, capacity) = (zeros::<S, K, 1>(), (K - 1) / 2);
         let z = &mut token.data.0[0];
         if capacity == self.dim {
@@ -198,9 +232,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
         token
     }
 
-    /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1; beyond, NaN.
+    /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
+    /// Returns [`Error::OutOfRange`] beyond.
+    pub fn td_target(&self, t: usize, v_next: S) -> Result<S> {
+        self.check_index(t, self.count())?;
+        Ok(self.target(t, v_next))
+    }
+
     #[inline(always)]
-    pub fn td_target(&self, t: usize, v_next: S) -> S {
+    pub(super) fn target(&self, t: usize, v_next: S) -> S {
         let [start, n] = self.span(t);
         // The transition from the query.
         let reward = self.rewards.get(start + n + 1).copied();
@@ -212,7 +252,7 @@ impl<'a, S: Scalar> Window<'a, S> {
     /// Returns the query's features phi_{t+n+1}, (d).
     #[inline(always)]
     pub fn query(&self) -> &'a [S] {
-        self.phi(self.context_len + 1)
+        self.state(self.context_len + 1)
     }
 
     /// Writes the query column (phi; 0; 0); z already contains the zeros.
@@ -223,20 +263,27 @@ impl<'a, S: Scalar> Window<'a, S> {
         }
     }
 
-    /// Returns the query column (phi_{t+n+1}; 0; 0), (K).
+    /// Returns the query column (phi_{t+n+1}; 0; 0), (K), or [`Error::CapacityExceeded`] if K is too small.
+    pub fn query_token<const K: usize>(&self) -> Result<SVector<S, K>> {
+        self.check_token::<K>()?;
+        Ok(self.query_column())
+    }
+
     #[inline(always)]
-    pub fn query_token<const K: usize>(&self) -> SVector<S, K> {
+    pub(super) fn query_column<const K: usize>(&self) -> SVector<S, K> {
         let mut z = zeros();
         self.write_query(&mut z.data.0[0]);
         z
     }
 
-    /// Returns the whole prompt Z_0, (K, n + 1), or [`Error::CapacityExceeded`] if the window has more than N transitions.
+    /// Returns the whole prompt Z_0, (K, n + 1), or [`Error::CapacityExceeded`] if the window has more than N transitions or K
+    /// is too small.
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>> {
-        let columns: Vec<SVector<S, K>, N> =
-            (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
+        let query = self.query_token()?;
         ensure(self.context_len <= N, Error::capacity("context", N))?;
-        Prompt::from_columns(&columns, self.query_token())
+        let columns: Vec<SVector<S, K>, N> =
+            (0..self.context_len).map(|j| self.column(j)).collect();
+        Prompt::from_columns(&columns, query)
     }
 }
 

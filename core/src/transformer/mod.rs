@@ -167,9 +167,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
             LayerForm::PreconditionedTd if self.depth <= 48 * D => {
                 let (alpha, beta) =
                     (-q.data.0[0][0] * p.data.0[K - 1][K - 1], q.data.0[0][0] * p.data.0[0][D]);
-                let w = weights_of::<S, D, K>(statistic, [alpha, beta], self.depth);
-                let u = w.map(|w| -w);
-                ValueFunction::from_readout(&u.data.0[0])
+                ValueFunction::of_finite(weights_of(statistic, [alpha, beta], self.depth))
             }
             LayerForm::Dense | LayerForm::PreconditionedTd => {
                 ValueFunction::from_readout(&self.readout(statistic).data.0[0])

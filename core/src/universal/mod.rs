@@ -76,4 +76,5 @@ mod model;
 mod solve;
 
 pub use model::{Estimate, PRETRAINED, UniversalModel};
+#[cfg_attr(not(feature = "research"), doc(hidden))]
 pub use solve::{ContextSummary, GatedSolution, UniversalParameters};

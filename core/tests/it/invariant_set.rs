@@ -154,11 +154,11 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
         fn network<N: Network<f64> + Clone>(&mut self, name: &str, mut theta: N) {
             let mut start = inside(&theta);
             let sample = Sample::new(&mut self.0);
-            let alone = distance(&trajectory_update(&mut start, &sample.trajectory(), TARGETS));
+            let alone =
+                distance(&trajectory_update(&mut start, &sample.trajectory(), TARGETS).unwrap());
             assert!(alone > 1e-3, "{name}: {alone}");
             // With an epsilon that rounding does not reach.
-            let settings =
-                AdamSettings { learning_rate: 0.01, epsilon: 1e-2, ..Default::default() };
+            let settings = AdamSettings::default().step_size(0.01).epsilon(1e-2);
             let mut adam = Adam::new(settings, start.parameters()).unwrap();
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
             for _ in 0..2 {
@@ -189,10 +189,14 @@ fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
             let sample = Sample::new(&mut self.0);
             let reflection = SMatrix::<f64, 2, 2>::new(1.0, 0.0, 0.0, -1.0);
             for g in [rotation(0.7), rotation(2.0) * reflection] {
-                let there = trajectory_update(&mut theta, &sample.moved(&g).trajectory(), TARGETS);
+                let there =
+                    trajectory_update(&mut theta, &sample.moved(&g).trajectory(), TARGETS).unwrap();
                 let mut back = theta.clone();
                 *back.parameters_mut() = moved(theta.parameters(), &g.transpose());
-                let here = moved(&trajectory_update(&mut back, &sample.trajectory(), TARGETS), &g);
+                let here = moved(
+                    &trajectory_update(&mut back, &sample.trajectory(), TARGETS).unwrap(),
+                    &g,
+                );
                 let largest = largest_difference(&there, &there.zeros_like());
                 let difference = largest_difference(&there, &here) / largest;
                 assert!(difference < 1e-12, "{name}: {difference}");
@@ -214,7 +218,7 @@ fn one_layer_updates_three_of_the_ten_numbers() {
         let sample = Sample::new(&mut rng);
         // From any ten numbers, three of them get an update: one layer's value has no others.
         let mut theta = inside(&random(linear(LinearShape::new(2, 1, 1)), &mut rng));
-        let delta = trajectory_update(&mut theta, &sample.trajectory(), TARGETS);
+        let delta = trajectory_update(&mut theta, &sample.trajectory(), TARGETS).unwrap();
         let Layer { p, q } = layers(&delta)[0];
         // P's last row, and what Q has for the query's features.
         assert!(p.rows(0, 4).amax() == 0.0 && q.columns(2, 3).amax() == 0.0);

@@ -9,7 +9,7 @@ type OneHead<const D: usize, A = Linear<Td0>, const C: usize = 1> = ictd_core::M
 type TwoHeads<const D: usize, const K: usize> = Model<f32, D, K, 1, AverageReward>;
 
 const fn of(alpha: f32, depth: u16, gamma: f32) -> ConstructionSettings {
-    ConstructionSettings { alpha, depth, gamma }
+    ConstructionSettings::new(gamma).step_size(alpha).depth(depth)
 }
 
 fn random<L: LayerParameters<Scalar: Real>>(rng: &mut Rng) -> L {
@@ -312,7 +312,7 @@ fn layers_that_diverge_are_refused() {
 fn constants_are_the_constructions() {
     const TD: OneHead<4> = match OneHead::<4>::td0(of(0.2, 15, 0.9)) {
         Ok(model) => model,
-        Err(_) => panic!("alpha, depth or gamma is out of range"),
+        Err(_) => panic!("the step size, depth or gamma is out of range"),
     };
     let c = scaled_identity::<f32, 4>(0.2);
     let layers = Transformer::autoregressive(constructions::td0(&c), 15);

@@ -67,7 +67,7 @@ fn the_layers_are_preconditioned_td() {
 
 #[test]
 fn a_model_of_it_is_iterated_and_stored_and_runs_for_every_discount() {
-    let settings = ConstructionSettings { alpha: 0.5, depth: 9, gamma: 0.8 };
+    let settings = ConstructionSettings::new(0.8).step_size(0.5).depth(9);
     let model = Model::<3>::preconditioned_td(settings, 0.3).unwrap();
     let mut buffer = [0; 512];
     let bytes = model.write(&mut buffer).unwrap();
@@ -91,16 +91,16 @@ fn a_model_of_it_is_iterated_and_stored_and_runs_for_every_discount() {
     let td0 = Model::<3>::td0(settings).unwrap();
     assert_eq!(Model::<3>::preconditioned_td(settings, 0.0).unwrap(), td0);
     let deep = [144, 145].map(|depth| {
-        let settings = ConstructionSettings { depth, ..settings };
+        let settings = settings.depth(depth);
         let model = Model::<3>::preconditioned_td(settings, 0.3).unwrap();
         model.value_function(&context).unwrap().weights
     });
     assert!((deep[0] - deep[1]).amax() < 1e-5);
     let refused = |alpha, beta| {
-        let settings = ConstructionSettings { alpha, ..settings };
+        let settings = settings.step_size(alpha);
         Model::<3>::preconditioned_td(settings, beta).unwrap_err()
     };
     assert_eq!(refused(0.5, f32::NAN), Error::NonFinite { parameter: "beta" });
     assert_eq!(refused(1e-30, 1e30), Error::NonFinite { parameter: "beta" });
-    assert!(matches!(refused(-1.0, 0.1), Error::OutOfRange { parameter: "alpha", .. }));
+    assert!(matches!(refused(-1.0, 0.1), Error::OutOfRange { parameter: "step_size", .. }));
 }

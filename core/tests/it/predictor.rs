@@ -37,17 +37,17 @@ fn a_restored_predictor_goes_on_bit_for_bit() {
         }
     }
     let horizons = [1.0, 8.0, 300.0];
-    check(Predictor::new(horizons).unwrap());
-    check(Predictor::new_f64(horizons).unwrap().with_limits(-1e9, 1e9).unwrap());
+    check(Predictor::<3, f32>::new(horizons).unwrap());
+    check(Predictor::<3, f64>::new(horizons).unwrap().with_limits(-1e9, 1e9).unwrap());
 }
 
 #[test]
 fn every_damage_to_a_stored_predictor_is_found() {
-    let mut predictor = Predictor::new([10.0]).unwrap();
+    let mut predictor = Predictor::<1>::new([10.0]).unwrap();
     for t in 0..50 {
         predictor.observe((t % 7) as f32);
     }
-    let (mut page, mut kept) = ([0; Predictor::<1>::SIZE], Predictor::new([20.0]).unwrap());
+    let (mut page, mut kept) = ([0; Predictor::<1>::SIZE], Predictor::<1>::new([20.0]).unwrap());
     let (len, before) = (predictor.write(&mut page).unwrap().len(), kept);
     assert!(len == page.len() && predictor.write(&mut page[..len - 1]).is_err());
     // The magic word, the version, the bytes of a sample, and the number of horizons.
@@ -68,7 +68,7 @@ fn every_damage_to_a_stored_predictor_is_found() {
     }
     // Ten turns of two horizons.
     let mut two = [0; Predictor::<2>::SIZE];
-    Predictor::new([10.0, 20.0]).unwrap().write(&mut two).unwrap();
+    Predictor::<2>::new([10.0, 20.0]).unwrap().write(&mut two).unwrap();
     for turn in 0..12 {
         let with = super::resealed(&two, |bytes| bytes[32] = turn);
         let mut again = [0; Predictor::<2>::SIZE];
@@ -84,11 +84,11 @@ fn every_damage_to_a_stored_predictor_is_found() {
 #[test]
 fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
     let mut place = std::mem::MaybeUninit::uninit();
-    assert!(Predictor::new_in(&mut place, [f32::NAN]).is_err());
-    let made = Predictor::new_in(&mut place, [10.0]).unwrap();
-    let mut predictor = Predictor::new([10.0]).unwrap().with_limits(-5.0, 5.0).unwrap();
+    assert!(Predictor::<1>::new_in(&mut place, [f32::NAN]).is_err());
+    let made = Predictor::<1>::new_in(&mut place, [10.0]).unwrap();
+    let mut predictor = Predictor::<1>::new([10.0]).unwrap().with_limits(-5.0, 5.0).unwrap();
     assert!(made.set_limits(5.0, 5.0).is_err() && made.set_limits(5.0, -5.0).is_err());
-    assert!(*made == Predictor::new([10.0]).unwrap());
+    assert!(*made == Predictor::<1>::new([10.0]).unwrap());
     made.set_limits(-5.0, 5.0).unwrap();
     assert_eq!(*made, predictor);
     for t in 0..50 {
@@ -109,7 +109,7 @@ fn a_predictor_in_its_place_is_the_same_and_an_error_leaves_it() {
 
 #[test]
 fn horizons_are_checked_and_a_constant_can_be_a_predictor() {
-    const PREDICTOR: Predictor = match Predictor::new([10.0]) {
+    const PREDICTOR: Predictor = match Predictor::<1>::new([10.0]) {
         Ok(predictor) => predictor,
         Err(_) => panic!("the horizon is out of range"),
     };
@@ -119,14 +119,17 @@ fn horizons_are_checked_and_a_constant_can_be_a_predictor() {
     predictor.reset();
     assert_eq!(predictor, PREDICTOR);
     for horizon in [0.5, -1.0, 1e7] {
-        assert!(matches!(Predictor::new([horizon]), Err(Error::OutOfRange { .. })), "{horizon}");
+        assert!(
+            matches!(Predictor::<1>::new([horizon]), Err(Error::OutOfRange { .. })),
+            "{horizon}"
+        );
     }
-    assert_eq!(Predictor::new([f32::NAN]), Err(Error::NonFinite { parameter: "horizon" }));
+    assert_eq!(Predictor::<1>::new([f32::NAN]), Err(Error::NonFinite { parameter: "horizon" }));
 }
 
 #[test]
 fn nothing_is_known_before_the_first_sample() {
-    let mut predictor = Predictor::new([5.0]).unwrap();
+    let mut predictor = Predictor::<1>::new([5.0]).unwrap();
     let never = predictor.observe(None);
     let [Prediction { mean, low, high, known }] = never.predictions;
     assert_eq!((mean, low, high, known), (0.0, f32::NEG_INFINITY, f32::INFINITY, false));
@@ -143,7 +146,7 @@ fn nothing_is_known_before_the_first_sample() {
 #[test]
 fn one_bad_sample_at_the_start_is_outvoted_and_three_are_left() {
     for (bad, level) in [(&[85.0][..], 4.0), (&[0.0, 0.0, 0.0], 1013.0), (&[65535.0], 2048.0)] {
-        let (mut rng, mut predictor) = (Rng::new(4), Predictor::new([10.0]).unwrap());
+        let (mut rng, mut predictor) = (Rng::new(4), Predictor::<1>::new([10.0]).unwrap());
         for x in bad {
             predictor.observe(*x);
         }
@@ -160,7 +163,7 @@ fn one_bad_sample_at_the_start_is_outvoted_and_three_are_left() {
 #[test]
 fn a_level_changes_nothing() {
     let run = |level: f64| -> Vec<(f64, f64, f32)> {
-        let (mut rng, mut predictor) = (Rng::new(6), Predictor::new_f64([10.0]).unwrap());
+        let (mut rng, mut predictor) = (Rng::new(6), Predictor::<1, f64>::new([10.0]).unwrap());
         let of = |seen: Outlook<1, f64>| {
             let [p] = seen.predictions;
             (p.mean - level, p.high - p.low, seen.depth)
@@ -182,7 +185,7 @@ fn a_level_changes_nothing() {
 fn events_that_come_again_are_data_from_the_third_on_and_limits_are_never_passed() {
     let status = |limit: f32| -> Vec<SampleStatus> {
         let mut rng = Rng::new(7);
-        let mut predictor = Predictor::new([10.0]).unwrap().with_limits(-10.0, limit).unwrap();
+        let mut predictor = Predictor::<1>::new([10.0]).unwrap().with_limits(-10.0, limit).unwrap();
         let mut observe = |t| {
             let event = if t % 300 == 299 { 100.0 } else { 0.0 };
             predictor.observe(0.1 * rng.normal::<f32>() + event).status
@@ -193,14 +196,14 @@ fn events_that_come_again_are_data_from_the_third_on_and_limits_are_never_passed
     assert_eq!(open[..2], [SampleStatus::HeldBack; 2]);
     assert_eq!(open[2..], [SampleStatus::Taken; 8]);
     assert_eq!(limited, [SampleStatus::HeldBack; 10]);
-    assert!(Predictor::new([10.0]).unwrap().with_limits(1.0, f32::NAN).is_err());
+    assert!(Predictor::<1>::new([10.0]).unwrap().with_limits(1.0, f32::NAN).is_err());
 }
 
 #[test]
 fn a_stuck_sensor_is_one_event_that_is_one_alarm() {
     let mut found = 0;
     for draw in 0..20 {
-        let (mut rng, mut predictor) = (Rng::new(draw), Predictor::new([10.0]).unwrap());
+        let (mut rng, mut predictor) = (Rng::new(draw), Predictor::<1>::new([10.0]).unwrap());
         let (mut last, mut passed, mut onsets) = (0.0, [0; 2], 0);
         for t in 0..2000 {
             let stuck = (1500..1560).contains(&t);
@@ -220,7 +223,7 @@ fn a_stuck_sensor_is_one_event_that_is_one_alarm() {
     }
     assert!(found >= 17, "{found} of 20");
     let seen =
-        Outlook { surprise: 0.5, recent: 0.25, ..Predictor::new([1.0]).unwrap().observe(0.0) };
+        Outlook { surprise: 0.5, recent: 0.25, ..Predictor::<1>::new([1.0]).unwrap().observe(0.0) };
     assert!(seen.onset(0.25) && !seen.onset(0.5) && !seen.onset(0.125));
 }
 
@@ -229,7 +232,7 @@ fn where_a_start_moved_to_changes_no_prediction() {
     let mut rng = Rng::new(11);
     let noise: Vec<f32> = (0..300).map(|_| rng.normal()).collect();
     let [a, b] = [1024.0_f32, 4096.0].map(|level| -> Vec<f32> {
-        let mut predictor = Predictor::new([10.0]).unwrap();
+        let mut predictor = Predictor::<1>::new([10.0]).unwrap();
         let samples = noise.iter().enumerate();
         samples
             .map(|(t, x)| predictor.observe(if t < 3 { 0.01 * x } else { level + x }))
@@ -251,7 +254,7 @@ fn a_sensor_that_was_constant_or_quiet_is_predicted_as_another() {
         })
         .collect();
     let error = |before: &[f32]| -> f32 {
-        let mut predictor = Predictor::new([1.0]).unwrap();
+        let mut predictor = Predictor::<1>::new([1.0]).unwrap();
         before.iter().for_each(|x| _ = predictor.observe(*x));
         let means: Vec<f32> =
             signal.iter().map(|x| predictor.observe(*x).predictions[0].mean).collect();
@@ -269,7 +272,7 @@ fn a_sensor_that_was_constant_or_quiet_is_predicted_as_another() {
 fn after_a_hundred_missing_samples_the_last_value_holds() {
     let wave = |t: usize| [0.0, 1.0, 2.0, 1.0][t % 4] + 10.0;
     let values = |taken: usize| -> Vec<f32> {
-        let mut predictor = Predictor::new([1.0]).unwrap();
+        let mut predictor = Predictor::<1>::new([1.0]).unwrap();
         (0..taken + 140)
             .map(|t| predictor.observe(Some(wave(t)).filter(|_| t < taken)).predictions[0].mean)
             .collect()
@@ -297,7 +300,7 @@ fn a_glitch_passes_without_a_trace_and_a_level_that_moved_is_taken() {
     let x: Vec<f32> = (0..900).map(|t| samples(&mut rng, &mut state, t)[0]).collect();
     let truth = followed(&x, 10.0);
     let run = |change: &dyn Fn(usize, f32) -> Option<f32>| -> Vec<Outlook> {
-        let mut predictor = Predictor::new([10.0]).unwrap();
+        let mut predictor = Predictor::<1>::new([10.0]).unwrap();
         let samples = x.iter().enumerate().map(|(t, x)| change(t, *x));
         samples.map(|x| predictor.observe(x)).collect()
     };
@@ -335,7 +338,7 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
         let x: Vec<f32> = (0..2000).map(|_| wave()).collect();
         let truth = followed(&x, 10.0);
         let error = |taken: &dyn Fn(usize) -> bool| -> f32 {
-            let mut predictor = Predictor::new([10.0]).unwrap();
+            let mut predictor = Predictor::<1>::new([10.0]).unwrap();
             let means = x
                 .iter()
                 .enumerate()
@@ -355,7 +358,7 @@ fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
 #[test]
 fn a_refused_sample_does_not_widen_the_band() {
     let mut rng = Rng::new(6);
-    let mut predictor = Predictor::new([10.0]).unwrap();
+    let mut predictor = Predictor::<1>::new([10.0]).unwrap();
     for _ in 0..500 {
         predictor.observe(20.0 + rng.normal::<f32>());
     }
@@ -373,7 +376,7 @@ fn a_band_that_is_known_holds_at_every_scale() {
     for exponent in -40..=20 {
         let scale: f64 = format!("1e{exponent}").parse().unwrap();
         let (mut rng, mut x) = (Rng::new(5), 0.0);
-        let mut predictor = Predictor::new_f64([1.0]).unwrap();
+        let mut predictor = Predictor::<1, f64>::new([1.0]).unwrap();
         let mut bands: Vec<Prediction<f64>> = Vec::new();
         let (mut known, mut inside) = (0, 0);
         for t in 0..2000 {
@@ -396,7 +399,7 @@ fn a_band_that_is_known_holds_at_every_scale() {
 #[test]
 fn a_recording_of_every_kind_keeps_its_bits() {
     let (mut rng, mut x, mut held) = (Rng::new(14), 0.0_f32, 0.0);
-    let mut predictors = [Predictor::new([1.0, 10.0, 300.0]).unwrap(); 2];
+    let mut predictors = [Predictor::<3>::new([1.0, 10.0, 300.0]).unwrap(); 2];
     let mut digest = Digest::EMPTY;
     for t in 0..7500 {
         let noise = rng.normal::<f32>();

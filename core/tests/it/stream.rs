@@ -6,7 +6,7 @@ const T: usize = 18;
 type Trainer = StreamTd<f32, 2, 5, 3, T>;
 
 fn begun(settings: StreamTdSettings<f32>) -> Trainer {
-    let settings_of_model = ConstructionSettings { alpha: 1.0, depth: 3, gamma: 0.9 };
+    let settings_of_model = ConstructionSettings::new(0.9).step_size(1.0).depth(3);
     let model = ictd_core::Model::<2>::td0(settings_of_model).unwrap();
     Trainer::new(settings, model.transformer().layers()[0]).unwrap()
 }
@@ -45,7 +45,7 @@ fn error(trainer: &Trainer, stream: &[[f32; 2]]) -> f32 {
 
 #[test]
 fn a_stream_trains_weights_that_predict_another_stream_better_at_any_scale() {
-    let settings = StreamTdSettings { trial: 2048, ..Default::default() };
+    let settings = StreamTdSettings::default().trial(2048);
     for (seed, amplitude) in [(1, 1.0), (2, 1e3), (3, 1e-4)] {
         let mut trainer = begun(settings);
         let test = oscillator(100 + seed, 2000, amplitude);
@@ -61,7 +61,7 @@ fn a_stream_trains_weights_that_predict_another_stream_better_at_any_scale() {
 #[test]
 fn trained_weights_that_predict_worse_are_not_kept() {
     // Steps so large that the layers blow up.
-    let settings = StreamTdSettings { trial: 256, step_size: 30.0, ..Default::default() };
+    let settings = StreamTdSettings::default().trial(256).step_size(30.0);
     let mut trainer = begun(settings);
     let before = *trainer.layer();
     for phi in oscillator(5, 4000, 1.0) {
@@ -72,7 +72,7 @@ fn trained_weights_that_predict_worse_are_not_kept() {
 
 #[test]
 fn a_stored_trainer_goes_on_bit_for_bit_and_damage_is_found() {
-    let settings = StreamTdSettings { trial: 64, ..Default::default() };
+    let settings = StreamTdSettings::default().trial(64);
     let mut trainer = begun(settings);
     let mut page = vec![0; Trainer::SIZE];
     for (t, phi) in oscillator(7, 600, 1.0).iter().enumerate() {
@@ -96,7 +96,7 @@ fn a_stored_trainer_goes_on_bit_for_bit_and_damage_is_found() {
         assert!(trainer.read(&page).is_err(), "{at}");
         page[at] ^= 4;
     }
-    let other = StreamTdSettings { gamma: 0.5, ..settings };
+    let other = settings.gamma(0.5);
     assert_eq!(begun(other).read(&page), Err(Error::Mismatch { parameter: "gamma" }));
     assert_eq!(trainer, before);
 }

@@ -7,7 +7,7 @@ use ictd_core::td::{
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {
-    let td = OnlineTd::new(OnlineTdSettings { gamma: 0.9_f32, lambda: 0.5, alpha: 10.0 }).unwrap();
+    let td = OnlineTd::new(OnlineTdSettings::new(0.9_f32).lambda(0.5).step_size(10.0)).unwrap();
     let mut learner = td.context::<1>();
     assert_eq!(td.value_function(&learner), Err(Error::Empty { parameter: "learner" }));
     assert!(learner.observe(&[f32::NAN], 0.0, &[0.0]).is_err() && learner.is_empty());
@@ -16,26 +16,28 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
     }
     assert_eq!(td.value_function(&learner), Err(Error::Diverges));
     let other =
-        OnlineTd::true_online(OnlineTdSettings { gamma: 0.9, lambda: 0.5, alpha: 10.0 }).unwrap();
+        OnlineTd::true_online(OnlineTdSettings::new(0.9).lambda(0.5).step_size(10.0)).unwrap();
     assert!(matches!(other.value_function(&learner), Err(Error::Mismatch { .. })));
     learner.clear();
     assert_eq!(learner, td.context());
-    for (i, name) in ["gamma", "lambda", "alpha"].into_iter().enumerate() {
+    for (i, name) in ["gamma", "lambda", "step_size"].into_iter().enumerate() {
         let [gamma, lambda, alpha] = [0, 1, 2].map(|j| if i == j { -1.0_f32 } else { 0.5 });
-        let online = OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha }).unwrap_err();
+        let online = OnlineTd::new(OnlineTdSettings::new(gamma).lambda(lambda).step_size(alpha))
+            .unwrap_err();
         let batch =
-            BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: 3 }).unwrap_err();
+            BatchTd::new(BatchTdSettings::new(gamma).lambda(lambda).step_size(alpha).iterations(3))
+                .unwrap_err();
         for refused in [online, batch] {
             assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
         }
     }
-    let lstd = |ridge: f32| Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.5, ridge });
+    let lstd = |ridge: f32| Lstd::new(LstdSettings::new(0.5).lambda(0.5).ridge(ridge));
     assert!(lstd(-1.0).is_err() && lstd(0.0).is_ok());
 }
 
 #[test]
 fn lstd_refuses_what_does_not_determine_its_weights_and_an_unseen_feature_has_none() {
-    let lstd = Lstd::new(LstdSettings { gamma: 0.5_f64, lambda: 0.0, ridge: 0.0 }).unwrap();
+    let lstd = Lstd::new(LstdSettings::new(0.5_f64).lambda(0.0).ridge(0.0)).unwrap();
     let mut context = lstd.context::<3>();
     assert_eq!(lstd.value_function(&context), Err(Error::Empty { parameter: "context" }));
     context.observe(&[1.0, 0.0, 0.0], 1.0, &[0.0, 1.0, 0.0]).unwrap();
@@ -45,16 +47,16 @@ fn lstd_refuses_what_does_not_determine_its_weights_and_an_unseen_feature_has_no
     let weights = lstd.value_function(&context).unwrap().weights;
     let want = SVector::from([4.0 / 3.0, 2.0 / 3.0, 0.0]);
     assert!((weights - want).amax() < 1e-9 && weights[2] == 0.0, "{weights}");
-    let other = Lstd::new(LstdSettings { gamma: 0.5_f64, lambda: 0.25, ridge: 0.0 }).unwrap();
+    let other = Lstd::new(LstdSettings::new(0.5_f64).lambda(0.25).ridge(0.0)).unwrap();
     assert!(matches!(other.value_function(&context), Err(Error::Mismatch { .. })));
 }
 
 /// A step size too large for features around 10, with the number of transitions at which nothing overflows.
 #[test]
 fn divergence_is_an_error_before_it_overflows() {
-    let batch = |alpha| BatchTdSettings { gamma: 0.9_f64, lambda: 0.0, alpha, iterations: 15 };
+    let batch = |alpha| BatchTdSettings::new(0.9_f64).lambda(0.0).step_size(alpha).iterations(15);
     let [batch, small] = [0.2, 1e-4].map(|alpha| BatchTd::new(batch(alpha)).unwrap());
-    let online = |alpha| OnlineTdSettings { gamma: 0.9_f64, lambda: 0.9, alpha };
+    let online = |alpha| OnlineTdSettings::new(0.9_f64).lambda(0.9).step_size(alpha);
     let algorithms = [OnlineTd::new, OnlineTd::true_online];
     let [learners, slow] =
         [0.1, 1e-4].map(|alpha| algorithms.map(|new| new(online(alpha)).unwrap()));
@@ -81,7 +83,7 @@ fn divergence_is_an_error_before_it_overflows() {
 fn lstd_refuses_features_whose_squares_are_lost() {
     fn weights<R: Real>(scale: f64) -> ictd_core::Result<f64> {
         let [gamma, lambda, ridge] = [0.5, 0.0, 0.0].map(R::from_f64);
-        let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge }).unwrap();
+        let lstd = Lstd::new(LstdSettings::new(gamma).lambda(lambda).ridge(ridge)).unwrap();
         let (mut context, x) = (lstd.context::<1>(), R::from_f64(scale));
         context.observe(&[x], R::from_f64(1.0), &[x]).unwrap();
         Ok(lstd.value_function(&context)?.at(&[x]).to_f64())
@@ -100,8 +102,8 @@ fn lstd_refuses_features_whose_squares_are_lost() {
 
 #[test]
 fn a_singular_system_is_refused_and_heals() {
-    let settings = RecursiveLstdSettings { gamma: 0.5, lambda: 0.0, retention: 0.5, ridge: 1.0 };
-    assert!(RecursiveLstd::new(RecursiveLstdSettings { retention: 1.0, ..settings }).is_err());
+    let settings = RecursiveLstdSettings::new(0.5).lambda(0.0).retention(0.5).ridge(1.0);
+    assert!(RecursiveLstd::new(settings.retention(1.0)).is_err());
     let lstd = RecursiveLstd::<f64>::new(settings).unwrap();
     let mut learner = lstd.context::<1>();
     // A = 0.5 + 1 (1 - 0.5 phi') + 0.5 = 0 for phi' = 4.
@@ -115,7 +117,7 @@ fn a_singular_system_is_refused_and_heals() {
 
 #[test]
 fn units_of_features_change_no_value_of_lstd() {
-    let lstd = Lstd::new(LstdSettings { gamma: 0.9_f32, lambda: 0.5, ridge: 0.25 }).unwrap();
+    let lstd = Lstd::new(LstdSettings::new(0.9_f32).lambda(0.5).ridge(0.25)).unwrap();
     let [mut a, mut b] = [lstd.context::<2>(), lstd.context::<2>()];
     let rng = &mut Rng::new(3);
     let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
@@ -142,7 +144,7 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
             reward: rng.uniform_in(-1.0, 1.0),
             phi_next: features[(j + 1) % 12],
         });
-        let lstd = Lstd::new(LstdSettings { gamma, lambda: 0.0, ridge: 0.0 }).unwrap();
+        let lstd = Lstd::new(LstdSettings::new(gamma).lambda(0.0).ridge(0.0)).unwrap();
         let mut context = lstd.context::<3>();
         transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
         let fixed_point = lstd.value_function(&context).unwrap().weights;
@@ -191,10 +193,10 @@ fn learners_go_on_from_any_restored_state() {
         }
     }
     let (gamma, lambda) = (0.9, 0.5);
-    let settings = OnlineTdSettings { gamma, lambda, alpha: 0.1 };
+    let settings = OnlineTdSettings::new(gamma).lambda(lambda).step_size(0.1);
     check(OnlineTd::new(settings).unwrap(), |_, _| {});
     check(OnlineTd::true_online(settings).unwrap(), |_, _| {});
-    let settings = RecursiveLstdSettings { gamma, lambda, retention: 0.8, ridge: 0.25 };
+    let settings = RecursiveLstdSettings::new(gamma).lambda(lambda).retention(0.8).ridge(0.25);
     check(RecursiveLstd::new(settings).unwrap(), |t, lstd| {
         // An inverse that was lost is computed anew; a singular one is said to be.
         let mut change = |from, to, by| {
@@ -216,7 +218,7 @@ fn learners_go_on_from_any_restored_state() {
 /// 8,000 transitions: where nothing is returned to it, a ridge fades, and its inverse overflows.
 #[test]
 fn recursive_lstd_of_three_features_is_the_same_in_vectors_of_eight() {
-    let settings = RecursiveLstdSettings { gamma: 0.9, lambda: 0.5, retention: 0.9, ridge: 1.0 };
+    let settings = RecursiveLstdSettings::new(0.9).lambda(0.5).retention(0.9).ridge(1.0);
     let lstd = RecursiveLstd::<f64>::new(settings).unwrap();
     let (mut exact, mut padded) = (lstd.context::<3>(), lstd.with_features(3).context::<8>());
     let mut rng = Rng::new(1);

@@ -14,14 +14,14 @@ const TASKS: FiniteTaskDistribution<5> =
 
 fn settings() -> TrainerSettings {
     // A large learning rate, so that a few tasks move the parameters far.
-    let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
+    let adam = AdamSettings::default().step_size(0.02);
     let (optimizer, default) = (Optimizer::Adam(adam), TrainerSettings::default());
-    TrainerSettings { context_len: 6, batch_size: 8, batches_per_task: 2, optimizer, ..default }
+    default.context_len(6).batch_size(8).batches_per_task(2).optimizer(optimizer)
 }
 
 /// Plain TD.
 fn td(learning_rate: f64) -> TrainerSettings {
-    TrainerSettings { optimizer: Optimizer::Td { learning_rate }, ..settings() }
+    settings().optimizer(Optimizer::Td { step_size: learning_rate })
 }
 
 /// Returns a network of a shape.
@@ -58,7 +58,7 @@ fn adam_by_window_is_adam_on_batches_of_one_window() {
     let Optimizer::Adam(adam) = settings().optimizer else { panic!("Adam") };
     let numbers = |optimizer, batch_size| {
         let mut trainer: Trainer<f64> =
-            trainer(&[3], TrainerSettings { optimizer, batch_size, ..settings() });
+            trainer(&[3], settings().optimizer(optimizer).batch_size(batch_size));
         train(&mut trainer, 5);
         trainer.network().parameters().numbers().copied().collect::<Vec<f64>>()
     };
@@ -81,12 +81,8 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     let plain = settings();
     let td = td(0.05);
     let Optimizer::Adam(adam) = plain.optimizer else { panic!("Adam") };
-    let by_window = TrainerSettings { optimizer: Optimizer::AdamByWindow(adam), ..plain };
-    let growing = TrainerSettings {
-        context_len_range: Some([1, 13]),
-        gamma_range: Some([0.5, 0.95]),
-        ..plain
-    };
+    let by_window = plain.optimizer(Optimizer::AdamByWindow(adam));
+    let growing = plain.context_len_range(Some([1, 13])).gamma_range(Some([0.5, 0.95]));
     let [one, two, four] = [(1, 1), (1, 2), (4, 4)].map(|(n, depth)| LinearShape::new(2, n, depth));
     let [value, returns, residual] =
         [Loss::TrueValue, Loss::MonteCarlo { horizon: 5 }, Loss::ResidualGradient];
@@ -110,7 +106,7 @@ fn lanes_and_roomy_and_resumed_runs_are_seeds_alone() {
     .into_iter()
     .enumerate()
     {
-        let settings = TrainerSettings { loss, ..settings };
+        let settings = settings.loss(loss);
         let seeds: [u64; 8] = core::array::from_fn(|lane| 10 + lane as u64);
         let network = network_of::<Lanes8>(shape);
         let mut together =
@@ -175,7 +171,10 @@ fn a_stored_trainer_goes_on_and_damage_changes_nothing() {
 fn a_foreign_record_is_refused_and_changes_nothing() {
     let mut a = trainer::<Lanes8>(&[1, 2, 3, 4], settings());
     train(&mut a, 1);
-    assert!((0..8).all(|lane| a.reference.alpha.lane(lane) != 1.0), "the reference learns, too");
+    assert!(
+        (0..8).all(|lane| a.reference.step_size.lane(lane) != 1.0),
+        "the reference learns, too"
+    );
     let before = record(&a, 0);
     let mut longer = a.clone();
     train(&mut longer, 1);
@@ -224,20 +223,26 @@ fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(mut network: 
     for windows in &of_network {
         let count = windows.count();
         let mean = |errors: Vec<f64>| errors.iter().map(|x| x * x).sum::<f64>() / count as f64;
-        let target = |t| windows.td_target(t, network.value(&windows.successor(t)));
+        let target = |t| {
+            windows.td_target(t, network.value(&windows.successor(t).unwrap()).unwrap()).unwrap()
+        };
         let bootstrapped: Vec<f64> = (0..count).map(target).collect();
         let given: Vec<f64> = bootstrapped.iter().map(|x| 0.5 - x).collect();
         for (targets, want) in
             [(Targets::Bootstrapped, &bootstrapped), (Targets::Given(&given), &given)]
         {
             let loss = |network: &mut N| {
-                mean((0..count).map(|t| want[t] - network.value(&windows.window(t))).collect())
+                mean(
+                    (0..count)
+                        .map(|t| want[t] - network.value(&windows.window(t).unwrap()).unwrap())
+                        .collect(),
+                )
             };
             gradient_agrees(&mut network, windows, targets, loss, what);
         }
         let errors = |network: &mut N| {
             let mut errors = vec![0.0; count];
-            td_errors(network, windows, &mut errors);
+            td_errors(network, windows, &mut errors).unwrap();
             errors
         };
         let residual = errors(&mut network);
@@ -259,8 +264,8 @@ fn gradient_agrees<N: Network<f64> + Clone>(
     let mut gradients = [(); 2].map(|()| network.parameters().zeros_like());
     let [batch, by_window] = &mut gradients;
     for got in [
-        network.batch_gradient(windows, targets, batch),
-        batch_gradient_by_window(network, windows, targets, by_window),
+        network.batch_gradient(windows, targets, batch).unwrap(),
+        batch_gradient_by_window(network, windows, targets, by_window).unwrap(),
     ] {
         assert!((got - want).abs() < 1e-13 * want, "{what}: {got} {want}");
     }
@@ -320,18 +325,20 @@ fn the_traces_of_a_long_batch_are_those_of_its_windows_alone() {
         let mut gradients = [(); 2].map(|()| network.parameters().zeros_like());
         let [batch, by_window] = &mut gradients;
         let losses = [
-            network.batch_gradient(&windows, Targets::Bootstrapped, batch),
-            batch_gradient_by_window(&mut network, &windows, Targets::Bootstrapped, by_window),
+            network.batch_gradient(&windows, Targets::Bootstrapped, batch).unwrap(),
+            batch_gradient_by_window(&mut network, &windows, Targets::Bootstrapped, by_window)
+                .unwrap(),
         ];
         assert!((losses[0] - losses[1]).abs() < 1e-13 * losses[1], "{n} {lambda}: {losses:?}");
         for (got, want) in batch.numbers().zip(by_window.numbers()) {
             assert!((got - want).abs() < 1e-12 * (1.0 + want.abs()), "{n} {lambda}");
         }
         let reference = BatchTdReference::<f64, 2>::new(2, lambda).unwrap();
-        let value = |t| reference.value(&windows.window(t));
-        let error = |t| windows.td_target(t, reference.value(&windows.successor(t))) - value(t);
+        let value = |t| reference.value(&windows.window(t).unwrap()).unwrap();
+        let next = |t| reference.value(&windows.successor(t).unwrap()).unwrap();
+        let error = |t| windows.td_target(t, next(t)).unwrap() - value(t);
         let squares: f64 = (0..windows.count()).map(error).map(|error| error * error).sum();
-        let [got, _] = reference.batch_gradient(&windows, Targets::Bootstrapped);
+        let [got, _] = reference.batch_gradient(&windows, Targets::Bootstrapped).unwrap();
         let want = squares / windows.count() as f64;
         assert!((got - want).abs() < 1e-12 * want, "{n} {lambda}: {got} and {want}");
     }
@@ -345,16 +352,21 @@ fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by
     for (depth, lambda) in [(1, 0.0), (2, 0.9), (4, 0.0)] {
         let reference = BatchTdReference::<f64, 2>::new(depth, lambda).unwrap();
         for windows in [slide, growing] {
-            let target = |t| windows.td_target(t, reference.value(&windows.successor(t)));
+            let target = |t| {
+                windows
+                    .td_target(t, reference.value(&windows.successor(t).unwrap()).unwrap())
+                    .unwrap()
+            };
             let targets: [f64; 5] = core::array::from_fn(target);
             let loss = |alpha: f64| {
                 let mut reference = reference.clone();
-                reference.alpha = alpha;
-                let error = |t: usize| targets[t] - reference.value(&windows.window(t));
+                reference.step_size = alpha;
+                let error =
+                    |t: usize| targets[t] - reference.value(&windows.window(t).unwrap()).unwrap();
                 (0..5).map(error).map(|error| error * error).sum::<f64>() / 5.0
             };
             for targets in [Targets::Bootstrapped, Targets::Given(&targets)] {
-                let [got, slope] = reference.batch_gradient(&windows, targets);
+                let [got, slope] = reference.batch_gradient(&windows, targets).unwrap();
                 assert!((got - loss(1.0)).abs() < 1e-12 * got, "{depth}: {got}");
                 let want = (loss(1.0 + 1e-6) - loss(1.0 - 1e-6)) / 2e-6;
                 assert!((slope - want).abs() < 1e-7 * (1.0 + want.abs()), "{slope} and {want}");
@@ -371,13 +383,13 @@ fn bad_settings_are_named() {
     let one = [1];
     assert_eq!(make(settings(), &[]), Some(Error::Empty { parameter: "seeds" }));
     assert!(matches!(make(settings(), &[1, 2]), Some(Error::CapacityExceeded { .. })));
-    let long = TrainerSettings { context_len: 7, ..settings() };
+    let long = settings().context_len(7);
     assert!(matches!(make(long, &one), Some(Error::CapacityExceeded { capacity: 16, .. })));
     for (settings, name) in [
-        (TrainerSettings { gamma: 1.0, ..settings() }, "gamma"),
-        (TrainerSettings { batches_per_task: 0, ..settings() }, "batches_per_task"),
-        (TrainerSettings { loss: Loss::MonteCarlo { horizon: 0 }, ..settings() }, "horizon"),
-        (td(-1.0), "learning_rate"),
+        (settings().gamma(1.0), "gamma"),
+        (settings().batches_per_task(0), "batches_per_task"),
+        (settings().loss(Loss::MonteCarlo { horizon: 0 }), "horizon"),
+        (td(-1.0), "step_size"),
     ] {
         match make(settings, &one) {
             Some(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),
@@ -391,7 +403,7 @@ fn a_context_longer_than_the_network_takes_is_refused() {
     let trainer = |context_len, context_len_range| {
         let network = SoftmaxNetwork::<f32, 5, 1, 3, 6>::zeros(1, 3)?;
         let settings =
-            TrainerSettings { context_len, context_len_range, batch_size: 4, ..settings() };
+            settings().context_len(context_len).context_len_range(context_len_range).batch_size(4);
         Trainer::<_, 2, _>::new(settings, TASKS, network, reference(), &[1]).map(|_| ())
     };
     let refused = |parameter| Err(Error::CapacityExceeded { parameter, capacity: 6 });
@@ -438,9 +450,9 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     let transformer = network.transformer::<5, 1>(0).unwrap();
     let mask = TdLambda::new(0.7).unwrap();
     for t in 0..5 {
-        let prompt = windows.window(t).prompt::<5, 6>().unwrap();
+        let prompt = windows.window(t).unwrap().prompt::<5, 6>().unwrap();
         let want = transformer.value(&prompt, &Linear(mask)).unwrap();
-        let got = network.value(&windows.window(t));
+        let got = network.value(&windows.window(t).unwrap()).unwrap();
         assert!((got - want).abs() < 1e-13, "{got} {want}");
     }
 }
@@ -452,13 +464,16 @@ fn a_growing_window_holds_the_first_transitions_and_bootstraps_from_one_more() {
     let windows =
         Windows::new(1, &features, &rewards, 5, 0.5).unwrap().growing(&[1, 3, 5]).unwrap();
     assert_eq!(windows.count(), 3);
-    let window = windows.window(1);
+    let window = windows.window(1).unwrap();
     assert_eq!((window.context_len(), window.query()[0]), (3, 4.0));
-    assert_eq!(window.token::<3>(0), SVector::from([0.0, 0.5, 1.0]));
-    let next = windows.successor(1);
-    assert_eq!((next.context_len(), next.query()[0], next.token::<3>(0)[2]), (4, 5.0, 1.0));
+    assert_eq!(window.token::<3>(0).unwrap(), SVector::from([0.0, 0.5, 1.0]));
+    let next = windows.successor(1).unwrap();
+    assert_eq!(
+        (next.context_len(), next.query()[0], next.token::<3>(0).unwrap()[2]),
+        (4, 5.0, 1.0)
+    );
     // From phi_4 to phi_5.
-    assert_eq!(windows.td_target(1, 2.0), 6.0);
+    assert_eq!(windows.td_target(1, 2.0).unwrap(), 6.0);
     let windows = Windows::new(1, &features, &rewards, 5, 0.5).unwrap();
     assert!(windows.growing(&[]).is_err() && windows.growing(&[0]).is_err());
     assert!(windows.growing(&[6]).is_err());

@@ -9,7 +9,7 @@ mod product;
 /// Returns at how many of 1,000 samples there was an alarm; sample 500 is a glitch.
 fn alarms() -> Option<u32> {
     let mut sensor = product::Sensor(1);
-    let mut predictor = ictd_core::Predictor::new([10.0]).ok()?;
+    let mut predictor = ictd_core::Predictor::<1>::new([10.0]).ok()?;
     let alarm = |t| {
         let seen = predictor.observe(if t == 500 { 65535.0 } else { 20.0 + sensor.read()[0] });
         let [next] = seen.predictions; // of the next 10 samples or so

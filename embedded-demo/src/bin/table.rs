@@ -256,32 +256,25 @@ mod table {
                 read.stack
             );
         };
-        let td = OnlineTd::new(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
+        let td = OnlineTd::new(OnlineTdSettings::new(GAMMA).lambda(0.9).step_size(0.01))?;
         let costs = learned::<D, _>(counter, td)?;
         show("online TD", size_of::<Learner<D, OnlineTd>>(), costs);
-        let td =
-            OnlineTd::true_online(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
+        let td = OnlineTd::true_online(OnlineTdSettings::new(GAMMA).lambda(0.9).step_size(0.01))?;
         let costs = learned::<D, _>(counter, td)?;
         show("true online TD", size_of::<Learner<D, OnlineTd>>(), costs);
-        let lstd = RecursiveLstd::new(RecursiveLstdSettings {
-            gamma: GAMMA,
-            lambda: 0.9,
-            retention: 0.99,
-            ridge: 0.1,
-        })?;
+        let lstd = RecursiveLstd::new(
+            RecursiveLstdSettings::new(GAMMA).lambda(0.9).retention(0.99).ridge(0.1),
+        )?;
         let costs = learned::<D, _>(counter, lstd)?;
         show("recursive LSTD", size_of::<Learner<D, RecursiveLstd>>(), costs);
-        let td = BatchTd::new(BatchTdSettings {
-            gamma: GAMMA,
-            lambda: 0.9,
-            alpha: 0.1,
-            iterations: ITERATIONS,
-        })?;
+        let td = BatchTd::new(
+            BatchTdSettings::new(GAMMA).lambda(0.9).step_size(0.1).iterations(ITERATIONS),
+        )?;
         let (context, observed) = observe::<D, _, _>(counter, *td.mask(), Growing)?;
         let (weights, read) = cost(counter, || black_box(&td).value_function(black_box(&context)));
         weights?;
         show("batch TD, 15 iterations", size_of_val(&context), [observed, read]);
-        let lstd = Lstd::new(LstdSettings { gamma: GAMMA, lambda: 0.9, ridge: 0.1 })?;
+        let lstd = Lstd::new(LstdSettings::new(GAMMA).lambda(0.9).ridge(0.1))?;
         let (context, observed) = observe::<D, _, _>(counter, *lstd.mask(), Growing)?;
         let (weights, read) =
             cost(counter, || black_box(&lstd).value_function(black_box(&context)));

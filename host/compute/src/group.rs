@@ -69,9 +69,9 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
         let known = task.map_or(Ok(None), |task| task.known_values(gamma))?.ok_or(unknown)?;
         let trajectory = trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(trainer.settings().context_len, 1, gamma)?;
-        let alpha = trainer.reference.alpha.lane(lane);
+        let alpha = trainer.reference.step_size.lane(lane);
         let states = EvaluationStates::new(known.states, &known.weights, &known.features)?;
-        let context = windows.window(0);
+        let context = windows.window(0)?;
         (self.judge)(parameters, &Exam { alpha, context, states, values: known.values })
     }
 }
@@ -94,7 +94,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGrou
             self.evaluate(lane, &parameters).unwrap_or((NOT_COMPARED, f64::NAN));
         LogPoint {
             tasks: self.trainer.tasks_done,
-            alpha: self.trainer.reference.alpha.lane(lane).into(),
+            alpha: self.trainer.reference.step_size.lane(lane).into(),
             loss: self.trainer.loss.lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),
@@ -146,10 +146,12 @@ fn judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(
         let (mut network, context, dim) = (network.clone(), &exam.context, network.dim());
         set(&mut network, parameters);
         let comparison = compare(&network, exam)?;
-        let features = (0..=context.context_len()).flat_map(|j| context.phi(j)).copied();
+        let mut features = Vec::new();
+        for j in 0..=context.context_len() {
+            features.extend(context.phi(j)?);
+        }
         let queries = exam.states.features().iter().flat_map(|phi| phi.iter().take(dim).copied());
-        let (features, queries): (Vec<f32>, Vec<f32>) = (features.collect(), queries.collect());
-        let gamma = context.gamma();
+        let (queries, gamma): (Vec<f32>, _) = (queries.collect(), context.gamma());
         let v_hat = values(&mut network, dim, &features, context.rewards(), gamma, &queries)?;
         let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
         Ok((comparison, exam.states.squared_difference(&v_hat, &exam.values).into()))
@@ -161,8 +163,9 @@ pub fn linear_judge<const D: usize, const K: usize>(network: Linear<Lanes8>) -> 
     judge(network, |network, Exam { alpha, context, states, .. }| {
         let transformer = network.transformer::<K, LAYERS>(0)?;
         let mask = TdLambda::new(f64::from(network.shape().trace_decay.unwrap_or_default()))?;
-        let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
-        let statistic = Statistic::from_columns(columns, &mask)?;
+        let tokens = (0..context.context_len()).map(|j| context.token::<K>(j));
+        let columns = tokens.map(|z| Ok(to_f64(&z?))).collect::<Result<Vec<_>>>()?;
+        let statistic = Statistic::from_columns(columns.into_iter(), &mask)?;
         let readout = transformer.to_f64()?.readout(&statistic);
         let v_tf = ValueFunction::from_readout(readout.as_slice())?;
         let v_td = batch_td(&statistic, (*alpha).into(), network.shape().depth)?;
@@ -235,7 +238,7 @@ pub fn values(
             features.push(of_lanes);
         }
         let windows = Windows::new(dim, &features, &rewards, context_len, Lanes8::splat(gamma))?;
-        let v = network.value(&windows.window(0));
+        let v = network.value(&windows.window(0)?)?;
         values.extend((0..lanes).map(|lane| v.lane(lane)));
     }
     Ok(values)

@@ -221,24 +221,20 @@ impl Recipe {
     }
 
     pub fn trainer_settings(&self) -> TrainerSettings {
-        let adam = AdamSettings {
-            learning_rate: self.learning_rate,
-            weight_decay: self.weight_decay,
-            ..Default::default()
-        };
-        TrainerSettings {
-            context_len: self.context_length,
-            context_len_range: self.context_range.map(|span| span.0),
-            batch_size: self.batch_size,
-            batches_per_task: self.batches,
-            gamma: self.gamma,
-            gamma_range: self.gamma_range.map(|span| span.0),
-            loss: self.loss,
-            optimizer: match self.optimizer {
-                OptimizerKind::Td => Optimizer::Td { learning_rate: self.learning_rate },
+        let adam =
+            AdamSettings::default().step_size(self.learning_rate).weight_decay(self.weight_decay);
+        TrainerSettings::default()
+            .context_len(self.context_length)
+            .context_len_range(self.context_range.map(|span| span.0))
+            .batch_size(self.batch_size)
+            .batches_per_task(self.batches)
+            .gamma(self.gamma)
+            .gamma_range(self.gamma_range.map(|span| span.0))
+            .loss(self.loss)
+            .optimizer(match self.optimizer {
+                OptimizerKind::Td => Optimizer::Td { step_size: self.learning_rate },
                 OptimizerKind::Adam => Optimizer::Adam(adam),
                 OptimizerKind::AdamByWindow => Optimizer::AdamByWindow(adam),
-            },
-        }
+            })
     }
 }

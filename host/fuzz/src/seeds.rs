@@ -108,8 +108,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         put("npz", &format!("array_{at}"), &array)?;
     }
     let mut buffer = [0; 4096];
-    let settings = ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 };
-    let mut predictor = ictd_core::Predictor::new([1.0, 10.0, 300.0])?;
+    let settings = ConstructionSettings::new(0.9).step_size(0.2).depth(3);
+    let mut predictor = ictd_core::Predictor::<3>::new([1.0, 10.0, 300.0])?;
     let mut samples: Vec<f32> = vec![1.0, 10.0, 300.0];
     for t in 0..200u8 {
         let sample = match t {

@@ -6,7 +6,7 @@ use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::formats::{safetensors, tasks};
+use ictd::formats::{Naming, safetensors, tasks};
 use ictd::model_file;
 use ictd::page::RunPage;
 use ictd::run::records::{RunDirectory, RunFiles};
@@ -152,7 +152,7 @@ fn archive(bytes: &[u8]) {
         }
     }
     let _ = open().and_then(|mut archive| SeedLog::from_npz(&mut archive));
-    let _ = open().and_then(|mut archive| Trajectory::from_npz(&mut archive));
+    let _ = open().and_then(|mut archive| Naming::default().read(&mut archive));
     if let Ok(own) = open().and_then(|mut archive| tasks::read(&mut archive)) {
         let stored = tasks::to_bytes(own.read().expect("it was read")).expect("memory is writable");
         let again = Npz::new(Path::new(FILE), Cursor::new(stored));

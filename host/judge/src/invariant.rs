@@ -76,7 +76,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Result<Vec<Measurement>> {
         let delta =
             averaged_update::<_, D, LENGTH, _>(&mut permuted, &trajectories, targets, group)?;
         apply_update(permuted.parameters_mut(), ALPHA, &delta);
-        let own = trajectory_update(&mut single, &trajectories[0], targets);
+        let own = trajectory_update(&mut single, &trajectories[0], targets)?;
         apply_update(single.parameters_mut(), ALPHA, &own);
     }
     Ok(numbers)

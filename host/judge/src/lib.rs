@@ -2,6 +2,7 @@
 //! compared with, the paper's constructions and their errors, and control on finite MDPs.
 #![deny(unsafe_code)]
 
+pub mod bench;
 pub mod bridge;
 pub mod construction;
 pub mod control;

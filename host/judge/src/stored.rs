@@ -28,7 +28,7 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>> {
     };
     let (gamma, trace_decay) = (estimator.gamma as f32, parameters.trace_decay as f32);
     // The core validates the parameters other than P and Q.
-    let settings = ConstructionSettings { alpha: 1.0, depth, gamma };
+    let settings = ConstructionSettings::new(gamma).step_size(1.0).depth(depth);
     match attention {
         AttentionKind::Softmax => {
             let _: SoftmaxAttention = AttentionMechanism::<f32, 3>::from_trace_decay(trace_decay)?;
@@ -67,7 +67,7 @@ pub fn constructed(
     trace_decay: f32,
     beta: f32,
 ) -> Result<Vec<u8>> {
-    let ConstructionSettings { alpha, depth, gamma } = settings;
+    let ConstructionSettings { step_size: alpha, depth, gamma, .. } = settings;
     let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::scaled_identity::<f32, 1>(alpha));
     let of_one = match construction {
         Construction::Td0 => stored(&of_td(settings)?),
@@ -84,7 +84,7 @@ pub fn constructed(
             stored(&Model::<f32, 1, 3, 1>::new(layers, Linear(Td0), gamma)?)
         }
         Construction::AverageReward => {
-            of_td(ConstructionSettings { gamma: 0.0, ..settings })?;
+            of_td(settings.gamma(0.0))?;
             let layer = constructions::average_reward(&c);
             let layers = Transformer::autoregressive(layer, depth.into())?;
             stored(&Model::<f32, 1, 4, 1, AverageReward>::new(layers, AverageReward, 1.0)?)

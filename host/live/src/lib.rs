@@ -83,7 +83,7 @@ impl Live {
             context: Context::<D>::new(),
             token: [0.0; K],
             models: [
-                Model::<D>::td0(ConstructionSettings { alpha: ALPHA, depth: DEPTH, gamma: GAMMA })?,
+                Model::<D>::td0(ConstructionSettings::new(GAMMA).step_size(ALPHA).depth(DEPTH))?,
                 trained,
             ],
             predictions: [UNKNOWN; MODELS],
@@ -115,7 +115,8 @@ impl Live {
 
     /// Rebuilds Theorem 1's weights with another learning rate or depth; keeps the context.
     pub fn construct(&mut self, alpha: f32, depth: u16) -> Result<(), Error> {
-        self.models[0] = Model::<D>::td0(ConstructionSettings { alpha, depth, gamma: GAMMA })?;
+        self.models[0] =
+            Model::<D>::td0(ConstructionSettings::new(GAMMA).step_size(alpha).depth(depth))?;
         self.predict();
         Ok(())
     }

@@ -1,9 +1,9 @@
-"""Trains a small network of JAX on the tasks of the paper's trainer, and asks the judge whether it has become TD.
+"""Trains a small network of JAX on the tasks of the paper's trainer, asks the judge whether it has become TD, and enters it in the suite.
 
     pip install jax && python other_network.py [BATCHES]
 
-The network is a transformer as anybody would write it: softmax attention over the columns of the prompt and a layer of
-perceptrons, twice, and the value from the last column. The loss is the squared TD error, with its target held fixed; Adam's
+The network is a transformer as anybody would write it: softmax attention of four heads over the columns of the prompt and a layer
+of perceptrons, each on normalised inputs, twice, and the value from the last column. The loss is the squared TD error, with its target held fixed; Adam's
 step follows.
 """
 
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 RECIPE = {"dim": 4, "context_length": 30, "layers": 3}
-TOKEN, WIDTH, LAYERS, RATE = 2 * RECIPE["dim"] + 1, 32, 2, 1e-3
+TOKEN, WIDTH, HEADS, LAYERS, RATE = 2 * RECIPE["dim"] + 1, 32, 4, 2, 1e-3
 
 
 def initial(key):
@@ -29,14 +29,24 @@ def initial(key):
     return {"embed": normal(TOKEN, WIDTH), "layers": [layer() for _ in range(LAYERS)], "out": normal(WIDTH) / WIDTH}
 
 
+def norm(x):
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+def heads(x):
+    """(n + 1, WIDTH) as (HEADS, n + 1, WIDTH / HEADS)."""
+    return x.reshape(len(x), HEADS, -1).swapaxes(0, 1)
+
+
 def value(parameters, prompt):
     """The value of the query of one prompt, (2 d + 1, n + 1)."""
     x = prompt.T @ parameters["embed"]
     for m in parameters["layers"]:
-        scores = (x @ m["query"]) @ (x @ m["key"]).T / np.sqrt(WIDTH)
-        x = x + jax.nn.softmax(scores) @ x @ m["value"]
-        x = x + jax.nn.relu(x @ m["up"]) @ m["down"]
-    return x[-1] @ parameters["out"]
+        query, key, content = (heads(norm(x) @ m[name]) for name in ("query", "key", "value"))
+        scores = query @ key.swapaxes(1, 2) / np.sqrt(WIDTH / HEADS)
+        x = x + (jax.nn.softmax(scores) @ content).swapaxes(0, 1).reshape(x.shape)
+        x = x + jax.nn.relu(norm(x) @ m["up"]) @ m["down"]
+    return norm(x)[-1] @ parameters["out"]
 
 
 values = jax.jit(jax.vmap(value, in_axes=(None, 0)))
@@ -66,20 +76,29 @@ def train(batches):
     return parameters
 
 
-def judged(parameters, contexts=40):
-    """What the judge says of the network, as a function of arrays."""
+def function_of(parameters):
+    """The network as a function of arrays. It does not read importance weights."""
 
-    def function(phi, reward, query):
+    def function(phi, reward, query, rho=None):
         prompts = ictd.tasks.prompts(phi, reward, query, gamma=0.9).astype(np.float32)
-        return np.asarray(values(parameters, prompts.reshape(-1, *prompts.shape[2:]))).reshape(query.shape[:2])
+        each = [np.asarray(values(parameters, of_context)) for of_context in prompts]
+        return np.stack(each)
 
-    return ictd.judge(function, RECIPE, contexts=contexts)
+    return function
+
+
+def judged(parameters, contexts=40):
+    return ictd.judge(function_of(parameters), RECIPE, contexts=contexts)
 
 
 if __name__ == "__main__":
-    verdict = judged(train(int(sys.argv[1]) if len(sys.argv) > 1 else 2000))
+    trained = train(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    verdict = judged(trained)
     print(verdict)
     for name, share in verdict.explained.items():
         print(f"{name:18} explains {share:.3f}")
     for length, *errors in zip(*verdict.msve.values()):
         print(f"context {length:3.0f}: " + ", ".join(f"{n} {e:.4f}" for n, e in zip(list(verdict.msve)[1:], errors)))
+    scores = ictd.bench({"JAX": function_of(trained)})
+    print(scores)
+    scores.save("bench.json")

@@ -11,11 +11,18 @@ Results are bit-identical to the command line's, on every machine; those of `Pre
 
 from . import tasks
 from ._ictd import Context, Model, Predictions, Predictor, Task, __version__
-from .judging import Verdict, judge
+from .features import Encoded, Encoder, Evaluation, evaluate
+from .judging import Benchmark, Verdict, bench, judge
+from .logs import Log
 from .runs import SeedRun, load_run, table, train
 
 __all__ = [
+    "Benchmark",
     "Context",
+    "Encoded",
+    "Encoder",
+    "Evaluation",
+    "Log",
     "Model",
     "Predictions",
     "Predictor",
@@ -23,6 +30,8 @@ __all__ = [
     "Task",
     "Verdict",
     "__version__",
+    "bench",
+    "evaluate",
     "judge",
     "load_run",
     "table",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import runs
 from . import tasks as of_tasks
-from ._ictd import Contexts, Model
+from ._ictd import Contexts, Model, Suite
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Benchmark", "Verdict", "bench", "judge"]
 
 #: The step in a query's features of the central differences that give the gradients.
 STEP = 1e-2
@@ -94,3 +98,61 @@ def judge(
     columns = dict(zip(("model", "zero", "td0", "lstd"), errors.T))
     msve = {"length": np.array(lengths, dtype=float), **columns}
     return Verdict(vd, iws, ss, dict(explained), msve)
+
+
+BenchFunction = Callable[[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Value functions on the suite of `ictd bench`: squared value errors over those of predicting 0; smaller is better."""
+
+    contexts: int
+    seed: int
+    #: For each name the score with its 90 % interval, (mean, low, high), by task and as "mean"; None without one.
+    scores: dict[str, dict[str, tuple[float, float, float] | None]]
+
+    def __repr__(self) -> str:
+        columns = list(next(iter(self.scores.values())))
+        width = max(map(len, self.scores)) + 2
+        lines = ["".ljust(width) + " ".join(name.rjust(13) for name in columns)]
+        for name, of in self.scores.items():
+            cells = ["-" if score is None else f"{score[0]:.2f}±{score[2] - score[0]:.2f}" for score in of.values()]
+            lines.append(name.ljust(width) + " ".join(cell.rjust(13) for cell in cells))
+        return "\n".join(lines)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the scores as JSON, with the names of the command line's results.json."""
+        names = ("mean", "low", "high")
+        scores = {n: {t: s and dict(zip(names, s)) for t, s in of.items()} for n, of in self.scores.items()}
+        found = {"suite": 1, "seed": self.seed, "contexts": self.contexts, "scores": scores}
+        Path(path).write_text(json.dumps(found, indent=2) + "\n")
+
+
+def bench(
+    entries: Mapping[str, Model | BenchFunction] | None = None, *, contexts: int = 200, seed: int = 0
+) -> Benchmark:
+    """Compares value functions on the suite of `ictd bench`, with the numbers of the command line.
+
+    entries: by name; models of 4 features, or functions of phi, (B, 101, 4), reward, (B, 100), query, (B, m, 4), and the
+    importance weights, (B, 100), 1 in all tasks but one, that return the values of the queries after each context, (B, m), for
+    gamma = 0.9. TD(0), LSTD(0.9), preconditioned TD, the universal model and a transformer that is trained in a few seconds
+    are compared with them. seed: of the contexts.
+    """
+    models: dict[str, Model | BenchFunction] = {
+        "TD(0)": Model.batch_td(),
+        "LSTD(0.9)": Model.lstd(),
+        "preconditioned TD": Model.preconditioned_td(4, 2.4, 0.44, layers=3),
+        "universal": Model.universal(),
+        "transformer": runs.train()[0].model(),
+        **(entries or {}),
+    }
+    scores: dict[str, dict[str, tuple[float, float, float] | None]] = {name: {} for name in models}
+    for task in Suite.tasks():
+        suite = Suite(task, contexts, seed)
+        for name, model in models.items():
+            scores[name][task] = suite.score_of(model) if isinstance(model, Model) else suite.score(model(*suite.arrays()))
+    for of in scores.values():
+        each = [score for score in of.values() if score is not None]
+        of["mean"] = Suite.mean(each) if len(each) == len(of) else None
+    return Benchmark(contexts, seed, scores)

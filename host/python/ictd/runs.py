@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
+import html
 import json
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,15 @@ class SeedRun:
         logged = len(self.metrics["tasks"])
         tasks = self.metrics["tasks"][-1] if logged else 0
         return f"<ictd.SeedRun seed={self.seed}, digest={self.digest}, {tasks} tasks, {logged} log points>"
+
+    def _repr_html_(self) -> str:
+        """The figure that a notebook shows: the last P and Q of each stored layer, and the metrics during training."""
+        sign = -1 if self.p.shape[1] and self.p[-1, 0, -1, -1] < 0 else 1
+        layers = [(f"{name}, layer {l + 1}", sign * m[-1, l]) for l in range(self.p.shape[1]) for name, m in (("P", self.p), ("Q", self.q))]
+        panels = [_heatmap(title, m) for title, m in layers]
+        tasks = self.metrics["tasks"]
+        panels += [_curve(name, tasks, self.metrics[name]) for name in ("loss", "vd", "iws", "ss", "msve")]
+        return f"<p>{html.escape(repr(self))}</p>" + "".join(panels)
 
     def model(self, gamma: float | None = None, layers: int | None = None) -> _ictd.Model:
         """The transformer that was trained, as `Model.load` reads it. layers: another L, if all share one layer.
@@ -84,7 +92,35 @@ def train(
     found = _ictd.train(_settings(recipe), seeds, threads, told, own, folder)
     if isinstance(told, _Progress):
         told.finish()
-    return [SeedRun(**{**run, "settings": json.loads(run["settings"])}) for run in found]
+    return [_seed_run(run) for run in found]
+
+
+def _panel(title: str, label: str, content: str) -> str:
+    text = f'<text x="4" y="14">{title}</text><text x="4" y="174" fill="gray">{label}</text>'
+    return f'<svg width="170" height="180" font-family="sans-serif" font-size="12" fill="currentColor">{text}{content}</svg>'
+
+
+def _heatmap(title: str, m: NDArray[np.float32]) -> str:
+    """A matrix over its largest entry: red above 0, blue below."""
+    largest, cell = float(np.abs(m).max()), 140 / len(m)
+    place = 'width="{0:.2f}" height="{0:.2f}" x="{1:.2f}" y="{2:.2f}" fill="rgb({3},{4},{5})"'
+    rects = []
+    for (row, column), x in np.ndenumerate(m / largest if largest > 0 else m):
+        pale = round(255 * (1 - abs(float(x)))) if np.isfinite(x) else 128
+        red, blue = (255, pale) if x > 0 else (pale, 255)
+        rects.append(f"<rect {place.format(cell, 4 + column * cell, 20 + row * cell, red, pale, blue)}/>")
+    return _panel(title, f"largest {largest:.3g}", "".join(rects))
+
+
+def _curve(title: str, x: NDArray[Any], y: NDArray[np.float64]) -> str:
+    """A metric against the number of tasks, where it is finite; nothing without two points."""
+    x, y = x[np.isfinite(y)].astype(float), y[np.isfinite(y)]
+    if len(y) < 2:
+        return ""
+    low, high = float(y.min()), float(y.max())
+    across, up = 4 + 150 * x / x.max(), 158 - 134 * (y - low) / ((high - low) or 1.0)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up))
+    return _panel(title, f"{low:.3g} to {high:.3g}", f'<polyline points="{points}" fill="none" stroke="#2a78b5" stroke-width="1.5"/>')
 
 
 class _Progress:
@@ -106,34 +142,15 @@ class _Progress:
 
 
 def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
-    """The seeds in the folder of a run of the command line's `train`, in ascending order.
+    """The finished seeds in the folder of a run of `train`, or of a sweep, in ascending order, from their checkpoints.
 
-    Raises `FileNotFoundError` if the folder or a seed's log is missing, `ValueError` if it is not a run's.
+    Raises `FileNotFoundError` if the folder is not there, `ValueError` if it is not a run's, or damaged.
     """
-    folder = Path(path)
-    manifest = (folder / "run.json").read_text()
-    seeds = sorted(int(f.name.removeprefix("seed_")) for f in folder.glob("seed_*") if f.name[5:].isdigit())
-    if not seeds:
-        raise ValueError(f"path: {folder} has no folder seed_N; expected the folder of a run of `train`")
-    try:
-        digests = json.loads(manifest)["digests"]["seeds"]
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"path: {folder / 'run.json'} is damaged; expected the folder of a run of `train`") from None
-    runs = []
-    for seed in seeds:
-        inside = folder / f"seed_{seed}"
-        with open(inside / "metrics.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        names = list(rows[0]) if rows else []
-        metrics: dict[str, NDArray[Any]] = {
-            name: np.array([float(row[name] or "nan") for row in rows], np.int64 if name == "tasks" else float)
-            for name in names
-        }
-        with np.load(inside / "data.npz") as data:
-            p, q = data["P"], data["Q"]
-        settings = json.loads((inside / "params.json").read_text())
-        runs.append(SeedRun(seed, digests.get(str(seed), ""), settings, metrics, p, q))
-    return runs
+    return [_seed_run(run) for run in _ictd.load_run(path)]
+
+
+def _seed_run(run: dict[str, Any]) -> SeedRun:
+    return SeedRun(**{**run, "settings": json.loads(run["settings"])})
 
 
 def table(runs: Iterable[SeedRun]) -> dict[str, NDArray[Any]]:

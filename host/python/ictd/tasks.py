@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._ictd import Batches, Task
 from ._ictd import load as _load
 
-__all__ = ["Batch", "OwnTasks", "batch", "batches", "load", "prompts", "save"]
+__all__ = ["Batch", "OwnTasks", "batch", "batches", "load", "of_mdp", "prompts", "save"]
 
 #: Tasks of your own, or the arrays of a file of tasks or of logged transitions by their names.
 OwnTasks: TypeAlias = Sequence[Task] | Mapping[str, ArrayLike]
@@ -133,12 +133,82 @@ def load(path: str | os.PathLike[str], gamma: float = 0.9) -> list[Task]:
         return _load(os.fspath(path), file.read(), gamma)
 
 
+#: The columns of a table of a Markov decision process, as craam2 writes it.
+_COLUMNS = ("idstatefrom", "idaction", "idstateto", "probability", "reward")
+
+
+def of_mdp(
+    p: ArrayLike | Mapping[str, ArrayLike],
+    reward: ArrayLike | None = None,
+    *,
+    policy: ArrayLike,
+    phi: ArrayLike | None = None,
+    p0: ArrayLike | None = None,
+    terminal: ArrayLike | None = None,
+    gamma: float = 0.9,
+) -> Task:
+    """The task of a Markov decision process under a policy.
+
+    p: (S, A, S), the probability of going from s under a to s'; reward: (S,), (S, A) or (S, A, S). Or p is a table (a
+    `pandas.DataFrame`) with the columns idstatefrom, idaction, idstateto, probability and reward. policy: (S, A), the
+    probability of each action, or (S,), the action. The rest is as for `ictd.Task`. `ValueError` names what does not fit.
+    """
+    if isinstance(p, Mapping) or hasattr(p, "columns"):
+        if reward is not None:
+            raise ValueError("reward: expected none beside a table, which has a column reward")
+        p, reward = _dense(p)
+    chances: NDArray[Any] = np.asarray(p, dtype=np.float64)
+    gains: NDArray[Any] = np.asarray(reward, dtype=np.float64)
+    chosen: NDArray[Any] = np.asarray(policy)
+    if chances.ndim != 3 or chances.shape[0] != chances.shape[2]:
+        swap = ": np.swapaxes(p, 0, 1)" if chances.ndim == 3 and chances.shape[1] == chances.shape[2] else ""
+        raise ValueError(f"p: shape {chances.shape}; expected (S, A, S){swap}")
+    states, actions, _ = chances.shape
+    if chosen.shape == (states,) and chosen.dtype.kind in "iu" and ((0 <= chosen) & (chosen < actions)).all():
+        chosen = np.eye(actions)[chosen]
+    if chosen.shape != (states, actions) or not np.allclose(chosen.sum(1), 1) or (chosen < 0).any():
+        raise ValueError(f"policy: expected ({states}, {actions}) probabilities, or ({states},) actions below {actions}")
+    if gains.shape not in ((states,), (states, actions), (states, actions, states)):
+        raise ValueError(f"reward: shape {gains.shape}; expected (S,), (S, A) or (S, A, S) with p of {chances.shape}")
+    ends = np.zeros(states, bool) if terminal is None else np.asarray(terminal, bool)
+    taken = (chosen > 0) & ~ends[:, None]
+    if (missing := np.argwhere(taken & ~np.isclose(chances.sum(2), 1))).size:
+        s, a = missing[0]
+        raise ValueError(f"p: probabilities of state {s}, action {a} sum to {chances[s, a].sum():g}; expected 1")
+    expected = (chances * gains).sum(2) if gains.ndim == 3 else gains.reshape(states, -1) * np.ones(actions)
+    chain = np.where(ends[:, None], np.eye(states), np.einsum("sa,sat->st", chosen, chances))
+    given = {"phi": phi, "p0": p0, "terminal": terminal}
+    parts: dict[str, Any] = {name: array for name, array in given.items() if array is not None}
+    return Task(p=chain, reward=(chosen * expected).sum(1), gamma=gamma, **parts)
+
+
+def _dense(table: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The probabilities and rewards, (S, A, S), of a table's rows; those of a repeated row are added."""
+    names = list(table.keys())
+    if missing := [name for name in _COLUMNS if name not in names]:
+        raise ValueError(f"p: no column {missing[0]}; expected {', '.join(_COLUMNS)}")
+    if unknown := [name for name in names if name not in _COLUMNS]:
+        raise ValueError(f"p: unknown column {unknown[0]}; expected {', '.join(_COLUMNS)}")
+    source, action, target = (np.asarray(table[name]) for name in _COLUMNS[:3])
+    if any(of.dtype.kind not in "iu" or len(of) == 0 or of.min() < 0 for of in (source, action, target)):
+        raise ValueError("p: expected idstatefrom, idaction, idstateto as integers from 0")
+    probability, reward = (np.asarray(table[name], dtype=np.float64) for name in _COLUMNS[3:])
+    states = int(max(source.max(), target.max())) + 1
+    p = np.zeros((states, int(action.max()) + 1, states))
+    weighted = np.zeros_like(p)
+    np.add.at(p, (source, action, target), probability)
+    np.add.at(weighted, (source, action, target), probability * reward)
+    return p, np.divide(weighted, p, out=np.zeros_like(p), where=p > 0)
+
+
 def settings(recipe: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """A recipe as command-line options: a pair is a range, a list the names of several tasks."""
 
     def text(value: Any) -> str:
         if isinstance(value, tuple) and len(value) == 2:
-            return f"{value[0]}..{value[1]}"
+            return f"{text(value[0])}..{text(value[1])}"
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
         return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
     return [(name.replace("_", "-"), text(value)) for name, value in (recipe or {}).items()]

@@ -6,7 +6,7 @@ use numpy::ndarray::Array;
 use numpy::{
     AllowTypeChange, Element, PyArrayDyn, PyArrayLikeDyn, PyUntypedArrayMethods as _, ToPyArray,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
@@ -16,9 +16,51 @@ pub(crate) const AT_ONCE: usize = 1 << 14;
 /// From here on, double precision does not represent every integer.
 const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
 
+/// An integer as Python has it: also a float with an integer value, such as 3.0.
+#[derive(Clone, Copy)]
+pub(crate) struct Integer(pub(crate) i128);
+
+impl<'py> FromPyObject<'_, 'py> for Integer {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyFloat>().map(|x| x.value()) {
+            Ok(x) if x.fract() == 0.0 && x.abs() < LARGEST_INTEGER => Ok(Integer(x as i128)),
+            _ => match given.extract::<i128>() {
+                // Beyond 2^127 it is the largest or the smallest number, which `whole` refuses.
+                Err(e) if e.is_instance_of::<PyOverflowError>(given.py()) => {
+                    Ok(Integer(if given.gt(0)? { i128::MAX } else { i128::MIN }))
+                }
+                found => found.map(Integer),
+            },
+        }
+    }
+}
+
+/// A number as Python has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract::<f64>() {
+            // An integer beyond all floats is infinite, which every setting refuses by name.
+            Err(e) if e.is_instance_of::<PyOverflowError>(given.py()) => {
+                Ok(Number(if given.gt(0)? { f64::INFINITY } else { f64::NEG_INFINITY }))
+            }
+            found => found.map(Number),
+        }
+    }
+}
+
 /// Returns a number of things, or a seed.
-pub(crate) fn whole<T: TryFrom<i128>>(name: &str, x: i128) -> PyResult<T> {
-    T::try_from(x).map_err(|_| refused(name, format!("{x}; expected an integer, at least 0")))
+pub(crate) fn whole<T: TryFrom<i128>>(name: &str, Integer(x): Integer) -> PyResult<T> {
+    T::try_from(x).map_err(|_| match x {
+        0.. => refused(name, "an integer of 2^64 or more; expected a smaller one"),
+        _ => refused(name, format!("{x}; expected an integer, at least 0")),
+    })
 }
 
 /// Computes with a large stack: Python's threads may have a small one.

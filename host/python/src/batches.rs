@@ -1,7 +1,7 @@
 //! The trainer's batches, in order.
 
 use crate::arithmetic;
-use crate::array::{roomy, shaped, whole};
+use crate::array::{Integer, roomy, shaped, whole};
 use crate::error::python;
 use crate::train::{Settings, recipe};
 use compute::capacity::OWN;
@@ -95,7 +95,7 @@ type ThreeArrays<'py> =
 #[pymethods]
 impl Batches {
     #[new]
-    fn new(settings: Settings, tasks: Option<PyBackedBytes>, seed: i128) -> PyResult<Self> {
+    fn new(settings: Settings, tasks: Option<PyBackedBytes>, seed: Integer) -> PyResult<Self> {
         arithmetic::check()?;
         let recipe = recipe(&settings, tasks)?;
         let Recipe { dim, context_length, gamma, .. } = recipe;
@@ -112,8 +112,9 @@ impl Batches {
     }
 
     /// Returns features, rewards and true values of batch `number`, which must come after the last one returned.
-    fn batch<'py>(&self, py: Python<'py>, number: u64) -> PyResult<ThreeArrays<'py>> {
+    fn batch<'py>(&self, py: Python<'py>, number: Integer) -> PyResult<ThreeArrays<'py>> {
         arithmetic::check()?;
+        let number = whole("start", number)?;
         let mut stream = self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let stream = &mut *stream;
         let mut batch = Batch::default();

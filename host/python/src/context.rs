@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, roomy, tuple, whole};
+use crate::array::{Integer, Number, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
 use crate::model::{Given, Model, ONE_CONTEXT, check_features, features};
 use ictd::error::WithContext as _;
@@ -53,13 +53,14 @@ impl Context {
     #[pyo3(signature = (d, model = None, retention = None))]
     fn new(
         py: Python<'_>,
-        d: i128,
+        d: Integer,
         model: Option<Py<Model>>,
-        retention: Option<f64>,
+        retention: Option<Number>,
     ) -> PyResult<Self> {
+        let retention = retention.map(|retention| retention.0);
         let model = match model {
             Some(model) => model,
-            None => Py::new(py, Model::universal(Some(d), 0.9)?)?,
+            None => Py::new(py, Model::universal(Some(d), Number(0.9))?)?,
         };
         let d = whole("d", d)?;
         if let Some(own) = model.get().d.filter(|own| *own != d) {
@@ -71,14 +72,14 @@ impl Context {
     }
 
     #[doc = crate::docstring!("Context.observe")]
-    #[pyo3(signature = (phi, reward, phi_next, rho = 1.0))]
+    #[pyo3(signature = (phi, reward, phi_next, rho = Number(1.0)))]
     fn observe(
         &self,
         py: Python<'_>,
         phi: Given,
         reward: Given,
         phi_next: Option<Given>,
-        rho: f64,
+        rho: Number,
     ) -> PyResult<()> {
         arithmetic::check()?;
         let phi = self.row("phi", phi)?;
@@ -87,7 +88,7 @@ impl Context {
             [reward] => reward,
             _ => return Err(refused("reward", "expected one number")),
         };
-        let seen = self.locked(py).observe(&phi, reward, phi_next.as_deref(), rho);
+        let seen = self.locked(py).observe(&phi, reward, phi_next.as_deref(), rho.0);
         seen.context("observing").map_err(python)
     }
 
@@ -130,7 +131,12 @@ impl Context {
 
     #[doc = crate::docstring!("Context.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = Self::new(py, self.d as i128, Some(self.model.clone_ref(py)), self.retention)?;
+        let copy = Self::new(
+            py,
+            Integer(self.d as i128),
+            Some(self.model.clone_ref(py)),
+            self.retention.map(Number),
+        )?;
         copy.__setstate__(py, &self.saved(py)?)?;
         Ok(copy)
     }

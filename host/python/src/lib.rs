@@ -6,6 +6,7 @@ mod batches;
 mod command_line;
 mod context;
 mod error;
+mod features;
 mod judging;
 mod model;
 mod predictor;
@@ -33,7 +34,9 @@ mod _ictd {
     #[pymodule_export]
     use crate::context::Context;
     #[pymodule_export]
-    use crate::judging::Contexts;
+    use crate::features::{Returns, encode, fit_features};
+    #[pymodule_export]
+    use crate::judging::{Contexts, Suite};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
@@ -43,7 +46,7 @@ mod _ictd {
     #[pymodule_export]
     use crate::task::load;
     #[pymodule_export]
-    use crate::train::train;
+    use crate::train::{load_run, train};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,7 +2,8 @@
 
 use crate::arithmetic;
 use crate::array::{
-    AT_ONCE, Numbers, marks, numbers, of_rewards, refused, roomy, shaped, tuple, whole,
+    AT_ONCE, Integer, Number, Numbers, marks, numbers, of_rewards, refused, roomy, shaped, tuple,
+    whole,
 };
 use crate::error::python;
 use compute::recipe::{AttentionKind, LayerSharing};
@@ -25,7 +26,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The default number of layers of a construction.
-const LAYERS: i128 = 15;
+const LAYERS: Integer = Integer(15);
 
 /// The largest number of layers or iterations, the command line's.
 const MOST_LAYERS: usize = 65_535;
@@ -84,7 +85,10 @@ impl Model {
         }
         check_discount(gamma)?;
         match method {
-            Method::Constructed { alpha, .. } | Method::PreconditionedTd { alpha, .. }
+            Method::Constructed { alpha, .. }
+            | Method::PreconditionedTd { alpha, .. }
+            | Method::OnlineTd { alpha, .. }
+            | Method::BatchTd { alpha, .. }
                 if !(alpha > 0.0 && alpha.is_finite()) =>
             {
                 return Err(refused("alpha", format!("{alpha}; expected a number above 0")));
@@ -122,6 +126,11 @@ impl Model {
             _ => None,
         };
         Self::new(name, d, method, gamma, layers)
+    }
+
+    /// Returns a checksum of the method and its parameters.
+    fn checksum(&self) -> u32 {
+        crc32(&self.estimator.method.to_bytes().unwrap_or_default())
     }
 
     /// Returns a stream of d features.
@@ -319,93 +328,115 @@ impl Model {
 impl Model {
     #[doc = crate::docstring!("Model.universal")]
     #[staticmethod]
-    #[pyo3(signature = (d = None, gamma = 0.9))]
-    pub(crate) fn universal(d: Option<i128>, gamma: f64) -> PyResult<Self> {
+    #[pyo3(signature = (d = None, gamma = Number(0.9)))]
+    pub(crate) fn universal(d: Option<Integer>, gamma: Number) -> PyResult<Self> {
         if let Some(d) = d {
             check_features("d", whole("d", d)?, "")?;
         }
-        let model = Box::new(model_file::shipped(gamma).map_err(python)?);
-        Self::new("universal", None, Method::Universal(model), gamma, 1)
+        let model = Box::new(model_file::shipped(gamma.0).map_err(python)?);
+        Self::new("universal", None, Method::Universal(model), gamma.0, 1)
     }
 
     #[doc = crate::docstring!("Model.td0")]
     #[staticmethod]
-    #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
-    fn td0(d: i128, alpha: f64, layers: i128, gamma: f64) -> PyResult<Self> {
+    #[pyo3(signature = (d, alpha = Number(0.2), layers = LAYERS, gamma = Number(0.9)))]
+    fn td0(d: Integer, alpha: Number, layers: Integer, gamma: Number) -> PyResult<Self> {
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
-        Self::new("td0", d, Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
+        Self::new(
+            "td0",
+            d,
+            Method::Constructed { alpha: alpha.0, trace_decay: 0.0 },
+            gamma.0,
+            layers,
+        )
     }
 
     #[doc = crate::docstring!("Model.td_lambda")]
     #[staticmethod]
-    #[pyo3(signature = (d, trace_decay = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
+    #[pyo3(signature = (d, trace_decay = Number(0.5), alpha = Number(0.2), layers = LAYERS, gamma = Number(0.9)))]
     fn td_lambda(
-        d: i128,
-        trace_decay: f64,
-        alpha: f64,
-        layers: i128,
-        gamma: f64,
+        d: Integer,
+        trace_decay: Number,
+        alpha: Number,
+        layers: Integer,
+        gamma: Number,
     ) -> PyResult<Self> {
-        let method = Method::Constructed { alpha, trace_decay };
+        let method = Method::Constructed { alpha: alpha.0, trace_decay: trace_decay.0 };
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
-        Self::new("td_lambda", d, method, gamma, layers)
+        Self::new("td_lambda", d, method, gamma.0, layers)
     }
 
     #[doc = crate::docstring!("Model.preconditioned_td")]
     #[staticmethod]
-    #[pyo3(signature = (d, alpha, beta, layers = LAYERS, gamma = 0.9))]
+    #[pyo3(signature = (d, alpha, beta, layers = LAYERS, gamma = Number(0.9)))]
     fn preconditioned_td(
-        d: i128,
-        alpha: f64,
-        beta: f64,
-        layers: i128,
-        gamma: f64,
+        d: Integer,
+        alpha: Number,
+        beta: Number,
+        layers: Integer,
+        gamma: Number,
     ) -> PyResult<Self> {
         let (d, layers) = (Some(whole("d", d)?), whole("layers", layers)?);
-        let method = Method::PreconditionedTd { alpha, beta };
-        Self::new("preconditioned_td", d, method, gamma, layers)
+        let method = Method::PreconditionedTd { alpha: alpha.0, beta: beta.0 };
+        Self::new("preconditioned_td", d, method, gamma.0, layers)
     }
 
     #[doc = crate::docstring!("Model.online_td")]
     #[staticmethod]
-    #[pyo3(signature = (lambda_ = 0.9, alpha = 0.1, gamma = 0.9, true_online = true))]
-    fn online_td(lambda_: f64, alpha: f64, gamma: f64, true_online: bool) -> PyResult<Self> {
-        let method = Method::OnlineTd { lambda: lambda_, alpha, true_online };
-        Self::new("online_td", None, method, gamma, 0)
+    #[pyo3(signature = (lambda_ = Number(0.9), alpha = Number(0.1), gamma = Number(0.9), true_online = true))]
+    fn online_td(
+        lambda_: Number,
+        alpha: Number,
+        gamma: Number,
+        true_online: bool,
+    ) -> PyResult<Self> {
+        let method = Method::OnlineTd { lambda: lambda_.0, alpha: alpha.0, true_online };
+        Self::new("online_td", None, method, gamma.0, 0)
     }
 
     #[doc = crate::docstring!("Model.recursive_lstd")]
     #[staticmethod]
-    #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, retention = 0.9998, gamma = 0.9))]
-    fn recursive_lstd(lambda_: f64, ridge: f64, retention: f64, gamma: f64) -> PyResult<Self> {
-        let method = Method::RecursiveLstd { lambda: lambda_, retention, ridge };
-        Self::new("recursive_lstd", None, method, gamma, 0)
+    #[pyo3(signature = (lambda_ = Number(0.9), ridge = Number(0.3), retention = Number(0.9998), gamma = Number(0.9)))]
+    fn recursive_lstd(
+        lambda_: Number,
+        ridge: Number,
+        retention: Number,
+        gamma: Number,
+    ) -> PyResult<Self> {
+        let method =
+            Method::RecursiveLstd { lambda: lambda_.0, retention: retention.0, ridge: ridge.0 };
+        Self::new("recursive_lstd", None, method, gamma.0, 0)
     }
 
     #[doc = crate::docstring!("Model.batch_td")]
     #[staticmethod]
-    #[pyo3(signature = (lambda_ = 0.0, alpha = 0.2, iterations = LAYERS, gamma = 0.9))]
-    fn batch_td(lambda_: f64, alpha: f64, iterations: i128, gamma: f64) -> PyResult<Self> {
-        let method = Method::BatchTd { lambda: lambda_, alpha };
-        Self::new("batch_td", None, method, gamma, whole("iterations", iterations)?)
+    #[pyo3(signature = (lambda_ = Number(0.0), alpha = Number(0.2), iterations = LAYERS, gamma = Number(0.9)))]
+    fn batch_td(
+        lambda_: Number,
+        alpha: Number,
+        iterations: Integer,
+        gamma: Number,
+    ) -> PyResult<Self> {
+        let method = Method::BatchTd { lambda: lambda_.0, alpha: alpha.0 };
+        Self::new("batch_td", None, method, gamma.0, whole("iterations", iterations)?)
     }
 
     #[doc = crate::docstring!("Model.lstd")]
     #[staticmethod]
-    #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, gamma = 0.9))]
-    fn lstd(lambda_: f64, ridge: f64, gamma: f64) -> PyResult<Self> {
-        Self::new("lstd", None, Method::Lstd { lambda: lambda_, ridge }, gamma, 0)
+    #[pyo3(signature = (lambda_ = Number(0.9), ridge = Number(0.3), gamma = Number(0.9)))]
+    fn lstd(lambda_: Number, ridge: Number, gamma: Number) -> PyResult<Self> {
+        Self::new("lstd", None, Method::Lstd { lambda: lambda_.0, ridge: ridge.0 }, gamma.0, 0)
     }
 
     #[doc = crate::docstring!("Model.linear")]
     #[staticmethod]
-    #[pyo3(signature = (p, q, gamma = 0.9, layers = None, trace_decay = 0.0))]
+    #[pyo3(signature = (p, q, gamma = Number(0.9), layers = None, trace_decay = Number(0.0)))]
     fn linear(
         p: Given,
         q: Given,
-        gamma: f64,
-        layers: Option<i128>,
-        trace_decay: f64,
+        gamma: Number,
+        layers: Option<Integer>,
+        trace_decay: Number,
     ) -> PyResult<Self> {
         let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
         let [p, q] = [("p", p), ("q", q)].map(|(name, m)| numbers(name, m, false)?.finite(name));
@@ -448,22 +479,22 @@ impl Model {
             },
             depth: Some(depth),
             attention: Some(AttentionKind::Linear),
-            gamma: Some(gamma),
+            gamma: Some(gamma.0),
             context_length: None,
-            trace_decay,
+            trace_decay: trace_decay.0,
         });
         let method = Method::Trained { parameters, attention: AttentionKind::Linear };
-        Self::new("linear", Some((k - 1) / 2), method, gamma, depth)
+        Self::new("linear", Some((k - 1) / 2), method, gamma.0, depth)
     }
 
     #[doc = crate::docstring!("Model.load")]
     #[staticmethod]
-    #[pyo3(signature = (path, gamma = None, layers = None, seed = 0, attention = None))]
+    #[pyo3(signature = (path, gamma = None, layers = None, seed = Integer(0), attention = None))]
     fn load(
         path: PathBuf,
-        gamma: Option<f64>,
-        layers: Option<i128>,
-        seed: i128,
+        gamma: Option<Number>,
+        layers: Option<Integer>,
+        seed: Integer,
         attention: Option<&str>,
     ) -> PyResult<Self> {
         let typed = typed(gamma, layers, attention)?;
@@ -478,8 +509,8 @@ impl Model {
         p: PyReadonlyArray3<f32>,
         q: PyReadonlyArray3<f32>,
         settings: &[u8],
-        gamma: Option<f64>,
-        layers: Option<i128>,
+        gamma: Option<Number>,
+        layers: Option<Integer>,
     ) -> PyResult<Self> {
         let file = Path::new(PARAMS_FILE);
         let settings = PartialParams::from_json(file, settings).map_err(python)?;
@@ -543,7 +574,41 @@ impl Model {
 
     pub(crate) fn __repr__(&self) -> String {
         let layers = self.layers().map_or(String::new(), |layers| format!(", layers={layers}"));
-        format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
+        let said = match &self.estimator.method {
+            Method::Universal(_) => String::new(),
+            // Two models of one name differ in their parameters.
+            Method::Trained { .. } => format!(", #{:08x}", self.checksum()),
+            Method::Constructed { alpha, trace_decay } if *trace_decay == 0.0 => {
+                format!(", alpha={alpha}")
+            }
+            Method::Constructed { alpha, trace_decay }
+            | Method::Iterated { alpha, trace_decay } => {
+                format!(", trace_decay={trace_decay}, alpha={alpha}")
+            }
+            Method::FixedPoint { trace_decay } => format!(", trace_decay={trace_decay}"),
+            Method::OnlineTd { lambda, alpha, true_online } => {
+                let kind = if *true_online { "" } else { ", true_online=False" };
+                format!(", lambda_={lambda}, alpha={alpha}{kind}")
+            }
+            Method::RecursiveLstd { lambda, retention, ridge } => {
+                format!(", lambda_={lambda}, ridge={ridge}, retention={retention}")
+            }
+            Method::BatchTd { lambda, alpha } => format!(", lambda_={lambda}, alpha={alpha}"),
+            Method::Lstd { lambda, ridge } => format!(", lambda_={lambda}, ridge={ridge}"),
+            Method::PreconditionedTd { alpha, beta } => format!(", alpha={alpha}, beta={beta}"),
+        };
+        format!("<ictd.Model {}{said}, gamma={}{layers}>", self.name, self.gamma())
+    }
+
+    /// Returns true for a model with the same numbers, wherever it comes from.
+    fn __eq__(&self, other: &Self) -> bool {
+        let (one, two) = (&self.estimator, &other.estimator);
+        let numbers = |of: &Estimator| (of.gamma.to_bits(), of.layers, of.method.to_bytes().ok());
+        self.d == other.d && numbers(one) == numbers(two)
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from(self.checksum()) ^ self.estimator.gamma.to_bits()
     }
 
     #[doc = crate::docstring!("Model.values")]
@@ -555,7 +620,7 @@ impl Model {
         reward: Given<'_, 'py>,
         phi_next: Option<Given<'_, 'py>>,
         query: Option<Given<'_, 'py>>,
-        gamma: Option<f64>,
+        gamma: Option<Number>,
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
@@ -587,6 +652,7 @@ impl Model {
             let values = (0..list.len()).map(context).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyList::new(py, values)?.into_any());
         }
+        let gamma = gamma.map(|gamma| gamma.0);
         let phi = features(phi)?;
         let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
         let contexts = (phi.shape.len() == 3).then_some(phi.shape[0]);
@@ -641,7 +707,7 @@ impl Model {
         phi: Given<'_, 'py>,
         reward: Given<'_, 'py>,
         phi_next: Option<Given<'_, 'py>>,
-        gamma: Option<f64>,
+        gamma: Option<Number>,
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
@@ -650,11 +716,16 @@ impl Model {
         phi.table("phi", ONE_CONTEXT)?;
         let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
         let weights = |stream: &dyn Stream| self.weights_of(py, stream, data.d);
-        Ok(self.read(py, &data, gamma, weights)?.to_pyarray(py))
+        Ok(self.read(py, &data, gamma.map(|gamma| gamma.0), weights)?.to_pyarray(py))
     }
 }
 
-fn typed(gamma: Option<f64>, layers: Option<i128>, attention: Option<&str>) -> PyResult<Typed> {
+fn typed(
+    gamma: Option<Number>,
+    layers: Option<Integer>,
+    attention: Option<&str>,
+) -> PyResult<Typed> {
+    let gamma = gamma.map(|gamma| gamma.0);
     gamma.map_or(Ok(()), check_discount)?;
     let layers = layers.map(|layers| whole("layers", layers)).transpose()?;
     let kind = |word: &str| {

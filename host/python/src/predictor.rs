@@ -1,7 +1,7 @@
 //! The predictor of signals.
 
 use crate::arithmetic;
-use crate::array::{AT_ONCE, numbers, refused, shaped, tuple, whole};
+use crate::array::{AT_ONCE, Integer, Number, numbers, refused, shaped, tuple, whole};
 use ictd_core::scalar::Real;
 use ictd_core::{Error, Predictor as OfSamples};
 use numpy::{Element, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _, ToPyArray};
@@ -123,10 +123,11 @@ impl Predictions {
     }
 
     #[doc = crate::docstring!("Predictions.onset")]
-    fn onset<'py>(&self, py: Python<'py>, threshold: f32) -> Bound<'py, PyArrayDyn<bool>> {
+    fn onset<'py>(&self, py: Python<'py>, threshold: Number) -> Bound<'py, PyArrayDyn<bool>> {
         let (surprise, recent) = (self.surprise.bind(py), self.recent.bind(py));
         let (surprise, recent) = (surprise.readonly(), recent.readonly());
         let (surprise, recent) = (surprise.as_array(), recent.as_array());
+        let threshold = threshold.0 as f32;
         let mut onset = surprise.mapv(|surprise| surprise > threshold);
         onset.zip_mut_with(&recent, |onset, recent| *onset &= *recent <= threshold);
         onset.to_pyarray(py)
@@ -204,11 +205,11 @@ fn array<T: Element + Copy>(
 #[pymethods]
 impl Predictor {
     #[new]
-    #[pyo3(signature = (horizons, signals = 1, limits = None, dtype = "float64"))]
+    #[pyo3(signature = (horizons, signals = Integer(1), limits = None, dtype = "float64"))]
     fn new(
         horizons: &Bound<'_, PyAny>,
-        signals: i128,
-        limits: Option<(f64, f64)>,
+        signals: Integer,
+        limits: Option<(Number, Number)>,
         dtype: &str,
     ) -> PyResult<Self> {
         arithmetic::check()?;
@@ -225,9 +226,10 @@ impl Predictor {
             return Err(refused("horizons", format!("{horizons:?}; expected {expected}")));
         }
         let filled: [f32; HORIZONS] = from_fn(|h| horizons[h.min(horizons.len() - 1)]);
+        let limits = limits.map(|(low, high)| (low.0, high.0));
         let (low, high) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let single = || OfSamples::new(filled)?.with_limits(low as f32, high as f32);
-        let double = || OfSamples::new_f64(filled)?.with_limits(low, high);
+        let double = || OfSamples::new(filled)?.with_limits(low, high);
         let predictor = match dtype {
             "float32" => single().map(|p| Samples::copy(&p)),
             "float64" => double().map(|p| Samples::copy(&p)),

@@ -1,7 +1,7 @@
 //! Policy evaluation tasks: drawn at random, or given as arrays.
 
 use crate::arithmetic;
-use crate::array::{numbers, refused, roomy, whole};
+use crate::array::{Integer, Number, numbers, refused, roomy, whole};
 use crate::error::{argument, python};
 use crate::model::{check_discount, check_features};
 use compute::capacity::OWN;
@@ -77,16 +77,16 @@ pub(crate) fn load(name: &str, file: &[u8], gamma: f64) -> PyResult<Vec<Task>> {
 impl Task {
     #[new]
     #[pyo3(signature = (
-        kind = "boyan", seed = 0, d = 4, states = 10, gamma = 0.9, actions = 3, *,
+        kind = "boyan", seed = Integer(0), d = Integer(4), states = Integer(10), gamma = Number(0.9), actions = Integer(3), *,
         p = None, reward = None, phi = None, p0 = None, terminal = None
     ))]
     fn new(
         kind: &str,
-        seed: i128,
-        d: i128,
-        states: i128,
-        gamma: f64,
-        actions: i128,
+        seed: Integer,
+        d: Integer,
+        states: Integer,
+        gamma: Number,
+        actions: Integer,
         p: Given,
         reward: Given,
         phi: Given,
@@ -94,6 +94,7 @@ impl Task {
         terminal: Given,
     ) -> PyResult<Self> {
         arithmetic::check()?;
+        let Number(gamma) = gamma;
         check_discount(gamma)?;
         let parts =
             [("p", p), ("reward", reward), ("phi", phi), ("p0", p0), ("terminal", terminal)];
@@ -107,7 +108,7 @@ impl Task {
             given.insert(name, Array { shape, data: Data::F64(numbers.data) });
         }
         if !given.is_empty() {
-            if (kind, seed, d, states, actions) != ("boyan", 0, 4, 10, 3) {
+            if (kind, [seed, d, states, actions].map(|x| x.0)) != ("boyan", [0, 4, 10, 3]) {
                 let reason = "a task of its own; expected no kind, seed, d, states, actions";
                 return Err(refused("p", reason));
             }
@@ -195,12 +196,12 @@ impl Task {
     }
 
     #[doc = crate::docstring!("Task.sample")]
-    #[pyo3(signature = (n, seed = 0))]
+    #[pyo3(signature = (n, seed = Integer(0)))]
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        n: i128,
-        seed: i128,
+        n: Integer,
+        seed: Integer,
     ) -> PyResult<(Table<'py>, Numbers<'py>)> {
         let (n, seed) = (whole("n", n)?, whole("seed", seed)?);
         let most = MOST / self.d - 1;

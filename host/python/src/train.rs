@@ -1,7 +1,7 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
-use crate::array::{refused, roomy, shaped, whole};
+use crate::array::{Integer, refused, roomy, shaped, whole};
 use crate::error::python;
 use crate::task::own;
 use compute::log::METRICS;
@@ -11,7 +11,7 @@ use ictd::commands::train_run::summarise;
 use ictd::run::info::{self, RunManifest};
 use ictd::run::session::Session;
 use ictd::train::Train;
-use ictd::train::directory::{TrainDirectory, seed_params};
+use ictd::train::directory::{TrainDirectory, read_run, seed_params};
 use ictd::train::options::Seeds;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::prelude::*;
@@ -77,6 +77,8 @@ pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyRes
 
 fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let known = |name| ictd::options::setting(name).map(drop).map_err(|e| refused("recipe", e));
+    settings.clone().try_for_each(|(name, _)| known(name))?;
     let recipe = Recipe::default().with_settings(settings).map_err(invalid)?;
     let recipe = match tasks {
         Some(_) if recipe.task != Recipe::default().task => {
@@ -97,8 +99,8 @@ fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe
 pub(crate) fn train<'py>(
     py: Python<'py>,
     settings: Settings,
-    seeds: Vec<i128>,
-    threads: i128,
+    seeds: Vec<Integer>,
+    threads: Integer,
     on_log: Option<Py<PyAny>>,
     tasks: Option<PyBackedBytes>,
     folder: Option<PathBuf>,
@@ -115,6 +117,25 @@ pub(crate) fn train<'py>(
         Some(out) => train_in(py, &out, recipe, seeds, threads, on_log)?,
     };
     runs.iter().map(|run| dictionary(py, &of, run)).collect()
+}
+
+/// Returns the finished seeds in the folder of a run, from their checkpoints, each as a dictionary.
+#[pyfunction]
+pub(crate) fn load_run(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let read = || -> Result<_, Error> {
+        let (_, options) = read_run(&path)?;
+        let (directory, mut runs) = (TrainDirectory::at(path, &options.recipe)?, Vec::new());
+        for seed in directory.seeds()? {
+            let found = directory.load(seed)?.filter(|found| directory.has_ended(found));
+            runs.extend(found.map(|found| found.run));
+        }
+        Ok((options.recipe, runs))
+    };
+    let (recipe, runs) = py.detach(|| roomy(|| read().map_err(python)))?;
+    if runs.is_empty() {
+        return Err(refused("path", "no seed has finished here; expected the folder of a run"));
+    }
+    runs.iter().map(|run| dictionary(py, &recipe, run)).collect()
 }
 
 /// Trains like the command line with `--out`: resumes seeds that have begun.

@@ -71,6 +71,16 @@ def test_each_outcome_is_cores(case):
     assert list(outcomes(case)) == [case["outcome"]] * 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e-15, 1e-6, 1.0, 1e6, 1e10, 1e12, 1e15, 1e30])
+def test_the_predictor_knows_only_what_is_in_its_range(scale, dtype):
+    i = np.arange(400)
+    seen = ictd.Predictor([10], dtype=dtype).run(scale * (i * i % 17 - 8.0 + i % 2))
+    assert seen.known.any() == (1e-15 <= scale <= 1e10)
+    low, value, high = (a[seen.known] for a in (seen.low, seen.value, seen.high))
+    assert np.isfinite([low, value, high]).all() and (low <= value).all() and (value <= high).all()
+
+
 @pytest.mark.parametrize("gamma", [0.9, 1 - 1e-7, 1 - 1e-8, 1 - 1e-12])
 def test_a_model_of_any_discount_is_pickled(gamma):
     for algorithm in {case["algorithm"] for case in CASES}:

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import xml.etree.ElementTree
 
 import ictd
 import numpy as np
@@ -116,7 +117,8 @@ def test_the_table_is_long():
 @pytest.mark.parametrize(
     "recipe, message",
     [
-        ({"layer": 1}, "recipe: layer is not a setting"),
+        ({"layer": 1}, "recipe: layer is not a setting: .*did you mean `layers`"),
+        ({"seed": 1}, "recipe: seed is not a setting: .*[^?)]$"),
         ({"layers": 0}, "layers"),
         ({"gamma": 1.0}, "gamma"),
         ({"attention": "hard"}, "hard"),
@@ -131,9 +133,20 @@ def test_a_setting_that_cannot_be_used_is_named(recipe, message):
 def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(FileNotFoundError):
         ictd.load_run(tmp_path)
-    (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(ValueError, match="path: .* has no folder seed_N"):
-        ictd.load_run(tmp_path)
+    ictd.train({"tasks": 2}, folder=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    (folder / "seed_0/checkpoint.bin").unlink()
+    with pytest.raises(ValueError, match="path: no seed has finished here"):
+        ictd.load_run(folder)
+
+
+def test_runs_of_a_sweep_are_loaded(program, tmp_path):
+    plan = "seeds = 2\n[settings]\ntasks = 20\nlayers = 1\n[grid]\nlearning-rate = [0.001, 0.002]\n"
+    (tmp_path / "plan.toml").write_text(plan)
+    subprocess.run([program, "sweep", tmp_path / "plan.toml", "--out", tmp_path / "out"], check=True, capture_output=True)
+    found = [run.digest for folder in sorted((tmp_path / "out").iterdir()) for run in ictd.load_run(folder)]
+    expected = [run.digest for rate in (0.001, 0.002) for run in ictd.train({"tasks": 20, "layers": 1, "learning_rate": rate}, range(2))]
+    assert sorted(found) == sorted(expected)
 
 
 def test_ctrl_c_is_a_keyboard_interrupt(tmp_path):
@@ -168,3 +181,14 @@ def test_other_threads_run_while_it_trains():
     done.set()
     thread.join()
     assert len(counted) > 3 and max(np.diff(counted)) < 1.0
+
+
+def test_a_notebook_shows_the_figure_of_a_run():
+    (run,) = ictd.train(SMALL)
+    figure = xml.etree.ElementTree.fromstring(f"<div>{run._repr_html_()}</div>")
+    assert run.digest in figure.find("p").text
+    titles = [svg.find("text").text for svg in figure.findall("svg")]
+    assert titles == ["P, layer 1", "Q, layer 1", "loss", "vd", "iws", "ss", "msve"]
+    cells = [rect.get("fill") for rect in figure.find("svg").findall("rect")]
+    # The largest entry has the full colour, and the last one is not negative.
+    assert len(cells) == run.p[-1, 0].size and {"rgb(255,0,0)", "rgb(0,0,255)"} & set(cells) and cells[-1].startswith("rgb(255,")

@@ -178,6 +178,21 @@ def test_models_and_contexts_pickle_and_copy():
             assert len(stored) == 50 and repr(stored) == repr(context)
 
 
+def test_models_are_told_apart_by_their_settings_and_equal_by_their_numbers():
+    assert repr(ictd.Model.lstd(0.0)) == "<ictd.Model lstd, lambda_=0, ridge=0.3, gamma=0.9>"
+    models = [ictd.Model.lstd(0.0), ictd.Model.lstd(0.9), ictd.Model.td0(4, layers=3), ictd.Model.td0(4), ictd.Model.td_lambda(4)]
+    models += [ictd.Model.linear(np.eye(9) * size, np.eye(9), layers=2) for size in (1, 2)] + [ictd.Model.universal(gamma=g) for g in (0.5, 0.6)]
+    assert len({repr(model) for model in models}) == len(set(models)) == len(models)
+    for model in models:
+        again = pickle.loads(pickle.dumps(model))
+        assert again == model and hash(again) == hash(model)
+    assert models[0] != "lstd"
+    assert ictd.Model.td0(4, layers=3.0) == ictd.Model.td0(4, layers=3)
+    assert ictd.train({"tasks": 2, "layers": 1.0})[0].digest == ictd.train({"tasks": 2, "layers": 1})[0].digest
+    with pytest.raises(TypeError):
+        ictd.Model.td0(4, layers=2.5)
+
+
 def test_threads_that_share_a_context_wait():
     phi, reward = trajectory(1000)
     context, failed = ictd.Context(4), []
@@ -479,3 +494,24 @@ def test_a_call_leaves_nothing_behind_for_the_next():
         with pytest.raises(ValueError):
             model.values(of * 1e200, reward)
     assert model.values(phi, reward).tobytes() == expected
+
+
+def test_integers_of_any_size_are_refused_by_name():
+    for size in (2**64, 2**127, 2**200, -1, -(2**200)):
+        for name, make in [
+            ("d", lambda: ictd.Model.td0(size)),
+            ("layers", lambda: ictd.Model.td0(4, layers=size)),
+            ("iterations", lambda: ictd.Model.batch_td(iterations=size)),
+            ("d", lambda: ictd.Context(size)),
+            ("signals", lambda: ictd.Predictor([1], signals=size)),
+            ("seed", lambda: ictd.Task(seed=size)),
+            ("states", lambda: ictd.Task(states=size)),
+            ("n", lambda: ictd.Task().sample(size)),
+            ("seed", lambda: ictd.tasks.batch(size, 0)),
+            ("start", lambda: ictd.tasks.batch(0, size)),
+            ("seeds", lambda: ictd.train({"tasks": 2}, [size])),
+            ("threads", lambda: ictd.train({"tasks": 2}, threads=size)),
+            ("contexts", lambda: ictd.judge(ictd.Model.universal(), contexts=size)),
+        ]:
+            with pytest.raises(ValueError, match=f"^{name}: "):
+                make()

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, digest, evaluate, main_job, plot, predict, report, reproduce, stored_model,
-    sweep, train_run,
+    WITH_FIGURES, bench, digest, evaluate, main_job, plot, predict, report, reproduce,
+    stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::verify::{self, Verify};
@@ -76,6 +76,7 @@ pub enum Command {
     Export(stored_model::Export),
     Inspect(stored_model::Inspect),
     Evaluate(evaluate::Evaluate),
+    Bench(bench::Bench),
     Predict(predict::Predict),
     /// Print the script with which a shell completes the command line: `ictd completions bash > FILE`
     Completions {
@@ -102,6 +103,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Export(options)) => stored_model::export(options, session),
         Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
+        Some(Command::Bench(options)) => bench::run(options, session),
         Some(Command::Predict(options)) => predict::run(options, session),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

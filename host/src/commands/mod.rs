@@ -1,5 +1,6 @@
 //! The commands other than the single figures of the paper.
 
+pub mod bench;
 pub mod digest;
 pub mod evaluate;
 pub mod main_job;
@@ -14,4 +15,4 @@ pub mod train_run;
 use crate::experiments::Experiment;
 
 pub(crate) const WITH_FIGURES: &[Experiment] =
-    &[evaluate::ENTRY, predict::ENTRY, train_run::ENTRY, sweep::ENTRY];
+    &[bench::ENTRY, evaluate::ENTRY, predict::ENTRY, train_run::ENTRY, sweep::ENTRY];

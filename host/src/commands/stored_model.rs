@@ -104,12 +104,10 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
         ));
     }
     let (layers, gamma) = options.typed.of_construction()?;
-    let settings = ConstructionSettings {
-        alpha: options.alpha as f32,
-        // The range of --layers is the format's.
-        depth: u16::try_from(layers).unwrap_or(u16::MAX),
-        gamma: gamma as f32,
-    };
+    // The range of --layers is the format's.
+    let depth = u16::try_from(layers).unwrap_or(u16::MAX);
+    let settings =
+        ConstructionSettings::new(gamma as f32).step_size(options.alpha as f32).depth(depth);
     let (trace_decay, beta) = (options.trace_decay as f32, options.beta.unwrap_or(0.0) as f32);
     stored::constructed(construction, options.dim, settings, trace_decay, beta).context("the model")
 }

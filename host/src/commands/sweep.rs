@@ -33,8 +33,8 @@ const NAMED: usize = 8;
 /// of its own, --shard I/N, on machines that share nothing; their folders are then copied into one.
 ///
 /// Up to 16 seeds of one run train side by side for little more than the time of one, so a shard is
-/// a number of such groups. The last step is --collect: one table of everything in --out/sweep,
-/// byte-identical wherever the shards ran.
+/// a number of such groups. The last step is --collect: tables of everything in --out/sweep, with a
+/// judgement of each seed, byte-identical wherever the shards ran.
 ///
 /// The exit code is 0 if everything has finished, even if seeds diverged (1 with --check), and 1 if
 /// a seed is claimed on another machine or, with --collect, is missing.
@@ -52,13 +52,15 @@ pub struct Sweep {
     #[arg(long, value_name = "I/N")]
     #[serde(skip)]
     pub shard: Option<Shard>,
-    /// Train nothing: write --out/sweep, sweep.csv (a row for each run, seed and log point), summary.csv and a figure,
-    /// of the seeds that have finished
+    /// Train nothing: judge the seeds that have finished, on fresh contexts, and write --out/sweep: sweep.csv (a row for each
+    /// run, seed and log point), records.csv (the judgements), summary.csv and a figure
     #[arg(long, conflicts_with = "shard")]
     pub collect: bool,
-    /// The column of sweep.csv that the figures of --collect show, at the end of the runs
-    #[arg(long, value_name = "NAME", default_value = "msve", requires = "collect", value_parser = figure::metric)]
-    pub metric: String,
+    /// What --collect shows at the end of the runs: a column of sweep.csv, or one of the judgements, value_error, iws_judged,
+    /// explained_td0, explained_td0.3, explained_td0.6, explained_td0.9, explained_residual_gradient [default: value_error,
+    /// explained_td0 and iws_judged, and a figure of the first; msve, or loss, of runs that are not judged]
+    #[arg(long, value_name = "NAME", requires = "collect", value_parser = figure::metric)]
+    pub metric: Option<String>,
     /// Seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "5", conflicts_with = "collect", value_parser = options::real(0.0..=1e9))]
     #[serde(skip)]
@@ -80,7 +82,7 @@ fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Er
     let mut found = Collected::default();
     let mut report = ENTRY.record(options, session, |records| {
         found = collect::collect(plan, session, records)?;
-        let table = figure::table(&records.get(SUMMARY)?, &options.metric)?;
+        let table = figure::table(&records.get(SUMMARY)?, options.metric.as_deref())?;
         let text = format!("{table}{} of {} seeds\n", found.finished, found.seeds);
         Ok(Measured { results: json!(found), text, claims: Vec::new() })
     })?;

@@ -236,6 +236,12 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Gives a file a second name, if the file system can.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    faults::before()?;
+    fs::hard_link(from, to)
+}
+
 /// Exchanges two folders in one step. Returns false, and changes nothing, if the system cannot.
 pub fn exchange(a: &Path, b: &Path) -> io::Result<bool> {
     faults::before()?;

@@ -1,5 +1,6 @@
 //! Parts of a file in messages.
 
+use crate::options;
 pub(crate) use tables::excerpt;
 
 pub(super) fn names(all: &[String]) -> String {
@@ -15,8 +16,7 @@ pub(super) fn names(all: &[String]) -> String {
     shown.join(", ") + &more
 }
 
+/// Returns the accepted names, and the one that is meant, if one is nearly that which was given.
 pub(crate) fn one_of(given: &str, accepted: &[&str]) -> String {
-    let alike = |name: &&&str| (1000.0 * strsim::jaro_winkler(given, name)) as u32;
-    let nearest = accepted.iter().max_by_key(alike).copied().unwrap_or_default();
-    format!("one of {} (did you mean `{nearest}`?)", accepted.join(", "))
+    format!("one of {}{}", accepted.join(", "), options::hint(given, accepted))
 }

@@ -5,6 +5,7 @@
 //! every length field is checked against the bytes present before memory is allocated.
 
 pub(crate) mod error;
+pub mod layout;
 mod npy;
 pub mod npz;
 pub mod parameters;
@@ -14,6 +15,7 @@ pub mod tasks;
 pub mod trajectory;
 mod transition_table;
 
+pub use layout::Naming;
 pub use npy::{Array, Data, tuple};
 pub use npz::Npz;
 pub use parameters::{LayerParameters, Parameters};

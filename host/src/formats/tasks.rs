@@ -115,10 +115,14 @@ pub fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
 }
 
 fn read_log<R: Read + Seek>(npz: &mut Npz<R>) -> Result<OwnTasks, Error> {
-    npz.refuse_unknown(&["phi", "reward", "phi_next", "terminal", "end", "task", "gamma"])?;
-    let gamma = npz.optional_array("gamma")?;
-    let (Trajectory { transitions, .. }, task) = Trajectory::with_tasks(npz)?;
+    const OF_LOG: [&str; 6] = ["phi", "reward", "phi_next", "terminal", "end", "task"];
+    npz.refuse_unknown(&[&OF_LOG[..], &["gamma"]].concat())?;
+    let (gamma, mut arrays) = (npz.optional_array("gamma")?, BTreeMap::new());
+    for name in OF_LOG {
+        arrays.extend(npz.optional_array(name)?.map(|array| (name, array)));
+    }
     let log = || {
+        let (Trajectory { transitions, .. }, task) = Trajectory::of_arrays(&arrays)?;
         // A run writes all features twice, in a file that it can read again.
         if transitions.phi_next.len() > MOST {
             let reason = format!("{} numbers", transitions.phi_next.len());

@@ -6,15 +6,19 @@
 //! another one.
 
 use super::npy::Array;
-use super::npz::Npz;
+use super::npz::{Npz, missing};
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{ACCEPTED_WEIGHTS, Table, column_problem};
 use crate::error::{Error, InFile as _, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::transitions::{EpisodeEnd, Transitions};
-use std::io::{Read, Seek};
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::Path;
+
+/// The arrays of a log by their names.
+pub(super) type Arrays = BTreeMap<&'static str, Array>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -60,93 +64,63 @@ impl Features {
 }
 
 impl Trajectory {
-    /// Reads a file: `.npz` by its name, CSV otherwise.
-    pub fn open(file: &Path) -> Result<Self, Error> {
-        if is_npz(file) {
-            Self::from_npz(&mut Npz::open(file)?)
-        } else {
-            Self::from_csv(file, files::open(file, TABLE).in_file(file)?)
-        }
-    }
-
     pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || Table::read(Box::new(source))?.transitions();
         Ok(Trajectory { transitions: read().in_file(file)?, query: None })
     }
 
-    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
-        let names = npz.names();
-        if let Some(name) =
-            ["task", "gamma"].into_iter().find(|name| names.contains(&name.to_string()))
-        {
-            let expected = "a file without it (`train --task` reads it); the discount is --gamma";
-            return Err(
-                Problem::array(name, "not of one task's transitions", expected).in_file(&npz.file)
-            );
-        }
-        npz.refuse_unknown(&["phi", "reward", "phi_next", "query", "terminal", "end", "rho"])?;
-        Ok(Self::with_tasks(npz)?.0)
-    }
-
-    /// Reads the arrays of an `.npz` file, and `task`, (n), which names the task of each row; empty without it. An episode ends
-    /// where the task changes. Ignores other arrays.
-    pub fn with_tasks<R: Read + Seek>(npz: &mut Npz<R>) -> Result<(Self, Vec<f64>), Error> {
-        let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
-        let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
-        let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);
-        let (rho, task) = (npz.optional_array("rho")?, npz.optional_array("task")?);
-        let read = || {
-            let phi = features("phi", &phi)?;
-            let optional = |name, array: Option<Array>| {
-                let rows = array.map(|array| features(name, &array)).transpose()?;
-                match rows {
-                    Some(rows) if rows.dimension != phi.dimension => {
-                        let reason = format!("{} columns", rows.dimension);
-                        let expected = format!("{}, the columns of `phi`", phi.dimension);
-                        Err(Problem::array(name, reason, expected))
-                    }
-                    rows => Ok(rows),
-                }
-            };
-            let (phi_next, query) = (optional("phi_next", phi_next)?, optional("query", query)?);
-            let n = phi.rows();
-            let (terminal, end) = (marked("terminal", terminal, n)?, marked("end", end, n)?);
-            let task = task.map(|of| column("task", &of, n..=n, f64::is_finite, "finite numbers"));
-            let task = task.transpose()?.unwrap_or_default();
-            let changes = |row: usize| task.get(row + 1).is_some_and(|next| *next != task[row]);
-            let marks: Vec<_> = (terminal.into_iter().zip(end).enumerate())
-                .map(|(row, (ends, end))| EpisodeEnd::from_marks(ends, end || changes(row)))
-                .collect();
-            let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
-            let lengths = if every_row { n..=n } else { n - 1..=n };
-            let reward =
-                column("reward", &reward, lengths.clone(), f64::is_finite, "finite numbers")?;
-            let is_weight = |x: f64| x.is_finite() && x >= 0.0;
-            let weights = |rho| column("rho", &rho, lengths, is_weight, ACCEPTED_WEIGHTS);
-            let rho = rho.map(weights).transpose()?;
-            if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
-                let expected = format!("{n}, the rows of `phi`");
-                return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
-            }
-            let table = Table {
-                dimension: phi.dimension,
-                phi: phi.numbers,
-                reward: Some(reward),
-                phi_next: phi_next.map(|next| next.numbers),
-                rho,
-                marks,
-                ..Table::default()
-            };
-            Ok((Trajectory { transitions: table.transitions()?, query }, task))
+    /// Returns the transitions of arrays, and `task`, (n), which names the task of each row; empty without it. An episode ends
+    /// where the task changes.
+    pub(super) fn of_arrays(arrays: &Arrays) -> Result<(Self, Vec<f64>), Problem> {
+        let given = |name: &str| arrays.get(name);
+        let required = |name: &str| {
+            let present = || arrays.keys().map(|name| name.to_string()).collect::<Vec<_>>();
+            given(name).ok_or_else(|| missing(name, &present()))
         };
-        read().in_file(&npz.file)
+        let (phi, reward) = (features("phi", required("phi")?)?, required("reward")?);
+        let optional = |name| match given(name).map(|array| features(name, array)).transpose()? {
+            Some(rows) if rows.dimension != phi.dimension => {
+                let reason = format!("{} columns", rows.dimension);
+                let expected = format!("{}, the columns of `phi`", phi.dimension);
+                Err(Problem::array(name, reason, expected))
+            }
+            rows => Ok(rows),
+        };
+        let (phi_next, query) = (optional("phi_next")?, optional("query")?);
+        let n = phi.rows();
+        let marked = |name: &str| {
+            let Some(array) = given(name) else { return Ok(vec![false; n]) };
+            let numbers = column(name, array, n..=n, |x| [0.0, 1.0].contains(&x), "0 or 1")?;
+            Ok::<_, Problem>(numbers.into_iter().map(|x| x == 1.0).collect())
+        };
+        let (terminal, end) = (marked("terminal")?, marked("end")?);
+        let of_rows = |array| column("task", array, n..=n, f64::is_finite, "finite numbers");
+        let task = given("task").map(of_rows).transpose()?.unwrap_or_default();
+        let changes = |row: usize| task.get(row + 1).is_some_and(|next| *next != task[row]);
+        let marks: Vec<_> = (terminal.into_iter().zip(end).enumerate())
+            .map(|(row, (ends, end))| EpisodeEnd::from_marks(ends, end || changes(row)))
+            .collect();
+        let every_row = phi_next.is_some() || marks.last() == Some(&EpisodeEnd::Terminal);
+        let lengths = if every_row { n..=n } else { n - 1..=n };
+        let reward = column("reward", reward, lengths.clone(), f64::is_finite, "finite numbers")?;
+        let is_weight = |x: f64| x.is_finite() && x >= 0.0;
+        let weights = |rho| column("rho", rho, lengths, is_weight, ACCEPTED_WEIGHTS);
+        let rho = given("rho").map(weights).transpose()?;
+        if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
+            let expected = format!("{n}, the rows of `phi`");
+            return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
+        }
+        let table = Table {
+            dimension: phi.dimension,
+            phi: phi.numbers,
+            reward: Some(reward),
+            phi_next: phi_next.map(|next| next.numbers),
+            rho,
+            marks,
+            ..Table::default()
+        };
+        Ok((Trajectory { transitions: table.transitions()?, query }, task))
     }
-}
-
-fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
-    let Some(array) = array else { return Ok(vec![false; rows]) };
-    let numbers = column(name, &array, rows..=rows, |x| [0.0, 1.0].contains(&x), "0 or 1")?;
-    Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
 fn column(
@@ -186,6 +160,6 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
     Ok(Features { dimension, numbers })
 }
 
-fn is_npz(file: &Path) -> bool {
+pub(super) fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }

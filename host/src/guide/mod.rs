@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`commands`] | the commands, their exit codes, and what an error looks like |
 //! | [`signals`] | predicting signals, and judging the predictions |
+//! | [`logs`] | values of logged transitions: layouts, features, and which values to trust |
 //! | [`universal`] | the one model for every dimension, length and scale: how good it is, and what made it so |
 //! | [`control`] | learning to act by values read in context, and evaluating one policy by another's actions |
 //! | [`run_directory`] | the files that a run leaves behind, and who reads them |
@@ -31,7 +32,7 @@ macro_rules! pages {
 }
 
 pages!(
-    commands signals universal control run_directory sweep engines
+    commands signals logs universal control run_directory sweep engines
     findings same_bits speed limits testing
     task algorithm figure platform board
 );

@@ -1,6 +1,7 @@
-//! Collects a sweep ([`guide::sweep`](crate::guide::sweep)): two tables, read seed by seed from their checkpoints.
+//! Collects a sweep ([`guide::sweep`](crate::guide::sweep)): three tables, made seed by seed from their checkpoints.
 //! An axis that has a metric's name (`loss`) has the column `--loss`.
 
+use super::judged::{self, Judge, Judgement};
 use super::plan::{Plan, PlannedRun};
 use crate::error::Error;
 use crate::experiments::learning::{NamedMetric, metrics};
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const POINTS: &str = "sweep.csv";
+const JUDGED: &str = "records.csv";
 pub(crate) const SUMMARY: &str = "summary.csv";
 
 /// The columns of [`SUMMARY`] after the axes and the metric.
@@ -52,14 +54,29 @@ fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     ["run".to_owned()].into_iter().chain(axes).chain(rest.into_iter().map(str::to_owned)).collect()
 }
 
-/// A seed's rows, its metrics at the end, and whether it diverged.
-type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
+/// A seed that has finished.
+struct Seed {
+    /// The rows of its log points.
+    rows: Vec<u8>,
+    /// Its metrics at the end.
+    last: Vec<Option<f64>>,
+    /// Its judgement in each draw of tasks; empty if it is not judged.
+    judged: Vec<Judgement>,
+    diverged: bool,
+}
 
-fn seed_of(run: &PlannedRun, seed: &SeedRun, metrics: &[NamedMetric]) -> Result<Seed, Error> {
+fn seed_of(
+    run: &PlannedRun,
+    seed: &SeedRun,
+    metrics: &[NamedMetric],
+    judge: Option<&Judge>,
+) -> Result<Seed, Error> {
     let values = |p: &LogPoint| metrics.iter().map(|(_, of)| of(p)).collect::<Vec<_>>();
     let point = |p: &LogPoint| (&run.folder, &run.values, seed.seed, p.tasks, values(p));
     let last = seed.last().map(values).unwrap_or_default();
-    Ok((to_csv(POINTS, seed.points.iter().map(point))?, last, seed.diverged().is_some()))
+    let rows = to_csv(POINTS, seed.points.iter().map(point))?;
+    let judged = judge.map_or(Vec::new(), |judge| judge.judge(seed));
+    Ok(Seed { rows, last, judged, diverged: seed.diverged().is_some() })
 }
 
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
@@ -84,19 +101,23 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
     points.write(&to_csv(POINTS, [head])?)?;
     let head = columns(plan, ["metric"].into_iter().chain(STATISTICS));
     let mut summary = to_csv(POINTS, [head])?;
+    let mut judgements = to_csv(JUDGED, [columns(plan, ["seed", "draw", "metric", "value"])])?;
     let all = plan.runs.len() * plan.seeds.len();
     let mut collected = Collected { runs: plan.runs.len(), seeds: all, ..Collected::default() };
     let bar = progress::bar("collect", all as u64, session.json);
     for run in &plan.runs {
         let place = records::place(&session.out, &run.folder)?;
         let directory = TrainDirectory::at(place, &run.recipe)?;
-        let mut ends = vec![Vec::new(); metrics.len()];
+        let judge = session.on_threads(1, || Judge::of(&run.recipe))?;
+        let (mut ends, mut judged) = (vec![Vec::new(); metrics.len()], Vec::new());
         let (mut missing, mut diverged) = (BTreeSet::new(), BTreeSet::new());
         for block in plan.seeds.chunks(session.threads()) {
             progress::check()?;
             let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
                 let there = directory.load(*seed)?.filter(|there| directory.has_ended(there));
-                let found = there.map(|there| seed_of(run, &there.run, &metrics)).transpose()?;
+                let found = there
+                    .map(|there| seed_of(run, &there.run, &metrics, judge.as_ref()))
+                    .transpose()?;
                 Ok((*seed, found))
             };
             let read = || block.par_iter().map(read).collect::<Vec<_>>();
@@ -104,18 +125,24 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
             for found in read {
                 let (seed, found) = found?;
                 bar.inc(1);
-                let Some((rows, last, has_diverged)) = found else {
+                let Some(found) = found else {
                     missing.insert(seed);
                     continue;
                 };
-                points.write(&rows)?;
+                points.write(&found.rows)?;
                 collected.finished += 1;
-                if has_diverged {
+                if found.diverged {
                     diverged.insert(seed);
                 }
-                for (end, value) in ends.iter_mut().zip(last) {
+                for (end, value) in ends.iter_mut().zip(found.last) {
                     end.extend(value.filter(|x| x.is_finite()));
                 }
+                for (draw, numbers) in found.judged.iter().enumerate() {
+                    let named = judged::NAMES.iter().zip(numbers);
+                    let row = |(name, x)| (&run.folder, &run.values, seed, draw + 1, name, x);
+                    judgements.extend(to_csv(JUDGED, named.map(row))?);
+                }
+                judged.extend(Some(found.judged).filter(|judged| !judged.is_empty()));
             }
         }
         collected.diverged += diverged.len();
@@ -126,9 +153,17 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut RunFiles) -> Result
             let row = (&run.folder, &run.values, metric, count, mean, stderr, quartiles(ends));
             summary.extend(to_csv(POINTS, [row])?);
         }
+        for (at, metric) in judged::NAMES.iter().enumerate().filter(|_| !judged.is_empty()) {
+            let seeds: Vec<_> = judged.iter().map(|seed| judged::mean(seed, at)).collect();
+            let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
+            let (count, stderr) = (seeds.len(), judged::stderr(&judged, at));
+            let row = (&run.folder, &run.values, metric, count, mean, stderr, quartiles(seeds));
+            summary.extend(to_csv(POINTS, [row])?);
+        }
     }
     bar.finish_and_clear();
     records.put_stream(points)?;
     records.put(SUMMARY, summary);
+    records.put(JUDGED, judgements);
     Ok(collected)
 }

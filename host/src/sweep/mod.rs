@@ -5,5 +5,6 @@
 
 pub mod collect;
 pub mod figure;
+pub mod judged;
 pub mod plan;
 pub mod work;

@@ -4,9 +4,9 @@
 use crate::error::{Error, InFile as _};
 use crate::files;
 use crate::formats::tasks;
+use crate::options;
 use crate::run::config;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
-use compute::settings::setting;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -164,7 +164,7 @@ fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
 }
 
 fn setting_text(key: &str, value: &Value) -> Result<String, String> {
-    let setting = setting(key)?;
+    let setting = options::setting(key)?;
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Float(x) => x.to_string(),

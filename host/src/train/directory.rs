@@ -19,6 +19,7 @@ use compute::checkpoint::Checkpoint;
 use compute::log::SeedRun;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -58,15 +59,19 @@ impl TrainDirectory {
 
     /// Returns a run's directory at any path, prepared for these seeds.
     pub fn open(path: PathBuf, recipe: &Recipe, seeds: &BTreeSet<u64>) -> Result<Self, Error> {
+        Self::open_sharing(path, recipe, seeds, None)
+    }
+
+    fn open_sharing(
+        path: PathBuf,
+        recipe: &Recipe,
+        seeds: &BTreeSet<u64>,
+        out: Option<&Path>,
+    ) -> Result<Self, Error> {
         let directory = Self::at(path, recipe)?;
         let claimed = directory.claim()?;
         let config = directory.config(&(seeds | &directory.planned()?))?;
-        if let Some(own) = directory.recipe.task.own() {
-            let path = directory.path.join(tasks::FILE_NAME);
-            if files::kind(&path) != Kind::File {
-                write_atomic(&path, &tasks::to_bytes(own.read()?).to_file(&path)?)?;
-            }
-        }
+        directory.put_tasks(out)?;
         if !directory.has(CONFIG, config.text.as_bytes()) {
             claimed.write([(CONFIG, config.text.as_bytes())])?;
         }
@@ -88,9 +93,31 @@ impl TrainDirectory {
             let config = directory.config(&(seeds | &directory.planned()?))?;
             match directory.has(CONFIG, config.text.as_bytes()) {
                 true => Ok(directory),
-                false => Self::open(path.clone(), recipe, seeds),
+                false => Self::open_sharing(path.clone(), recipe, seeds, Some(out)),
             }
         })
+    }
+
+    /// Stores the run's own tasks, if it has any. The runs of a sweep share one file below `out`, named by the tasks' digest, of
+    /// which theirs is a second name; where the file system has no such names, each has a copy.
+    fn put_tasks(&self, out: Option<&Path>) -> Result<(), Error> {
+        let Some(own) = self.recipe.task.own() else { return Ok(()) };
+        let path = self.path.join(tasks::FILE_NAME);
+        if files::kind(&path) == Kind::File {
+            return Ok(());
+        }
+        let content = tasks::to_bytes(own.read()?).to_file(&path)?;
+        if let Some(out) = out {
+            let shared = out.join(own.name()).with_extension("npz");
+            patiently(is_written_by_another, || match files::has(&shared, &content) {
+                true => Ok(()),
+                false => write_atomic(&shared, &content),
+            })?;
+            if files::link(&shared, &path).is_ok() {
+                return Ok(());
+            }
+        }
+        write_atomic(&path, &content)
     }
 
     /// Locks the whole directory, as soon as another process has written the files about all seeds.
@@ -257,6 +284,11 @@ pub(super) struct Config {
     pub(super) first: u64,
     pub(super) options: Train,
     pub(super) text: String,
+}
+
+/// Returns true for the error of a file that another process, or another run of this one, is writing.
+fn is_written_by_another(error: &Error) -> bool {
+    matches!(error, Error::Write { source, .. } if source.kind() == io::ErrorKind::ResourceBusy)
 }
 
 /// Tries again for a while, as long as another process holds the directory.

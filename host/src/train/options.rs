@@ -50,7 +50,7 @@ struct TypedSeeds {
 
 impl Args for Train {
     fn augment_args(command: Command) -> Command {
-        let command = TypedSeeds::augment_args(command.args(options::settings()));
+        let command = TypedSeeds::augment_args(command.args(options::arguments()));
         // Set last: each part's `augment_args` would overwrite `about`.
         Watching::augment_args(command).about(ABOUT).long_about(LONG_ABOUT)
     }

@@ -54,10 +54,10 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     };
     type Model = ictd_core::Model<4>;
     type WithTrace = ictd_core::Model<4, Linear<TdLambda>>;
-    let settings = ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 };
+    let settings = ConstructionSettings::new(0.9).step_size(0.2).depth(15);
     assert_eq!(Model::from_bytes(&export("td0")), Model::td0(settings));
     let bytes = export("td-lambda --trace-decay 0.25 --layers 2");
-    let want = WithTrace::td_lambda(ConstructionSettings { depth: 2, ..settings }, 0.25);
+    let want = WithTrace::td_lambda(settings.depth(2), 0.25);
     assert_eq!(WithTrace::from_bytes(&bytes), want);
     let bytes = export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5");
     let layer = constructions::residual_gradient(&constructions::scaled_identity::<f32, 4>(0.5));
@@ -66,7 +66,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     assert_eq!(Model::from_bytes(&bytes), Ok(want));
     let bytes = export("preconditioned-td --alpha 0.5 --beta 0.25 --layers 3");
     let want =
-        Model::preconditioned_td(ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 }, 0.25);
+        Model::preconditioned_td(ConstructionSettings::new(0.9).step_size(0.5).depth(3), 0.25);
     assert_eq!(Model::from_bytes(&bytes), want);
     for wrong in ["preconditioned-td", "td0 --beta 0.1"] {
         let line = refusal(&ictd(&file, &format!("export --construction {wrong}")));

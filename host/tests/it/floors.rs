@@ -9,7 +9,7 @@ const CRATES: &[(&str, &str)] = &[
     // The last line is what trains, draws and judges: inference knows nothing of it.
     (
         "core",
-        "error chip scalar linalg entrywise transition auxiliary mask statistic value_function layer preconditioned \
+        "error chip setters scalar linalg entrywise transition auxiliary mask statistic value_function layer preconditioned \
             transformer bytes context signal td model universal predictor by_dim \
             prompt attention constructions rng tasks metrics training invariant_set digest paper",
     ),
@@ -30,16 +30,16 @@ const CRATES: &[(&str, &str)] = &[
     (
         "host/judge",
         "parameters construction estimator explained formulas predict control judge universal invariant \
-            measure stored verify value_error bridge",
+            measure stored verify value_error bridge bench",
     ),
     (
         "host",
-        "options program files error formats run exit train model_file experiments sweep page commands cli guide",
+        "options program files error encoder returns formats run exit train model_file experiments sweep page commands cli guide",
     ),
     ("host/fuzz", "bounds c_storage seeds targets"),
     (
         "host/python",
-        "error arithmetic array command_line predictor model task context train batches judging",
+        "error arithmetic array command_line predictor model features task context train batches judging",
     ),
     ("tests/extension", "task mask figure"),
 ];

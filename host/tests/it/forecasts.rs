@@ -105,7 +105,7 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
     let found = &result["signals"][0]["gammas"][0];
     let lines = predictions(&here.join("out"), "x", 0.9);
     let mut lines = lines.iter();
-    let mut predictor = Predictor::new_f64([10.0]).unwrap();
+    let mut predictor = Predictor::<1, f64>::new([10.0]).unwrap();
     // Everything is computed from the distances to the median.
     let known = x.iter().enumerate().filter(|(t, _)| !is_missing(*t));
     let mut sorted: Vec<f64> = known.map(|(_, x)| *x).collect();

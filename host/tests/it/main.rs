@@ -2,6 +2,7 @@
 //! `cargo test -p host --test it NAME` runs those of a file. Tests that need a process of their own are beside
 //! this folder.
 
+mod bench;
 mod bounds;
 mod browser;
 mod command_line;
@@ -22,6 +23,7 @@ mod own_tasks;
 mod predict;
 mod report;
 mod report_page;
+mod returns;
 mod run_directory;
 mod runs;
 mod shared_options;

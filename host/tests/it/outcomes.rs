@@ -120,7 +120,8 @@ fn core(case: &Case) -> Core<()> {
             through(case, context, |c, t| c.observe_transition(t), |c| model.value_function(c))?;
         }
         "batch_td" => {
-            let settings = BatchTdSettings { gamma, lambda: 0.0, alpha: ALPHA, iterations: layers };
+            let settings =
+                BatchTdSettings::new(gamma).lambda(0.0).step_size(ALPHA).iterations(layers);
             let td = BatchTd::new(settings)?;
             through(
                 case,
@@ -130,18 +131,19 @@ fn core(case: &Case) -> Core<()> {
             )?;
         }
         "lstd" => {
-            let lstd = Lstd::new(LstdSettings { gamma, lambda: LAMBDA, ridge: RIDGE })?;
+            let lstd = Lstd::new(LstdSettings::new(gamma).lambda(LAMBDA).ridge(RIDGE))?;
             let context = lstd.context::<2>();
             through(case, context, |c, t| c.observe_transition(t), |c| lstd.value_function(c))?;
         }
         "recursive_lstd" => {
             let (lambda, retention, ridge) = (LAMBDA, RETENTION, RIDGE);
-            let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
+            let settings =
+                RecursiveLstdSettings::new(gamma).lambda(lambda).retention(retention).ridge(ridge);
             let learner = RecursiveLstd::new(settings)?.context::<2>();
             through(case, learner, |c, t| c.observe_transition(t), |c| c.value_function())?;
         }
         _ => {
-            let settings = OnlineTdSettings { gamma, lambda: LAMBDA, alpha: 0.1 };
+            let settings = OnlineTdSettings::new(gamma).lambda(LAMBDA).step_size(0.1);
             let learner = OnlineTd::true_online(settings)?.context::<2>();
             through(case, learner, |c, t| c.observe_transition(t), |c| c.value_function())?;
         }
@@ -309,7 +311,7 @@ fn known<S: Real>(mut predictor: Predictor<1, S>, scale: f64) -> (bool, bool) {
 fn the_predictor_knows_only_what_is_in_its_range() {
     for scale in [1e-30, 1e-20, 1e-15, 1e-6, 1.0, 1e6, 1e10, 1e12, 1e15, 1e30] {
         let single = known(Predictor::<1>::new([10.0]).unwrap(), scale);
-        let double = known(Predictor::<1, f64>::new_f64([10.0]).unwrap(), scale);
+        let double = known(Predictor::<1, f64>::new([10.0]).unwrap(), scale);
         let is_within = (1e-15..=1e10).contains(&scale);
         assert_eq!(single, (is_within, true), "{scale:e}");
         assert_eq!(double, (is_within, true), "{scale:e}");

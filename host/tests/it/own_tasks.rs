@@ -116,6 +116,14 @@ fn the_demo_and_sweeps_take_own_tasks() {
     assert!(run(here, "sweep plan.toml --out s").status.success());
     let with_tasks = fs::read_dir(here.join("s")).unwrap().flatten();
     assert_eq!(with_tasks.filter(|run| run.path().join("tasks.npz").is_file()).count(), 2);
+    // The tasks are stored once.
+    let here = fs::read_dir(here.join("s")).unwrap().flatten().map(|entry| entry.path());
+    let of_tasks = here.map(|path| if path.is_dir() { path.join("tasks.npz") } else { path });
+    #[cfg(unix)]
+    for file in of_tasks {
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(fs::metadata(&file).unwrap().nlink(), 3, "{}", file.display());
+    }
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn one_process_killed_shards_and_copied_folders_give_the_same_bytes() {
     assert!(collected.contains("\n48 of 48 seeds\n"), "{collected}");
     let mut of_sweep = files(&place.join("one/sweep"));
     of_sweep.retain(|name| name != "run.json" && name != ".lock");
-    let names = "config.toml loss-by-learning-rate.svg results.json summary.csv sweep.csv";
+    let names =
+        "config.toml loss-by-learning-rate.svg records.csv results.json summary.csv sweep.csv";
     assert_eq!(of_sweep.join(" "), names);
 
     // Four at once, two of which are killed until they have come to their end.
@@ -118,8 +119,58 @@ fn the_tables_have_the_numbers_of_the_runs() {
     assert_eq!(found, 8);
     let summary = read("sweep/summary.csv");
     assert!(summary.starts_with("run,--loss,metric,seeds,mean,stderr,lower,median,upper\n"));
-    // One axis, and that without numbers: no figure.
-    assert!(!files(&place.join("out")).iter().any(|name| name.ends_with(".svg")));
+    // One axis, and that without numbers: each combination is a point.
+    let figure = read("sweep/p_bottom_right_0-by-combination.svg");
+    assert!(figure.contains("loss = td-error") && figure.contains("loss = monte-carlo"));
+}
+
+#[test]
+fn seeds_are_judged_and_every_combination_is_in_the_figure() {
+    let axes =
+        "learning-rate = [0.001, 0.01]\ntask = [\"boyan\", \"mdp\", \"loop\"]\nlayers = [1, 2, 3]";
+    let place = tiny("2", axes);
+    swept(&place, "out", "");
+    let said = swept(&place, "out", "--collect");
+    assert!(said.contains("value_error") && said.contains("explained_td0"), "{said}");
+    let read = |name: &str| place.join("out/sweep").text(name);
+    let figure = read("value_error-by-learning-rate.svg");
+    for task in ["boyan", "mdp", "loop"] {
+        for layers in 1..=3 {
+            assert!(
+                figure.contains(&format!("task = {task}, layers = {layers}")),
+                "{task} {layers}"
+            );
+        }
+    }
+    let records = read("records.csv");
+    let head = "run,learning-rate,task,layers,seed,draw,metric,value\n";
+    assert!(records.starts_with(head), "{records}");
+    // 18 runs, 2 seeds, 4 draws, 7 metrics.
+    assert_eq!(records.lines().count(), 1 + 18 * 2 * 4 * 7);
+    // The summary has the means, and the error over seeds and draws of tasks.
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let of_first = |metric: &str, text: &str| -> Vec<Vec<String>> {
+        let run = cells(records.lines().nth(1).unwrap())[0].clone();
+        let rows = text.lines().map(cells).filter(|row| row[0] == run);
+        rows.filter(|row| row.iter().any(|cell| cell == metric)).collect()
+    };
+    let values: Vec<f64> =
+        of_first("value_error", &records).iter().map(|row| row[7].parse().unwrap()).collect();
+    assert_eq!(values.len(), 8);
+    let row = &of_first("value_error", &read("summary.csv"))[0];
+    let [mean, stderr] = [6, 7].map(|at| row[at].parse::<f64>().unwrap());
+    assert!((mean - values.iter().sum::<f64>() / 8.0).abs() < 1e-12, "{row:?}");
+    let of = |at: &dyn Fn(usize) -> usize, groups: usize| {
+        let mut means = vec![0.0; groups];
+        values.iter().enumerate().for_each(|(i, x)| means[at(i)] += x * groups as f64 / 8.0);
+        let squares = means.iter().map(|x| (x - mean) * (x - mean));
+        squares.sum::<f64>() / (groups as f64 - 1.0) / groups as f64
+    };
+    let expected = (of(&|i| i / 4, 2) + of(&|i| i % 4, 4)).sqrt();
+    assert!((stderr - expected).abs() < 1e-12, "{stderr} {expected}");
+    // Each judgement can be shown.
+    swept(&place, "out", "--collect --metric iws_judged");
+    assert!(place.join("out/sweep/iws_judged-by-learning-rate.svg").exists());
 }
 
 #[test]
@@ -139,7 +190,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("[settings]\nlearning-rate = 0\n".into(), "settings: learning-rate 0: expected"),
         ("seeds = 1\ntasks = 5\n".into(), "tasks: expected seeds, settings and grid"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
-        (settings("layer = 3"), "settings: layer is not a setting: expected network"),
+        (settings("layer = 3"), "(did you mean `layers`?)"),
         (settings("seeds = 3"), "settings: seeds is not a setting"),
         (settings("layers = 0"), "settings: layers 0: expected an integer from 1"),
         (settings("layers = 1.5"), "settings: layers 1.5: expected an integer"),

@@ -134,8 +134,8 @@ proptest! {
         expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "trace_decay");
         expect_range(Forgetting::new(x), x, x > 0.0 && x < 1.0, "retention");
         expect_range(Context::<D>::new().with_limit(x), x, x > 0.0, "limit");
-        expect_range(Model::<D>::td0(ConstructionSettings { alpha: x, depth: 3, gamma: 0.9 }), x, x > 0.0, "alpha");
-        expect_range(Model::<D>::td0(ConstructionSettings { alpha: 0.5, depth: 3, gamma: x }), x, discount, "gamma");
+        expect_range(Model::<D>::td0(ConstructionSettings::new(0.9).step_size(x).depth(3)), x, x > 0.0, "step_size");
+        expect_range(Model::<D>::td0(ConstructionSettings::new(x).step_size(0.5).depth(3)), x, discount, "gamma");
         expect_range(
             Prompt::<f32, K, N>::discounted::<D>(&[], x, &linalg::zeros()), x, discount, "gamma",
         );

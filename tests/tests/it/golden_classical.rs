@@ -47,21 +47,28 @@ fn classical<R: Real, const D: usize, const K: usize>(case: &Case, _: usize) -> 
     match case.word("kind") {
         kind @ ("online_td" | "true_online_td") => {
             let new = if kind == "online_td" { OnlineTd::new } else { OnlineTd::true_online };
-            learned(new(OnlineTdSettings { gamma, lambda, alpha: alpha() }).unwrap(), &rows)
+            learned(
+                new(OnlineTdSettings::new(gamma).lambda(lambda).step_size(alpha())).unwrap(),
+                &rows,
+            )
         }
         "recursive_lstd" => {
             let (retention, ridge) = (retention(), ridge());
-            let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
+            let settings =
+                RecursiveLstdSettings::new(gamma).lambda(lambda).retention(retention).ridge(ridge);
             learned(RecursiveLstd::new(settings).unwrap(), &rows)
         }
         "batch_td" => {
             let (alpha, iterations) = (alpha(), case.count("iterations"));
-            let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations }).unwrap();
+            let td = BatchTd::new(
+                BatchTdSettings::new(gamma).lambda(lambda).step_size(alpha).iterations(iterations),
+            )
+            .unwrap();
             let (grown, faded) = both(td.mask());
             windowed(|m| td.value_function_for(&grown, m), |m| td.value_function_for(&faded, m))
         }
         "lstd" => {
-            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge: ridge() }).unwrap();
+            let lstd = Lstd::new(LstdSettings::new(gamma).lambda(lambda).ridge(ridge())).unwrap();
             let (grown, faded) = both(lstd.mask());
             windowed(|m| lstd.value_function_for(&grown, m), |m| lstd.value_function_for(&faded, m))
         }

@@ -68,7 +68,8 @@ fn learn<S: Scalar, const K: usize>(
     let gamma = S::from_f64(0.9);
     let windows = Windows::new(d, &features, &rewards, case.count("n"), gamma).unwrap();
     let mut gradient = network.parameters().zeros_like();
-    let v = network.value_and_gradient(&windows.window(0), |_| S::ONE, &mut gradient);
+    let v =
+        network.value_and_gradient(&windows.window(0).unwrap(), |_| S::ONE, &mut gradient).unwrap();
     out.field("y", "of a window", [v]);
     let numbers: Vec<S> = gradient.numbers().copied().collect();
     for (m, field) in ["dy_dP", "dy_dQ"].into_iter().enumerate() {

@@ -55,7 +55,7 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case, _: usize)
     out.field("rho", "averaged", [projection.eta]);
     out.field("delta", "averaged", [projection.c]);
     out.field("delta_prime", "averaged", [projection.c_prime]);
-    let alone = layer(&trajectory_update(&mut theta, &trajectories[0], targets));
+    let alone = layer(&trajectory_update(&mut theta, &trajectories[0], targets).unwrap());
     let names = ["control_no_averaging_Delta_P", "control_no_averaging_Delta_Q"];
     matrices(&mut out, names, &alone);
     let outside = Layer {

@@ -42,7 +42,8 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize>(
     let gamma = S::from_f64(0.9);
     let windows = Windows::new(d, &features, &rewards, case.count("n"), gamma).unwrap();
     let mut gradient = Rnn::zeros(layer_input);
-    let v = network.value_and_gradient(&windows.window(0), |_| S::ONE, &mut gradient);
+    let v =
+        network.value_and_gradient(&windows.window(0).unwrap(), |_| S::ONE, &mut gradient).unwrap();
     let tokens = tests::columns::<S, X>(&case.input("Z"), lane);
     let start = [[S::ZERO; H]; L];
     let hidden = tokens.iter().fold(start, |hidden, z| network.step(&hidden, &z.data.0[0]));

@@ -77,13 +77,12 @@ impl<S: Scalar, const D: usize> Batches<S, D> {
 }
 
 fn adam_settings(case: &Case) -> AdamSettings {
-    AdamSettings {
-        learning_rate: case.number("lr"),
-        beta1: case.number("beta1"),
-        beta2: case.number("beta2"),
-        epsilon: case.number("eps"),
-        weight_decay: case.number("weight_decay"),
-    }
+    AdamSettings::default()
+        .step_size(case.number("lr"))
+        .beta1(case.number("beta1"))
+        .beta2(case.number("beta2"))
+        .epsilon(case.number("eps"))
+        .weight_decay(case.number("weight_decay"))
 }
 
 /// Returns P (`first` 0) or Q (1) of each layer, row by row.
@@ -108,12 +107,15 @@ fn learn<S, const D: usize, const K: usize, N>(
     let (mut v, mut delta, mut loss) = (vec![], vec![], vec![]);
     let (mut p_bar, mut q_bar, mut p, mut q) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
-        let values: Vec<S> =
-            (0..=windows.count()).map(|t| network.value(&windows.window(t))).collect();
-        delta.extend((0..windows.count()).map(|t| windows.td_target(t, values[t + 1]) - values[t]));
+        let values: Vec<S> = (0..=windows.count())
+            .map(|t| network.value(&windows.window(t).unwrap()).unwrap())
+            .collect();
+        delta.extend(
+            (0..windows.count()).map(|t| windows.td_target(t, values[t + 1]).unwrap() - values[t]),
+        );
         v.extend(values);
         let mut gradient = network.parameters().zeros_like();
-        loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient));
+        loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient).unwrap());
         p_bar.extend(flat::<S, K>(&gradient, 0));
         q_bar.extend(flat::<S, K>(&gradient, 1));
         adam.step(network.parameters_mut(), &gradient);
@@ -131,7 +133,7 @@ fn learn<S, const D: usize, const K: usize, N>(
     let windows = batches.iter().next().expect("a batch");
     if case.expects("windows_batch0") {
         let prompts = (0..=windows.count()).flat_map(|t| {
-            tests::rows(&tests::columns_of(&windows.window(t).prompt::<K, 64>().unwrap()))
+            tests::rows(&tests::columns_of(&windows.window(t).unwrap().prompt::<K, 64>().unwrap()))
         });
         out.field("windows_batch0", "", prompts);
     }
@@ -142,7 +144,7 @@ fn learn<S, const D: usize, const K: usize, N>(
     let (mut delta, mut p, mut q) = (vec![], vec![], vec![]);
     for t in 0..windows.count() {
         let targets = Targets::Bootstrapped;
-        delta.push(td_update(&mut network, &windows, t, targets, step_size, &mut scratch));
+        delta.push(td_update(&mut network, &windows, t, targets, step_size, &mut scratch).unwrap());
         for (theta, g) in network.parameters_mut().numbers_mut().zip(scratch.numbers()) {
             *theta += *g;
         }
@@ -162,16 +164,19 @@ fn reference<S: Scalar, const D: usize>(
     out: &mut Outputs<S>,
 ) {
     let mut network = BatchTdReference::<S, D>::new(depth, S::ZERO).unwrap();
-    network.alpha = S::from_f64(case.number("hard_alpha0"));
-    let mut adam = Adam::new(adam_settings(case), &[network.alpha]).unwrap();
+    network.step_size = S::from_f64(case.number("hard_alpha0"));
+    let mut adam = Adam::new(adam_settings(case), &[network.step_size]).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
-        v.extend((0..=windows.count()).map(|t| network.value(&windows.window(t))));
-        let [loss_of_batch, slope] = network.batch_gradient(&windows, Targets::Bootstrapped);
+        v.extend(
+            (0..=windows.count()).map(|t| network.value(&windows.window(t).unwrap()).unwrap()),
+        );
+        let [loss_of_batch, slope] =
+            network.batch_gradient(&windows, Targets::Bootstrapped).unwrap();
         loss.push(loss_of_batch);
         alpha_bar.push(slope);
-        adam.step(std::array::from_mut(&mut network.alpha), &[slope]);
-        alpha.push(network.alpha);
+        adam.step(std::array::from_mut(&mut network.step_size), &[slope]);
+        alpha.push(network.step_size);
     }
     out.field("hard_v", "", v);
     out.field("hard_loss", "", loss);

@@ -89,10 +89,10 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         Transformer::from_stored(layers, stored, depth)
     }
 
-    fn pass(&mut self, window: &Window<S>) -> Option<WindowPass<'_, S>> {
+    fn pass(&mut self, window: &Window<S>) -> Result<WindowPass<'_, S>> {
+        self.check(window)?;
         let LinearNetwork { shape, parameters, work } = self;
-        (window.dim() == shape.dim)
-            .then(|| WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window))
+        Ok(WindowPass::new(shape, parameters.as_ref(), work.as_mut(), window))
     }
 }
 
@@ -119,9 +119,8 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         }
     }
 
-    /// Returns the value, or NaN for a window with a different number of features.
-    fn value(&mut self, window: &Window<S>) -> S {
-        self.pass(window).map_or(S::from_f64(f64::NAN), WindowPass::value)
+    fn value(&mut self, window: &Window<S>) -> Result<S> {
+        self.pass(window).map(WindowPass::value)
     }
 
     fn value_and_gradient(
@@ -129,23 +128,26 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut B,
-    ) -> S {
-        let Some(mut pass) = self.pass(window) else { return S::from_f64(f64::NAN) };
+    ) -> Result<S> {
+        let mut pass = self.pass(window)?;
         let value = pass.forward();
         pass.backward(adjoint(value), gradient.as_mut());
-        value
+        Ok(value)
     }
 
     /// Computes sliding windows together (module `batch`), and growing ones one by one.
-    fn batch_gradient(&mut self, windows: &Windows<S>, targets: Targets<S>, gradient: &mut B) -> S {
-        let LinearNetwork { shape, parameters, work } = &mut *self;
-        if windows.dim() != shape.dim {
-            return S::from_f64(f64::NAN);
-        }
+    fn batch_gradient(
+        &mut self,
+        windows: &Windows<S>,
+        targets: Targets<S>,
+        gradient: &mut B,
+    ) -> Result<S> {
         if !windows.slide() {
             return batch_gradient_by_window(self, windows, targets, gradient);
         }
+        self.check(windows)?;
+        let LinearNetwork { shape, parameters, work } = self;
         let work = Workspace::load(shape, parameters.as_ref(), work.as_mut());
-        batch_gradient(shape, work, windows, targets, gradient.as_mut())
+        Ok(batch_gradient(shape, work, windows, targets, gradient.as_mut()))
     }
 }

@@ -73,7 +73,7 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
     fn enter(&mut self, windows: &Windows<S>, layer: &Layer<S, K>, r: usize) {
         let n = windows.context_len();
         let row = &mut self.rows[r % n];
-        row.z = windows.token(r).data.0[0];
+        row.z = windows.column(r).data.0[0];
         let z = vector(row.z);
         let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
         row.value = mul_vector(&layer.p, &z).data.0[0];
@@ -95,7 +95,7 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
         let row = &mut self.rows[r % n];
         let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
         for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
-            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
+            add_scaled(&mut row.k_bar, *e * *bar, &windows.column(r + at + 1 - n).data.0[0]);
         }
         scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
         add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
@@ -120,7 +120,7 @@ impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
         let (low, high) = (n - 1 - last, 2 * n - 1 - first);
         let mut shift = dot(key, &self.z);
         for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
-            *score = dot(key, &windows.token(r + at + 1 - n).data.0[0]);
+            *score = dot(key, &windows.column(r + at + 1 - n).data.0[0]);
             shift = shift.max(*score);
         }
         for j in first..=last {
@@ -176,7 +176,7 @@ kernel! {
         for r in t..if is_first { t + n } else { t + 1 } {
             first_layer.enter(windows, layer, r);
         }
-        next.query = windows.window(t).query_token().data.0[0];
+        next.query = windows.at(t).query_column().data.0[0];
         let mut r = t;
         tiles!(r < t + n, T in [TILE, 1], {
             let mut values = [[S::ZERO; K]; T];
@@ -211,7 +211,7 @@ kernel! {
         sum: &'a mut Layer<S, K>,
     ) {
         let n = windows.context_len();
-        let query = windows.window(t).query_token::<K>().data.0[0];
+        let query = windows.at(t).query_column::<K>().data.0[0];
         let mut r = t;
         tiles!(r < t + n, T in [TILE, 1], {
             let mut slots = [0; T];
@@ -260,7 +260,7 @@ kernel! {
 
 #[inline(always)]
 fn dot_query<S: Scalar, const K: usize>(key: &[S; K], windows: &Windows<S>, t: usize) -> S {
-    let query = windows.window(t).query();
+    let query = windows.at(t).query();
     let mut sum = key[0] * query[0];
     for (key, query) in key[1..K / 2].iter().zip(&query[1..]) {
         sum += *key * *query;

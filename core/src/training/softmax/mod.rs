@@ -107,18 +107,17 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Ok((value, vector(z_bar.query)))
     }
 
-    /// Returns TF_L of a window and records it on the tape; `None` if the window has more than N context columns or another
-    /// number of features.
+    /// Returns TF_L of a window and records it on the tape, or the errors of [`Network::check`].
     #[inline(always)]
-    fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Option<S> {
+    fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Result<S> {
+        self.check(window)?;
         let n = window.context_len();
-        let fits = window.dim() == K / 2;
-        let z = fits.then(|| tape.input(n, self.transformer.depth()))??;
+        let z = tape.input(n, self.transformer.depth()).ok_or(Error::capacity("layers", L))?;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
-            *column = window.token::<K>(j).data.0[0];
+            *column = window.column::<K>(j).data.0[0];
         }
-        z.query = window.query_token::<K>().data.0[0];
-        Some(tape.forward(self.transformer.layers(), 0))
+        z.query = window.query_column::<K>().data.0[0];
+        Ok(tape.forward(self.transformer.layers(), 0))
     }
 }
 
@@ -149,9 +148,8 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         }
     }
 
-    /// Returns NaN if the window has more than N context columns or another number of features.
-    fn value(&mut self, window: &Window<S>) -> S {
-        self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
+    fn value(&mut self, window: &Window<S>) -> Result<S> {
+        self.forward(&mut Tape::new(), window)
     }
 
     fn value_and_gradient(
@@ -159,11 +157,11 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
-    ) -> S {
+    ) -> Result<S> {
         let mut tape = Tape::new();
-        let Some(v) = self.forward(&mut tape, window) else { return S::from_f64(f64::NAN) };
+        let v = self.forward(&mut tape, window)?;
         tape.backward(self.transformer.layers(), 0, adjoint(v), gradient.layers_mut());
-        v
+        Ok(v)
     }
 
     /// Records windows that slide on one tape: they share the first layer's scores.
@@ -172,14 +170,12 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
-    ) -> S {
+    ) -> Result<S> {
         if !windows.slide() {
             return batch_gradient_by_window(self, windows, targets, gradient);
         }
+        self.check(windows)?;
         let n = windows.context_len();
-        if n > N || windows.dim() != K / 2 {
-            return S::from_f64(f64::NAN);
-        }
         let (layers, depth) = (self.transformer.layers(), self.transformer.depth());
         let sum = gradient.layers_mut();
         let mut tape = Tape::<S, K, L, N>::new();
@@ -188,7 +184,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         for t in loss.passes() {
             let valued = loss.pass(t);
             if depth == 1 {
-                let Some(v) = self.forward(&mut tape, &valued.window) else { continue };
+                let v = self.forward(&mut tape, &valued.window)?;
                 if let Some(v_bar) = loss.take(&valued, v) {
                     tape.backward(layers, 0, v_bar, sum);
                 }
@@ -203,7 +199,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
                 }
             }
         }
-        loss.mean()
+        Ok(loss.mean())
     }
 }
 

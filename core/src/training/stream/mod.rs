@@ -8,6 +8,7 @@ use crate::error::{Error, Result, ensure};
 use crate::layer::{Layer, LayerParameters};
 use crate::linalg::{add_outer, add_scaled, zeros};
 use crate::scalar::Real;
+use crate::setters::setters;
 use crate::statistic::Statistic;
 use crate::transformer::Transformer;
 use crate::value_function::{ValueFunction, clamp};
@@ -16,6 +17,7 @@ use tape::Tape;
 
 /// The settings of a [`StreamTd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StreamTdSettings<R> {
     /// The discount, in \[0, 1).
     pub gamma: R,
@@ -28,6 +30,10 @@ pub struct StreamTdSettings<R> {
     /// The samples of a time of training and of the trial after it, at least 1: with 1,024 the weights of a walking person's
     /// recording that won trials were worse on the rest of it.
     pub trial: u32,
+}
+
+impl<R: Real> StreamTdSettings<R> {
+    setters! { gamma: R, windows: u32, step_size: R, largest_norm: R, trial: u32 }
 }
 
 impl<R: Real> Default for StreamTdSettings<R> {

@@ -69,7 +69,7 @@ fn train(file: &Path) -> Result<(), String> {
     std::fs::write(file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
     // The weights that nobody trained have two numbers, the best on these tasks.
     let of = |alpha, beta| {
-        let settings = ConstructionSettings { alpha, depth: 3, gamma: 0.9 };
+        let settings = ConstructionSettings::new(0.9).step_size(alpha).depth(3);
         let model = Model::<2>::preconditioned_td(settings, beta).ok()?;
         error_of(&model, TASKS).ok()
     };

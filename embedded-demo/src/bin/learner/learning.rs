@@ -67,7 +67,7 @@ pub(crate) enum End {
 #[inline(never)]
 pub(crate) fn trainer(work: &mut Work) -> Result<Trainer<'_>, Error> {
     let network = Network::new(SHAPE, [0.0; SHAPE.parameter_len()], work)?;
-    let settings = TrainerSettings { context_len: CONTEXT, batch_size: 8, ..Default::default() };
+    let settings = TrainerSettings::default().context_len(CONTEXT).batch_size(8);
     Trainer::new(settings, CHAINS, network, BatchTdReference::new(SHAPE.depth, 0.0)?, &[1])
 }
 
@@ -158,9 +158,9 @@ pub(crate) fn model(trainer: &Trainer) -> Result<Model<2>, Error> {
 /// The weights that need no training: Theorem 1's, those of preconditioned TD, and the model that ships. The numbers of the first
 /// two are the best for 400 other tasks (`learner FILE` finds them).
 const THEOREM_1: Result<Model<2>, Error> =
-    Model::<2>::td0(ConstructionSettings { alpha: 2.6, depth: DEPTH, gamma: GAMMA });
+    Model::<2>::td0(ConstructionSettings::new(GAMMA).step_size(2.6).depth(DEPTH));
 const PRECONDITIONED: Result<Model<2>, Error> = Model::<2>::preconditioned_td(
-    ConstructionSettings { alpha: 7.0, depth: DEPTH, gamma: GAMMA },
+    ConstructionSettings::new(GAMMA).step_size(7.0).depth(DEPTH),
     1.1,
 );
 const UNIVERSAL: Result<UniversalModel, Error> = UniversalModel::<f32>::pretrained(GAMMA);

@@ -23,7 +23,7 @@ fn SysTick() {
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {
     let (Some(core), Ok(mut predictor)) =
-        (cortex_m::Peripherals::take(), ictd_core::Predictor::new([10.0]))
+        (cortex_m::Peripherals::take(), ictd_core::Predictor::<1>::new([10.0]))
     else {
         return;
     };

@@ -19,7 +19,7 @@ mod app {
 
     #[init]
     fn init(cx: init::Context) -> (Shared, Local) {
-        const PREDICTOR: Predictor = match Predictor::new([10.0]) {
+        const PREDICTOR: Predictor = match Predictor::<1>::new([10.0]) {
             Ok(predictor) => predictor,
             Err(_) => panic!("the horizon is out of range"),
         };

@@ -241,7 +241,7 @@ pub(super) fn lstds<const D: usize>(
     ridges: &[f64],
     window: Forgetting<f64>,
 ) -> Result<Box<dyn Stream>> {
-    let lstd = |ridge: &f64| Lstd::new(LstdSettings { gamma, lambda, ridge: *ridge });
+    let lstd = |ridge: &f64| Lstd::new(LstdSettings::new(gamma).lambda(lambda).ridge(*ridge));
     let all = ridges.iter().map(lstd).collect::<Result<Vec<_>>>()?;
     let mask = all.first().map_or(TdLambda::new(0.0)?, |lstd| *lstd.mask());
     let observer = Context::<D, TdLambda<f64>, _, f64>::with_memory(mask, window);
@@ -294,12 +294,14 @@ where
             });
         }
         &Method::BatchTd { lambda, alpha } => {
-            let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
+            let td = BatchTd::new(
+                BatchTdSettings::new(gamma).lambda(lambda).step_size(alpha).iterations(layers),
+            )?;
             let context = context(*td.mask());
             return reading(estimator, d, context, move |c, _| td.value_function(c).map(Linear));
         }
         &Method::Lstd { lambda, ridge } => {
-            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
+            let lstd = Lstd::new(LstdSettings::new(gamma).lambda(lambda).ridge(ridge))?;
             let context = context(*lstd.mask());
             return reading(estimator, d, context, move |c, _| lstd.value_function(c).map(Linear));
         }

@@ -167,11 +167,13 @@ pub(super) fn stream<const D: usize, const K: usize>(
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
-            let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
+            let learner =
+                new(OnlineTdSettings::new(gamma).lambda(lambda).step_size(alpha))?.context::<D>();
             reading(estimator, d, learner, |l, _| l.value_function().map(Linear))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
-            let settings = RecursiveLstdSettings { gamma, lambda, retention, ridge };
+            let settings =
+                RecursiveLstdSettings::new(gamma).lambda(lambda).retention(retention).ridge(ridge);
             let learner = RecursiveLstd::new(settings)?.with_features(d).context::<D>();
             reading(estimator, d, learner, |l, _| l.value_function().map(Linear))
         }

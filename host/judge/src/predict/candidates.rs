@@ -129,7 +129,7 @@ impl CandidateSet {
             level: SlowAverage::new(),
             now: Default::default(),
             before: Default::default(),
-            predictor: Predictor::new_f64([(1.0 / (1.0 - gamma)) as f32])?,
+            predictor: Predictor::<1, f64>::new([(1.0 / (1.0 - gamma)) as f32])?,
         })
     }
 

@@ -62,7 +62,7 @@ impl Family {
 
     /// Draws a task with d features, d at most 16 for [`Family::Aggregated`].
     /// Returns the core's error for a task that cannot be drawn.
-    pub(super) fn draw<R: Real, const D: usize>(
+    pub(crate) fn draw<R: Real, const D: usize>(
         self,
         d: usize,
         gamma: R,

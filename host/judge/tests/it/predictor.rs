@@ -157,7 +157,7 @@ fn any_horizon_is_within_the_variance_once_it_has_been_seen_often() {
 #[test]
 fn a_horizon_that_was_not_seen_ten_times_has_no_band() {
     let x: Vec<f32> = (0..400).map(|t| (t % 7) as f32).collect();
-    let mut predictor = Predictor::new([10.0, 30.0, 1000.0]).unwrap();
+    let mut predictor = Predictor::<3>::new([10.0, 30.0, 1000.0]).unwrap();
     for (t, x) in (1..).zip(x) {
         let predictions = predictor.observe(x).predictions;
         let known = predictions.map(|p| p.known && p.low.is_finite() && p.high.is_finite());
@@ -218,7 +218,7 @@ fn z_scores(x: &[f32]) -> Vec<f32> {
 }
 
 fn surprises(x: &[f32]) -> Vec<f32> {
-    let mut predictor = Predictor::new([10.0]).unwrap();
+    let mut predictor = Predictor::<1>::new([10.0]).unwrap();
     x.iter().map(|x| predictor.observe(*x).surprise).collect()
 }
 
@@ -286,7 +286,7 @@ fn glitches_and_gaps_cost_little() {
         let truth = followed(&x, 10.0);
         let error = |change: &dyn Fn(usize, f32) -> Option<f32>,
                      judged: core::ops::Range<usize>| {
-            let mut predictor = Predictor::new([10.0]).unwrap();
+            let mut predictor = Predictor::<1>::new([10.0]).unwrap();
             let means = x
                 .iter()
                 .enumerate()

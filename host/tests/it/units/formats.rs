@@ -1,5 +1,6 @@
 //! The readers of other tools' files; what damage does to them is in `mutated_files`.
 
+mod layout;
 mod npy;
 mod npz;
 mod safetensors;

@@ -55,12 +55,12 @@ fn worst(
     len: usize,
     mut next: impl FnMut(usize) -> Transition<f32, D>,
 ) -> f64 {
-    let lstd = RecursiveLstd::new(RecursiveLstdSettings {
-        gamma: GAMMA as f32,
-        lambda: LAMBDA as f32,
-        retention,
-        ridge,
-    })
+    let lstd = RecursiveLstd::new(
+        RecursiveLstdSettings::new(GAMMA as f32)
+            .lambda(LAMBDA as f32)
+            .retention(retention)
+            .ridge(ridge),
+    )
     .unwrap();
     let mut learner: Learner<D, _> = lstd.context();
     let (mut sums, mut worst) = (Sums::new(retention, ridge), 0.0_f64);

@@ -37,7 +37,7 @@ fn judge(seen: &[(f64, [f64; 3])]) -> [f64; 2] {
 #[test]
 fn a_long_stream_is_predicted_at_its_end_as_near_its_beginning() {
     let len = soak();
-    let mut predictor = Predictor::new_f64([HORIZON as f32]).unwrap();
+    let mut predictor = Predictor::<1, f64>::new([HORIZON as f32]).unwrap();
     let (mut rng, mut stretches) = (Rng::new(3), [Vec::new(), Vec::new()]);
     let begins = [BEGIN, len - JUDGED - TAIL];
     for t in 0..len {

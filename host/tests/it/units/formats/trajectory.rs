@@ -1,6 +1,7 @@
 use super::*;
 use crate::common::{array, npz_of};
 use compute::transitions::{EpisodeEnd, Transitions};
+use ictd::formats::Naming;
 use ictd::formats::trajectory::{Features, Trajectory};
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
@@ -96,7 +97,7 @@ fn queries_have_features_only() {
 }
 
 fn read_npz(arrays: &[(&str, Array)]) -> Result<Trajectory, Error> {
-    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(npz_of(arrays)))?)
+    Ok(Naming::default().read(&mut Npz::new(Path::new(FILE), Cursor::new(npz_of(arrays)))?)?.0)
 }
 
 #[test]
@@ -140,9 +141,11 @@ fn npz_messages_name_the_array_and_the_place() {
         ("rho", array(&[2], [1.5, -1.0]), "-1 in row 2; expected finite numbers of"),
         ("rho", array(&[4], [1.5; 4]), "float64 of shape (4,)"),
         ("gamma", array(&[], [0.9]), "a file without it (`train --task` reads it)"),
-        // The nearest name.
+        // A name that is nearly ours; no hint for any other.
         ("terminated", array(&[2], [0.0; 2]), "(did you mean `terminal`?)"),
         ("rewards", array(&[2], [0.0; 2]), "(did you mean `reward`?)"),
+        ("timeouts", array(&[2], [0.0; 2]), "terminal, end, rho; --array NAME=timeouts gives"),
+        ("dones", array(&[2], [0.0; 2]), "terminal, end, rho; --array NAME=dones gives"),
         ("phi_nxt", array(&[2], [0.0; 2]), "(did you mean `phi_next`?)"),
     ] {
         let mut arrays =
