@@ -123,6 +123,14 @@ pub struct Estimator {
     pub layers: usize,
 }
 
+/// v(s) = level + <w, phi(s)>, before any clipping. The level is 0 of every estimator but the universal model.
+#[derive(Clone, Debug)]
+pub struct LinearValues {
+    /// w, (d).
+    pub weights: Vec<f64>,
+    pub level: f64,
+}
+
 /// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
     /// Observes a transition of a behaviour policy b, with the importance ratio rho = pi(A|S) / b(A|S), 1 for b = pi
@@ -145,16 +153,16 @@ pub trait Stream: Send + Sync {
     /// Forgets everything that was observed.
     fn clear(&mut self);
 
-    /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
+    /// Returns v(s) = level + <w, phi(s)>; `None` for softmax attention, whose value is not linear.
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates diverge.
-    fn weights(&self) -> Result<Option<Vec<f64>>>;
+    fn linear(&self) -> Result<Option<LinearValues>>;
 
     /// Returns the values of states, given row by row.
-    /// Returns the core's error in the cases that [`Stream::weights`] lists.
+    /// Returns the core's error in the cases that [`Stream::linear`] lists.
     fn values(&self, states: &[f64]) -> Result<Vec<f64>>;
 
-    /// Returns the weights and the values of states even if the layers diverge, for those who study how.
-    fn raw(&self, states: &[f64]) -> Result<(Option<Vec<f64>>, Vec<f64>)>;
+    /// Returns [`Stream::linear`] and the values of states even if the layers diverge, for those who study how.
+    fn raw(&self, states: &[f64]) -> Result<(Option<LinearValues>, Vec<f64>)>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;

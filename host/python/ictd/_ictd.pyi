@@ -117,7 +117,7 @@ class Model:
         every argument (a `query` of (m, d) is asked of all), in parallel; or a list of arrays for each argument, which
         returns a list.
         """
-    def weights(
+    def value_function(
         self,
         phi: ArrayLike,
         reward: ArrayLike,
@@ -126,9 +126,19 @@ class Model:
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
         rho: ArrayLike | None = None,
-    ) -> Array:
-        """w, (d,), of the value function v(s) = <w, phi(s)> in that context, which `values` of the universal model clips
-        to what its rewards allow."""
+    ) -> ValueFunction:
+        """The value function in that context, which `values` of the universal model clips to what its rewards allow."""
+
+@final
+class ValueFunction:
+    """v(s) = level + <weights, phi(s)>. The level is 0 of every model but the universal one."""
+
+    @property
+    def weights(self) -> Array:
+        """w, (d,)."""
+    @property
+    def level(self) -> float:
+        """The value where all features are 0."""
 
 @final
 class Context:
@@ -164,9 +174,9 @@ class Context:
         """Returns an independent copy."""
     def __len__(self) -> int:
         """The number of transitions observed."""
-    def weights(self) -> Array:
-        """w, (d,), of v(s) = <w, phi(s)>, which `values` of the universal model clips to what its rewards allow.
-        `ValueError` before the first transition."""
+    def value_function(self) -> ValueFunction:
+        """The value function, which `values` of the universal model clips to what its rewards allow. `ValueError` before the
+        first transition."""
     @overload
     def values(self, query: list[float]) -> float: ...
     @overload

@@ -65,7 +65,12 @@ pub(crate) fn whole<T: TryFrom<i128>>(name: &str, Integer(x): Integer) -> PyResu
 
 /// Computes with a large stack: Python's threads may have a small one.
 pub(crate) fn roomy<T: Send>(f: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
-    on_large_stack(f).map_err(|e| refused("thread", e))?
+    // Inlined, it would need the room in the caller's frame, on the small stack.
+    #[inline(never)]
+    fn apart<T>(f: impl FnOnce() -> T) -> T {
+        f()
+    }
+    on_large_stack(|| apart(f)).map_err(|e| refused("thread", e))?
 }
 
 /// Numbers, row by row.

@@ -3,10 +3,10 @@
 use crate::arithmetic;
 use crate::array::{Integer, Number, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use crate::model::{Given, Model, ONE_CONTEXT, check_features, features};
+use crate::model::{Given, Model, ONE_CONTEXT, ValueFunction, check_features, features};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
-use numpy::{PyArray1, ToPyArray};
+use numpy::ToPyArray;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
 use pyo3::types::{PyBytes, PyType};
@@ -158,11 +158,10 @@ impl Context {
         format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
     }
 
-    #[doc = crate::docstring!("Context.weights")]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    #[doc = crate::docstring!("Context.value_function")]
+    fn value_function(&self, py: Python<'_>) -> PyResult<ValueFunction> {
         arithmetic::check()?;
-        let weights = self.model.get().weights_of(py, &**self.locked(py), self.d)?;
-        Ok(weights.to_pyarray(py))
+        self.model.get().value_function_of(py, &**self.locked(py), self.d)
     }
 
     #[doc = crate::docstring!("Context.values")]

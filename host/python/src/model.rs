@@ -13,7 +13,9 @@ use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
 use ictd_core::model::crc32;
-use judge::estimator::{Contexts, Estimator, MAX_FEATURES, Method, Stream, on_large_stack};
+use judge::estimator::{
+    Contexts, Estimator, LinearValues, MAX_FEATURES, Method, Stream, on_large_stack,
+};
 use judge::parameters::{LayerParameters, Parameters};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyReadonlyArray3, ToPyArray};
@@ -241,19 +243,22 @@ impl Model {
         Ok(values)
     }
 
-    /// Returns the weights of a stream of d features.
-    pub(crate) fn weights_of(
+    /// Returns the value function of a stream of d features.
+    pub(crate) fn value_function_of(
         &self,
         py: Python<'_>,
         stream: &dyn Stream,
         d: usize,
-    ) -> PyResult<Vec<f64>> {
-        let read = || stream.weights().context("the value function").map_err(python);
+    ) -> PyResult<ValueFunction> {
+        let read = || stream.linear().context("the value function").map_err(python);
         let nonlinear = "softmax attention: its value is not linear in the features";
-        self.compute(py, d, read)?.ok_or_else(|| refused("model", nonlinear))
+        let linear = self.compute(py, d, read)?.ok_or_else(|| refused("model", nonlinear))?;
+        let LinearValues { weights, level } = linear;
+        Ok(ValueFunction { weights: weights.to_pyarray(py).unbind(), level })
     }
 
-    /// Returns transitions that the model can read, of the contexts in `phi`, (rows, d) or (B, rows, d); rejects a thread whose arithmetic would change the results.
+    /// Returns transitions that the model can read, of the contexts in `phi`, (rows, d) or (B, rows, d); rejects a thread whose
+    /// arithmetic would change the results.
     pub(crate) fn transitions(
         &self,
         phi: &Numbers,
@@ -321,6 +326,21 @@ impl Model {
         }
         check_features("phi", d, " features")?;
         Ok(data)
+    }
+}
+
+#[doc = crate::docstring!("ValueFunction")]
+#[pyclass(frozen, get_all, module = "ictd")]
+pub(crate) struct ValueFunction {
+    weights: Py<PyArray1<f64>>,
+    level: f64,
+}
+
+#[pymethods]
+impl ValueFunction {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let d = self.weights.bind(py).len()?;
+        Ok(format!("<ictd.ValueFunction level={}, {d} weights>", self.level))
     }
 }
 
@@ -699,9 +719,9 @@ impl Model {
         Ok(shaped(py, &[contexts, query_count], values)?.into_any())
     }
 
-    #[doc = crate::docstring!("Model.weights")]
+    #[doc = crate::docstring!("Model.value_function")]
     #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None, rho = None))]
-    fn weights<'py>(
+    fn value_function<'py>(
         &self,
         py: Python<'py>,
         phi: Given<'_, 'py>,
@@ -711,12 +731,12 @@ impl Model {
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<ValueFunction> {
         let phi = features(phi)?;
         phi.table("phi", ONE_CONTEXT)?;
         let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
-        let weights = |stream: &dyn Stream| self.weights_of(py, stream, data.d);
-        Ok(self.read(py, &data, gamma.map(|gamma| gamma.0), weights)?.to_pyarray(py))
+        let read = |stream: &dyn Stream| self.value_function_of(py, stream, data.d);
+        self.read(py, &data, gamma.map(|gamma| gamma.0), read)
     }
 }
 

@@ -44,7 +44,7 @@ def test_values_are_the_command_lines_to_the_bit(name, episodes, program, tmp_pa
     arguments = ["evaluate", "--data", tmp_path / "data.csv", *options, "--json", "--out", tmp_path / "out"]
     found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
     marks = {"terminal": terminal} if episodes else {}
-    weights = model.weights(phi[:-1], reward, following, **marks)
+    weights = model.value_function(phi[:-1], reward, following, **marks).weights
     assert weights.tolist() == found["estimators"][0]["weights"]
 
 
@@ -58,24 +58,24 @@ def test_a_stream_and_an_array_give_the_same_bits():
             context.observe(now, r, following)
         assert len(context) == 50
         assert context.values(phi).tobytes() == model.values(phi, reward).tobytes()
-        assert context.weights().tobytes() == model.weights(phi, reward).tobytes()
+        assert context.value_function().weights.tobytes() == model.value_function(phi, reward).weights.tobytes()
         assert context.values(phi[3]) == context.values(phi)[3]
 
 
 def test_batch_td_is_what_the_layers_of_theorem_1_compute():
     phi, reward = trajectory()
-    transformer = ictd.Model.td0(4, alpha=0.2, layers=15).weights(phi, reward)
+    transformer = ictd.Model.td0(4, alpha=0.2, layers=15).value_function(phi, reward).weights
     w = np.zeros(4)
     for _ in range(15):
         delta = reward + 0.9 * phi[1:] @ w - phi[:-1] @ w
         w = w + 0.2 * (delta @ phi[:-1]) / 50
     np.testing.assert_allclose(transformer, w, rtol=1e-12)
-    np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).weights(phi, reward), w, rtol=1e-12)
+    np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).value_function(phi, reward).weights, w, rtol=1e-12)
 
 
 def test_preconditioned_td_is_what_its_formula_says():
     phi, reward = trajectory()
-    found = ictd.Model.preconditioned_td(4, alpha=2.0, beta=0.4, layers=3).weights(phi, reward)
+    found = ictd.Model.preconditioned_td(4, alpha=2.0, beta=0.4, layers=3).value_function(phi, reward).weights
     here, following = phi[:-1], phi[1:]
     sigma, w, c = here.T @ here / 50, np.zeros(4), 2.0 * np.eye(4)
     for _ in range(3):
@@ -89,7 +89,7 @@ def test_lstd_is_the_textbooks():
     phi_t, phi_next = phi[:-1], phi[1:]
     a, b = phi_t.T @ (phi_t - 0.9 * phi_next), phi_t.T @ reward
     np.testing.assert_allclose(
-        ictd.Model.lstd(lambda_=0.0, ridge=0.0).weights(phi, reward), np.linalg.solve(a, b), rtol=1e-9
+        ictd.Model.lstd(lambda_=0.0, ridge=0.0).value_function(phi, reward).weights, np.linalg.solve(a, b), rtol=1e-9
     )
 
 
@@ -101,9 +101,9 @@ def test_terminal_states_have_no_value_and_cuts_reset_the_trace():
     zero = following.copy()
     zero[7] = 0.0
     model = ictd.Model.td_lambda(4)
-    marked = model.weights(phi[:-1], reward, following, terminal=terminal)
-    assert (marked == model.weights(phi[:-1], reward, zero, end=terminal)).all()
-    assert (marked != model.weights(phi[:-1], reward, zero)).any()
+    marked = model.value_function(phi[:-1], reward, following, terminal=terminal).weights
+    assert (marked == model.value_function(phi[:-1], reward, zero, end=terminal).weights).all()
+    assert (marked != model.value_function(phi[:-1], reward, zero).weights).any()
 
 
 def test_another_discount_is_another_value():
@@ -174,7 +174,7 @@ def test_models_and_contexts_pickle_and_copy():
                 if at >= 30:
                     stored.observe(phi[at], reward[at], phi[at + 1])
                     copied.observe(phi[at], reward[at], phi[at + 1])
-            assert stored.weights().tobytes() == copied.weights().tobytes() == context.weights().tobytes()
+            assert stored.value_function().weights.tobytes() == copied.value_function().weights.tobytes() == context.value_function().weights.tobytes()
             assert len(stored) == 50 and repr(stored) == repr(context)
 
 
@@ -305,7 +305,7 @@ REFUSED = [
     (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi: .* is NaN or infinite"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma: -0.1"),
     (lambda: ictd.Model.td0(4).values(PHI, REWARD, gamma=1.5), "gamma: 1.5; expected a number in"),
-    (lambda: ictd.Model.lstd().weights(PHI, REWARD, gamma=1.0), "gamma: 1; expected a number in"),
+    (lambda: ictd.Model.lstd().value_function(PHI, REWARD, gamma=1.0).weights, "gamma: 1; expected a number in"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, query=PHI[0]), r"query: shape \(4,\); .*query\[None\] for one state"),
     (lambda: ictd.Model.td0(3).values(PHI, REWARD), "phi: 4 features; expected 3"),
     (lambda: ictd.Model.universal().values(np.ones((3, 70)), REWARD), "phi: 70 features; expected 1 to 64"),
@@ -314,7 +314,7 @@ REFUSED = [
     (lambda: ictd.Context(3, retention=1.5), "retention"),
     (lambda: ictd.Context(3, ictd.Model.online_td(), retention=0.5), "retention: only a model that reads a context has one"),
     (lambda: ictd.Context(3).observe([1.0], 0.0, [1.0] * 3), r"phi: shape \(1,\); expected \(3,\)"),
-    (lambda: ictd.Context(3).weights(), "empty"),
+    (lambda: ictd.Context(3).value_function().weights, "empty"),
     (lambda: ictd.Task("chain"), "kind: \"chain\"; expected one of boyan"),
     (lambda: ictd.Task(states=65), "states"),
     (lambda: ictd.Task(gamma=1.5), "gamma: 1.5"),
@@ -397,26 +397,26 @@ def test_importance_weights_give_the_values_of_another_policy(program, tmp_path)
     rho, ones = np.where(reward == 1, 0.9, 0.1) / 0.5, np.ones((401, 1))
     model = ictd.Model.lstd(lambda_=0.0, ridge=1e-6, gamma=0.5)
     expected = (rho * reward).mean() / (rho.mean() * 0.5)
-    assert abs(model.weights(ones, reward, rho=rho)[0] - expected) < 1e-4
+    assert abs(model.value_function(ones, reward, rho=rho).weights[0] - expected) < 1e-4
     for model in [ictd.Model.universal(), ictd.Model.td0(1), ictd.Model.lstd()]:
         context = ictd.Context(1, model)
         for r, weight in zip(reward, rho):
             context.observe([1.0], r, [1.0], rho=weight)
-        assert context.weights().tobytes() == model.weights(ones, reward, rho=rho).tobytes()
-        assert model.weights(ones, reward, rho=np.ones(400)).tobytes() == model.weights(ones, reward).tobytes()
+        assert context.value_function().weights.tobytes() == model.value_function(ones, reward, rho=rho).weights.tobytes()
+        assert model.value_function(ones, reward, rho=np.ones(400)).weights.tobytes() == model.value_function(ones, reward).weights.tobytes()
     rows = "\n".join(f"1,{r!r},{weight!r}" for r, weight in zip(reward.tolist(), rho.tolist()))
     (tmp_path / "data.csv").write_text(f"phi_0,reward,rho\n{rows}\n1,,\n")
     arguments = ["evaluate", "--data", tmp_path / "data.csv", "--model", "universal", "--json", "--out", tmp_path / "out"]
     found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
-    universal = ictd.Model.universal().weights(ones, reward, rho=rho)
+    universal = ictd.Model.universal().value_function(ones, reward, rho=rho).weights
     assert universal.tolist() == found["estimators"][0]["weights"]
     for model in [ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
         with pytest.raises(ValueError, match="rho is out of range: expected 1"):
-            model.weights(ones, reward, rho=rho)
+            model.value_function(ones, reward, rho=rho).weights
     with pytest.raises(ValueError, match="rho is out of range: expected a finite number, at least 0"):
         ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
     with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
-        ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)
+        ictd.Model.universal().value_function(ones, reward, rho=[1.0] * 3)
 
 
 def several(count, n, d):
@@ -467,7 +467,7 @@ def test_errors_of_several_contexts_name_the_argument_and_the_context():
             model.values(phi_, reward_, **given)
         assert str(refused.value).startswith(said), refused.value
     with pytest.raises(ValueError, match=r"phi: shape \(3, 21, 2\)"):
-        model.weights(phi, reward)
+        model.value_function(phi, reward)
 
 
 def test_a_context_runs_through_transitions_as_it_observes_them():

@@ -27,8 +27,11 @@ struct TransitionLog<const D: usize> {
 }
 
 impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64, is_terminal: bool) -> Result<()> {
         self.rows.push((*t, rho));
+        if is_terminal {
+            self.end_episode();
+        }
         Ok(())
     }
 
