@@ -83,6 +83,19 @@ class Model:
     @property
     def d(self) -> int | None:
         """The number of features; None if the model takes any number."""
+    @overload
+    def values(
+        self,
+        phi: list[Array],
+        reward: Sequence[ArrayLike],
+        phi_next: Sequence[ArrayLike] | None = None,
+        query: Sequence[ArrayLike] | None = None,
+        gamma: float | None = None,
+        terminal: Sequence[ArrayLike] | None = None,
+        end: Sequence[ArrayLike] | None = None,
+        rho: Sequence[ArrayLike] | None = None,
+    ) -> list[Array]: ...
+    @overload
     def values(
         self,
         phi: ArrayLike,
@@ -99,6 +112,10 @@ class Model:
         phi: (n, d) with phi_next (n, d); or only (n + 1, d), a trajectory in which each row follows the one before.
         reward: (n,) or (n, 1). terminal, end: (n,), true where the next state is terminal (its value is 0), or where the
         episode is truncated. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
+
+        Several contexts at once, each with the values that it has alone: of one length, with an axis (B, ...) before those of
+        every argument (a `query` of (m, d) is asked of all), in parallel; or a list of arrays for each argument, which
+        returns a list.
         """
     def value_function(
         self,
@@ -139,6 +156,16 @@ class Context:
         rho: the importance ratio pi(A|S) / b(A|S) of the target policy pi and the behaviour policy b (per-decision
         importance sampling); only a model that reads a context accepts another one than 1.
         """
+    def run(
+        self,
+        phi: ArrayLike,
+        reward: ArrayLike,
+        phi_next: ArrayLike | None = None,
+        terminal: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
+    ) -> None:
+        """Observes n transitions in order, given as in `Model.values`. If one is rejected, those before it were observed."""
     def end_episode(self) -> None:
         """Ends the episode: the next transition does not follow the last one."""
     def clear(self) -> None:

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::array::{Integer, Number, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use crate::model::{Given, Model, ValueFunction, check_features};
+use crate::model::{Given, Model, ONE_CONTEXT, ValueFunction, check_features, features};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
 use numpy::ToPyArray;
@@ -90,6 +90,28 @@ impl Context {
         };
         let seen = self.locked(py).observe(&phi, reward, phi_next.as_deref(), rho.0);
         seen.context("observing").map_err(python)
+    }
+
+    #[doc = crate::docstring!("Context.run")]
+    #[pyo3(signature = (phi, reward, phi_next = None, terminal = None, end = None, rho = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        phi: Given,
+        reward: Given,
+        phi_next: Option<Given>,
+        terminal: Option<Given>,
+        end: Option<Given>,
+        rho: Option<Given>,
+    ) -> PyResult<()> {
+        let phi = features(phi)?;
+        let [_, d] = phi.table("phi", ONE_CONTEXT)?;
+        if d != self.d {
+            return Err(refused("phi", format!("{d} features; expected {}", self.d)));
+        }
+        let model = self.model.get();
+        let data = model.transitions(&phi, reward, phi_next, terminal, end, rho)?;
+        Model::observe(py, &mut **self.locked(py), &data)
     }
 
     #[doc = crate::docstring!("Context.end_episode")]

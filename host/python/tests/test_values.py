@@ -419,6 +419,83 @@ def test_importance_weights_give_the_values_of_another_policy(program, tmp_path)
         ictd.Model.universal().value_function(ones, reward, rho=[1.0] * 3)
 
 
+def several(count, n, d):
+    """Features, (count, n + 1, d), rewards, marks and weights, (count, n), of several contexts."""
+    rng = np.random.default_rng(count)
+    phi, reward = rng.normal(size=(count, n + 1, d)), rng.normal(size=(count, n))
+    return phi, reward, rng.random((count, n)) < 0.1, rng.uniform(0.5, 2.0, (count, n))
+
+
+@pytest.mark.parametrize("d", (3, 9))
+def test_several_contexts_have_the_values_of_each_alone(d):
+    phi, reward, terminal, rho = several(7, 20, d)
+    of_all = np.random.default_rng(1).normal(size=(5, d))
+    weighted = [ictd.Model.universal(), ictd.Model.td0(d), ictd.Model.lstd()]
+    for model in [*weighted, ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
+        marks = [{}, {"terminal": terminal}, {"end": terminal}] + [{"rho": rho}] * (model in weighted)
+        for marked in marks:
+            of = [{name: values[i] for name, values in marked.items()} for i in range(7)]
+            alone = [model.values(phi[i], reward[i], gamma=0.5, **of[i]) for i in range(7)]
+            together = model.values(phi, reward, gamma=0.5, **marked)
+            assert together.shape == (7, 21) and together.tolist() == np.stack(alone).tolist()
+        alone = [model.values(phi[i, :-1], reward[i], phi[i, 1:], query=of_all) for i in range(7)]
+        assert model.values(phi[:, :-1], reward, phi[:, 1:], of_all).tolist() == np.stack(alone).tolist()
+        alone = [model.values(phi[i], reward[i], query=phi[i, :2]) for i in range(7)]
+        assert model.values(phi, reward, query=phi[:, :2]).tolist() == np.stack(alone).tolist()
+        lengths = [20, 5, 11]
+        cut, rewards = [phi[i, : n + 1] for i, n in enumerate(lengths)], [reward[i, :n] for i, n in enumerate(lengths)]
+        marks = [terminal[i, :n] for i, n in enumerate(lengths)]
+        for found, one, r, mark in zip(model.values(cut, rewards, terminal=marks), cut, rewards, marks):
+            assert found.tolist() == model.values(one, r, terminal=mark).tolist()
+    assert ictd.Model.td0(d).values(phi[:0], reward[:0]).shape == (0, 21)
+
+
+def test_errors_of_several_contexts_name_the_argument_and_the_context():
+    phi, reward, terminal, rho = several(3, 20, 2)
+    model = ictd.Model.td0(2, alpha=1e300)
+    for phi_, reward_, given, said in [
+        (phi, reward[0], {}, "reward: shape (20,); expected (3, n)"),
+        (phi, reward[:2], {}, "reward: shape (2, 20); expected (3, n)"),
+        (phi, reward[:, :4], {}, "phi: shape (3, 21, 2) with 4 rewards; expected (3, 5, d)"),
+        (phi, reward, {"terminal": terminal[0]}, "terminal: shape (20,); expected (3, 20)"),
+        (phi, reward, {"rho": rho[:2]}, "rho: shape (2, 20); expected (3, 20)"),
+        (phi, reward, {"query": phi[:2]}, "query: shape (2, 21, 2); expected (m, 2) or (3, m, 2)"),
+        (phi, reward, {}, "context 0: "),
+        (list(phi), list(reward), {}, "context 0: "),
+    ]:
+        with pytest.raises(ValueError) as refused:
+            model.values(phi_, reward_, **given)
+        assert str(refused.value).startswith(said), refused.value
+    with pytest.raises(ValueError, match=r"phi: shape \(3, 21, 2\)"):
+        model.value_function(phi, reward)
+
+
+def test_a_context_runs_through_transitions_as_it_observes_them():
+    phi, reward, terminal, rho = (of[0] for of in several(1, 20, 3))
+    for model in (ictd.Model.universal(), ictd.Model.td_lambda(3), ictd.Model.online_td()):
+        weights = np.ones(20) if model.layers is None and model.d is None and "online" in repr(model) else rho
+        one, many = ictd.Context(3, model), ictd.Context(3, model)
+        for t in range(20):
+            one.observe(phi[t], reward[t], None if terminal[t] else phi[t + 1], weights[t])
+        many.run(phi[:12], reward[:11], terminal=terminal[:11], rho=weights[:11])
+        many.run(phi[11:-1], reward[11:], phi[12:], terminal[11:], rho=weights[11:])
+        assert len(many) == 20 and pickle.dumps(one) == pickle.dumps(many)
+    with pytest.raises(ValueError, match="phi: 2 features; expected 3"):
+        many.run(phi[:, :2], reward)
+
+
+def test_a_call_leaves_nothing_behind_for_the_next():
+    model = ictd.Model.universal()
+    phi, reward = trajectory()
+    expected = model.values(phi, reward).tobytes()
+    for of, d in [(phi, 4), (phi[:, :2], 2), (phi, 4)]:
+        model.values(of, -reward, gamma=0.5)
+        model.values(of, 2 * reward)
+        with pytest.raises(ValueError):
+            model.values(of * 1e200, reward)
+    assert model.values(phi, reward).tobytes() == expected
+
+
 def test_integers_of_any_size_are_refused_by_name():
     for size in (2**64, 2**127, 2**200, -1, -(2**200)):
         for name, make in [

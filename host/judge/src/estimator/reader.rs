@@ -61,6 +61,7 @@ pub(crate) trait TransitionSink<const D: usize>: Send + Sync + 'static {
     fn observe(&mut self, t: &Transition<f64, D>, rho: f64, is_terminal: bool) -> Result<()>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
+    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
@@ -85,6 +86,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -120,6 +125,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -201,6 +210,10 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
 
     fn observed(&self) -> u64 {
         self.observer.len()
+    }
+
+    fn clear(&mut self) {
+        self.observer.clear();
     }
 
     fn linear(&self) -> Result<Option<LinearValues>> {

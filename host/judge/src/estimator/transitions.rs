@@ -3,6 +3,7 @@
 use super::{LinearValues, Stream};
 use compute::transitions::{EpisodeEnd, Transitions};
 use ictd_core::Result;
+use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub struct EstimatedValues {
@@ -19,11 +20,15 @@ impl dyn Stream + '_ {
     /// Observes all transitions of a set, in their order.
     /// Returns the core's error for a transition that the stream rejects ([`Stream::observe`]).
     pub fn observe_all(&mut self, data: &Transitions) -> Result<()> {
-        (0..data.len()).try_for_each(|i| self.observe_row(data, i))
+        self.observe_rows(data, 0..data.len())
     }
 
-    /// Observes a transition of a set, with the errors of [`Stream::observe`].
-    pub fn observe_row(&mut self, data: &Transitions, i: usize) -> Result<()> {
+    /// Observes some transitions of a set, with the errors of [`Stream::observe`].
+    pub fn observe_rows(&mut self, data: &Transitions, rows: Range<usize>) -> Result<()> {
+        rows.into_iter().try_for_each(|i| self.observe_row(data, i))
+    }
+
+    fn observe_row(&mut self, data: &Transitions, i: usize) -> Result<()> {
         let is_terminal = data.marks[i] == EpisodeEnd::Terminal;
         let next = (!is_terminal).then(|| &data.phi_next[i * data.d..][..data.d]);
         let phi = &data.phi[data.from[i] * data.d..][..data.d];

@@ -43,6 +43,10 @@ impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
         self.rows.len() as u64
     }
 
+    fn clear(&mut self) {
+        (self.rows, self.ends) = (Vec::new(), Vec::new());
+    }
+
     fn save(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("a vector has room")
     }
