@@ -85,12 +85,13 @@ impl<R: Real> UniversalModel<R> {
         Ok(Context::<D, TwoTraces<R>, _, R>::with_memory(self.mask, memory))
     }
 
-    /// Returns the value function, v(s) = level + <w, phi(s)>, of the first cumulant of a context that [`UniversalModel::context`] or
-    /// [`UniversalModel::forgetting`] made. It exists from the first transition on, whatever was observed.
+    /// Returns the value function, v(s) = level + <w, phi(s)>, of the first cumulant of a context that
+    /// [`UniversalModel::context`] or [`UniversalModel::forgetting`] made. It exists from the first transition on, whatever was observed.
     ///
     /// Each feature of a query is clipped at the root of the sum of its squares in the context, which is at least the largest
     /// value that was seen of it; at e times that root where the context forgets, so at least at what it saw in the last
-    /// 2 / (1 - retention) transitions. Their distances from the mean are clipped at what rewards of the largest size seen, max |r|, could add up to:
+    /// 2 / (1 - retention) transitions. Their distances from the mean are clipped at what rewards of the largest
+    /// size seen, max |r|, could add up to:
     /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1) for n transitions observed, which is half a reward after one and
     /// max |r| / (1 - gamma) after many.
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
