@@ -49,7 +49,7 @@ if [ "$board" = flash ]; then
     need qemu-system-riscv32 qemu-system-misc
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
     products=(inference universal short)
-    # occupied BOARD TARGET LEVEL: what each product occupies on a board, which must run it.
+    # occupied BOARD TARGET LEVEL: what each product occupies on a board.
     occupied() {
         local lto
         for lto in false '"fat"'; do
@@ -58,7 +58,8 @@ if [ "$board" = flash ]; then
             printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$lto" "$COMPILER"
             for program in "${products[@]}"; do
                 target/runner/debug/runner --footprint "$out/$2/release/$program"
-                target/runner/debug/runner --board "$1" "$out/$2/release/$program"
+                # A board runs the others, at the level of its own.
+                [ "$1" != virt ] || target/runner/debug/runner --board virt "$out/$2/release/$program"
             done
         done
     }
