@@ -1,7 +1,10 @@
 //! Measures the memory that a firmware occupies, and finds symbols that it must not contain.
 
 use anyhow::{Context as _, Result, bail};
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, elf};
+use object::{
+    Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind,
+    elf,
+};
 
 /// The budgets of a program in bytes of flash, with the recording that `predictor` carries, and of static RAM.
 const BUDGETS: &[(&str, u64, u64)] = &[
@@ -42,6 +45,10 @@ fn occupied(file: &object::File) -> (u64, u64) {
     let (mut flash, mut ram) = (0, 0);
     for section in file.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
+        // To these the runtime of RISC-V gives all the memory that is left.
+        if matches!(section.name(), Ok(".stack" | ".heap")) {
+            continue;
+        }
         if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {
             continue;
         }
@@ -63,10 +70,15 @@ pub(crate) fn check(path: &str) -> Result<()> {
     let file = object::File::parse(&*bytes)?;
     let (flash, ram) = occupied(&file);
     println!("{name}: {flash} bytes of flash, {ram} of static RAM");
-    if let Some((_, most_flash, most_ram)) = BUDGETS.iter().find(|budget| budget.0 == name)
-        && (flash > *most_flash || ram > *most_ram)
-    {
-        bail!("over budget: {most_flash} bytes of flash and {most_ram} of static RAM are allowed");
+    if let Some(&(_, most_flash, most_ram)) = BUDGETS.iter().find(|budget| budget.0 == name) {
+        // The same program has more instructions there.
+        let is_risc_v = file.architecture() == Architecture::Riscv32;
+        let most_flash = if is_risc_v { most_flash / 4 * 5 } else { most_flash };
+        if flash > most_flash || ram > most_ram {
+            bail!(
+                "over budget: {most_flash} bytes of flash and {most_ram} of static RAM are allowed"
+            );
+        }
     }
     let is_product = PRODUCTS.contains(&&*name);
     if !is_product && name != "learner" {
