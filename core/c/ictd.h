@@ -54,18 +54,18 @@
 #endif
 
 /** The size of a predictor in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
+#define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
 /** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
 #define ICTD_CONTEXT_WORDS(features) \
-  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
+  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 32 * ICTD_FEATURE_CAPACITY(features) + 30)
 
 /** The size of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \
-  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
+  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 10 * ICTD_FEATURE_CAPACITY(features) + 20)
 
 /** The type of the storage of a context that remembers every transition: `context` is what functions take. */
 #define ICTD_CONTEXT(features)                     \
@@ -83,7 +83,7 @@
 
 
 /** The version of the interface that the header describes: ictd_abi_version() returns it. */
-#define ICTD_ABI_VERSION 7
+#define ICTD_ABI_VERSION 8
 
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
@@ -159,14 +159,16 @@ typedef struct ictd_context {
   uint64_t opaque[1];
 } ictd_context;
 
-/** The value function that the universal model estimates from a context: v(s) = <weights, features>, clipped. */
+/** The value function that the universal model estimates from a context: v(s) = level + <weights, features>, clipped. Without the level, the weights give no value. */
 typedef struct ictd_value_function {
   /** The number of features. */
   uint32_t features;
   /** How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help. */
   float linearity;
-  /** The largest size of a value. */
-  float value_clip;
+  /** The value where all features are 0. */
+  float level;
+  /** The lowest and the highest value. */
+  float value_clip[2];
   /** One weight for each feature; zeros beyond. */
   float weights[ICTD_MAX_FEATURES];
   /** Largest absolute value of each feature of a query; larger ones are clipped to it. */
@@ -252,12 +254,13 @@ ICTD_ASSERT(offsetof(ictd_outlook, depth) == 64);
 ICTD_ASSERT(offsetof(ictd_outlook, surprise) == 68);
 ICTD_ASSERT(offsetof(ictd_outlook, recent) == 72);
 ICTD_ASSERT(offsetof(ictd_outlook, status) == 76);
-ICTD_ASSERT(sizeof(ictd_value_function) == 140 && ICTD_ALIGNOF(ictd_value_function) == 4);
+ICTD_ASSERT(sizeof(ictd_value_function) == 148 && ICTD_ALIGNOF(ictd_value_function) == 4);
 ICTD_ASSERT(offsetof(ictd_value_function, features) == 0);
 ICTD_ASSERT(offsetof(ictd_value_function, linearity) == 4);
-ICTD_ASSERT(offsetof(ictd_value_function, value_clip) == 8);
-ICTD_ASSERT(offsetof(ictd_value_function, weights) == 12);
-ICTD_ASSERT(offsetof(ictd_value_function, feature_clip) == 76);
+ICTD_ASSERT(offsetof(ictd_value_function, level) == 8);
+ICTD_ASSERT(offsetof(ictd_value_function, value_clip) == 12);
+ICTD_ASSERT(offsetof(ictd_value_function, weights) == 20);
+ICTD_ASSERT(offsetof(ictd_value_function, feature_clip) == 84);
 ICTD_ASSERT(sizeof(ictd_model) == 656 && ICTD_ALIGNOF(ictd_model) == 4);
 ICTD_ASSERT(offsetof(ictd_model, features) == 0);
 ICTD_ASSERT(offsetof(ictd_model, gamma) == 4);

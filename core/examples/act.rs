@@ -28,7 +28,8 @@ fn features(state: usize, action: usize) -> [f32; D] {
     std::array::from_fn(|i| if i == action * STATES + state { 1.0 } else { 0.0 })
 }
 
-/// Returns the greedy action for weights w of Q(s, a) = <w, phi(s, a)>; a random one for equal values.
+/// Returns the greedy action for weights w of Q(s, a) = m + <w, phi(s, a)>, whose level m is that of all actions; a random one
+/// for equal values.
 fn greedy(w: &[f32; D], state: usize, rng: &mut Rng) -> usize {
     let (drift, swim) = (w[state], w[STATES + state]);
     if drift == swim { rng.below(ACTIONS as u32) as usize } else { usize::from(swim > drift) }
@@ -53,7 +54,7 @@ fn main() -> Result<(), Error> {
         context.observe(&features(state, action), reward, &features(next, next_action))?;
         (state, action) = (next, next_action);
         if n % 10 == 0 {
-            w = model.value_function(&context)?.value_function.weights.into();
+            w = model.value_function(&context)?.weights.into();
         }
         if n % 500 == 0 {
             let policy: [usize; STATES] = std::array::from_fn(|s| greedy(&w, s, &mut rng));

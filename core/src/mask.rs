@@ -38,7 +38,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// have weights ([`Context::observe_weighted`](crate::Context::observe_weighted)).
     const STATE_IS_TRACE: bool = false;
 
-    /// The mask's code in stored contexts and models: 1 to 4 are this crate's, 8 to 15 are free for masks of your own.
+    /// The mask's code in stored contexts and models: 1 to 7 are this crate's, 8 to 15 are free for masks of your own.
     const CODE: u8;
 
     /// Returns the mask with these trace decays, or [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`. A mask that has
@@ -309,7 +309,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
     const IS_GRAM: bool = true;
     const STATE_IS_TRACE: bool = true;
     // A sliding context's sums are recomputed: the state does not say what a trace still holds of the oldest token.
-    const CODE: u8 = 4;
+    const CODE: u8 = 5;
 
     fn from_trace_decays([low, high]: [S; 2]) -> Result<Self, Error> {
         Self::new(low, high)

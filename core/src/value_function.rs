@@ -40,16 +40,18 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     }
 }
 
-/// A linear value function that does not extrapolate beyond its context: each feature of a query and the value are
-/// clipped to what the context makes plausible.
+/// v(s) = level + <w, phi(s)>, which does not extrapolate beyond its context: each feature of a query and the value are clipped to
+/// what the context makes plausible. The weights alone give no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClippedValueFunction<S: Scalar, const D: usize> {
-    /// The value function without clipping.
-    pub value_function: ValueFunction<S, D>,
+    /// The weights w, (D).
+    pub weights: SVector<S, D>,
+    /// The value where all features are 0, in the reward's units.
+    pub level: S,
     /// Largest absolute value of each feature of a query, in the feature's units, (D); larger ones are clipped to it.
     pub feature_clip: [S; D],
-    /// Largest absolute value of the result, in the reward's units.
-    pub value_clip: S,
+    /// The lowest and the highest value, in the reward's units.
+    pub value_clip: [S; 2],
 }
 
 /// A general value function (Sutton et al., 2011) that a context is read for: the expected discounted sum of one cumulant.
@@ -63,16 +65,17 @@ pub struct Gvf<S> {
 
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
     /// Clips each feature of a query at sqrt(2 F_ii), the root of the sum of its squares over phi and phi' (`roots` has
-    /// sqrt(F_ii), (D)), and clips values at the largest discounted sum of rewards of the largest size seen, max |r|, in n
-    /// transitions (all that were observed, also those that a context has forgotten). With few transitions, a feature that
-    /// happened to be small does not count a hundredfold.
+    /// sqrt(F_ii), (D)), and values at the largest distance from `centre` that n rewards (all that were observed, also those that a
+    /// context has forgotten) of the size `most` can add up to. With few transitions, a feature that happened to be small does
+    /// not count a hundredfold.
     #[inline(always)]
     pub fn new(
-        value_function: ValueFunction<S, D>,
+        weights: SVector<S, D>,
+        [level, centre]: [S; 2],
         roots: [S; D],
         n: S,
         gamma: S,
-        max_abs_reward: S,
+        most: S,
     ) -> Self {
         // (`map` may stay a call, which a kernel must not make.)
         let mut feature_clip = roots;
@@ -80,9 +83,9 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
             *x *= S::from_f64(core::f64::consts::SQRT_2);
         }
         // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
-        let most_rewards = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
-        let value_clip = max_abs_reward * most_rewards;
-        ClippedValueFunction { value_function, feature_clip, value_clip }
+        let far = most * (n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE)));
+        let value_clip = [centre - far, centre + far];
+        ClippedValueFunction { weights, level, feature_clip, value_clip }
     }
 
     /// Returns the value of the state with features phi, (D).
@@ -92,7 +95,9 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
         for i in 0..D {
             clipped[i] = clamp(clipped[i], self.feature_clip[i]);
         }
-        clamp(self.value_function.at(&clipped), self.value_clip)
+        let [low, high] = self.value_clip;
+        let value = self.level + dot_arrays(&self.weights.data.0[0], &clipped);
+        -(-value.max(low)).max(-high)
     }
 }
 

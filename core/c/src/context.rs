@@ -20,7 +20,7 @@ pub struct ictd_context {
 /// The most features.
 pub const ICTD_MAX_FEATURES: usize = 16;
 
-/// The value function that the universal model estimates from a context: v(s) = <weights, features>, clipped.
+/// The value function that the universal model estimates from a context: v(s) = level + <weights, features>, clipped. Without the level, the weights give no value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ictd_value_function {
@@ -28,8 +28,10 @@ pub struct ictd_value_function {
     pub features: u32,
     /// How far values look linear in the features, from 0 to 1 (also 1 if no level was subtracted). Near 0, better features would help.
     pub linearity: f32,
-    /// The largest size of a value.
-    pub value_clip: f32,
+    /// The value where all features are 0.
+    pub level: f32,
+    /// The lowest and the highest value.
+    pub value_clip: [f32; 2],
     /// One weight for each feature; zeros beyond.
     pub weights: [f32; ICTD_MAX_FEATURES],
     /// Largest absolute value of each feature of a query; larger ones are clipped to it.
@@ -73,7 +75,8 @@ impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
         let Estimate { value_function, linearity } = model.estimate(&self.context, model.gvf(0))?;
         out.linearity = linearity;
         out.value_clip = value_function.value_clip;
-        out.weights = padded(value_function.value_function.weights.as_slice());
+        out.level = value_function.level;
+        out.weights = padded(value_function.weights.as_slice());
         out.feature_clip = padded(&value_function.feature_clip);
         Ok(())
     }
@@ -286,7 +289,8 @@ pub unsafe extern "C" fn ictd_context_value_function(
         let mut read = ictd_value_function {
             features,
             linearity: 0.0,
-            value_clip: 0.0,
+            level: 0.0,
+            value_clip: [0.0; 2],
             weights: zeros,
             feature_clip: zeros,
         };
@@ -341,7 +345,8 @@ pub unsafe extern "C" fn ictd_value_function_at(
     // SAFETY: not null, and the caller keeps the rules.
     let phi = padded::<ICTD_MAX_FEATURES>(unsafe { from_raw_parts(phi, of.features as usize) });
     let value_function = ictd_core::value_function::ClippedValueFunction {
-        value_function: ictd_core::ValueFunction { weights: of.weights.into() },
+        weights: of.weights.into(),
+        level: of.level,
         feature_clip: of.feature_clip,
         value_clip: of.value_clip,
     };
@@ -400,8 +405,8 @@ const _: () = {
 
 /// Returns ICTD_CONTEXT_WORDS for a capacity of d features.
 const fn growing_words(d: usize) -> usize {
-    16 * d * d + 18 * d + 20
+    16 * d * d + 32 * d + 30
 }
 const fn forgetting_words(d: usize) -> usize {
-    4 * d * d + 6 * d + 16
+    4 * d * d + 10 * d + 20
 }

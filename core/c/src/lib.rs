@@ -27,7 +27,7 @@ use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
 /// The version of the interface that the header describes: ictd_abi_version() returns it.
-pub const ICTD_ABI_VERSION: u32 = 7;
+pub const ICTD_ABI_VERSION: u32 = 8;
 
 /// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.
 #[repr(i32)]

@@ -11,7 +11,7 @@ pub struct ictd_predictor {
     opaque: [u64; ICTD_PREDICTOR_WORDS],
 }
 
-const ICTD_PREDICTOR_WORDS: usize = 82 + 18 * ICTD_MAX_HORIZONS;
+const ICTD_PREDICTOR_WORDS: usize = 84 + 20 * ICTD_MAX_HORIZONS;
 
 /// The most horizons of a predictor, as the library is built.
 pub(crate) const ICTD_MAX_HORIZONS: usize = match () {

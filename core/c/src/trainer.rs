@@ -217,10 +217,12 @@ pub unsafe extern "C" fn ictd_model_value_function(
         let value = Trainer::value_function(layer, statistic)?;
         let mut weights = [0.0; ICTD_MAX_FEATURES];
         weights.iter_mut().zip(&value.weights.data.0[0]).for_each(|(to, w)| *to = *w);
+        let most = largest_reward / (1.0 - model.gamma);
         let read = ictd_value_function {
             features: model.features,
             linearity: 1.0,
-            value_clip: largest_reward / (1.0 - model.gamma),
+            level: 0.0,
+            value_clip: [-most, most],
             weights,
             feature_clip: [f32::INFINITY; ICTD_MAX_FEATURES],
         };

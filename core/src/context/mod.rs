@@ -53,11 +53,13 @@
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
 mod bytes;
+mod level;
 mod moments;
 mod sliding;
 mod streams;
 mod td_sums;
 
+pub(crate) use level::RewardSums;
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
 pub(crate) use td_sums::{LstdSystem, least_product, least_root};
@@ -104,7 +106,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     const EMPTY: Self;
 
     /// Adds a token, and notes rewards of this size.
-    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]);
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, added: Added<S, C>);
 
     /// Multiplies the trace by a factor, if transitions may have weights.
     fn scale_trace(&mut self, _factor: S) {}
@@ -140,6 +142,17 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
 
     /// Shows every field in the same order, to be read.
     fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>));
+}
+
+/// What sums need to know of a transition in addition to its token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Added<S, const C: usize> {
+    /// The rewards as they were observed, (C).
+    pub rewards: [S; C],
+    /// The root of the importance weight, by which the token has been multiplied.
+    pub root: S,
+    /// True if the next state is terminal.
+    pub is_terminal: bool,
 }
 
 #[inline(always)]
@@ -244,13 +257,19 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
             phi_next: &impl FeatureVector<S, D>,
         ) -> Result<()> {
             let rewards = rewards.to_array();
-            let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
-            if !token.is_accepted(self.limit) {
-                return token.refuse(self.limit);
-            }
-            self.sums.add(&self.mask, self.memory.retention(), &token, &token.rewards);
-            Ok(())
+            self.add(Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards }, false)
         }
+    }
+
+    /// Adds the token of a transition without an importance weight.
+    #[inline(always)]
+    fn add(&mut self, token: Token<S, D, C>, is_terminal: bool) -> Result<()> {
+        if !token.is_accepted(self.limit) {
+            return token.refuse(self.limit);
+        }
+        let added = Added { rewards: token.rewards, root: S::ONE, is_terminal };
+        self.sums.add(&self.mask, self.memory.retention(), &token, added);
+        Ok(())
     }
 
     /// Does what [`Context::observe`] does for a transition of another policy b than the evaluated one, pi, with the importance
@@ -286,12 +305,30 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
         phi_next: &impl FeatureVector<S, D>,
         rho: S,
     ) -> Result<()> {
+        let (phi, phi_next) = (*phi.as_array(), *phi_next.as_array());
+        self.add_weighted(Token { phi, phi_next, rewards: rewards.to_array() }, rho, false)
+    }
+
+    /// Does what [`Context::observe_terminal`] does for a transition with an importance sampling ratio, with the errors of
+    /// [`Context::observe_weighted`].
+    pub fn observe_weighted_terminal(
+        &mut self,
+        phi: &impl FeatureVector<S, D>,
+        rewards: impl Rewards<S, C>,
+        rho: S,
+    ) -> Result<()> {
+        let (phi, phi_next) = (*phi.as_array(), [S::ZERO; D]);
+        self.add_weighted(Token { phi, phi_next, rewards: rewards.to_array() }, rho, true)?;
+        self.end_episode();
+        Ok(())
+    }
+
+    fn add_weighted(&mut self, mut token: Token<S, D, C>, rho: S, is_terminal: bool) -> Result<()> {
         const {
             assert!(M::STATE_IS_TRACE && Mem::CAPACITY == 0, "such a context takes no weights");
         }
         let root = check_lanes(rho, "rho", |x| x >= Scalar::ZERO, "at least 0")?.sqrt();
-        let rewards = rewards.to_array();
-        let mut token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
+        let rewards = token.rewards;
         if !token.is_accepted(self.limit) {
             return token.refuse(self.limit);
         }
@@ -303,7 +340,8 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
             ensure(token.is_accepted(S::ZERO), out_of_range("rho", "a smaller ratio"))?;
             self.sums.scale_trace(root);
         }
-        self.sums.add(&self.mask, self.memory.retention(), &token, &rewards);
+        let added = Added { rewards, root, is_terminal };
+        self.sums.add(&self.mask, self.memory.retention(), &token, added);
         if is_weighted {
             self.sums.scale_trace(root);
         }
@@ -331,7 +369,8 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
         phi: &impl FeatureVector<S, D>,
         rewards: impl Rewards<S, C>,
     ) -> Result<()> {
-        self.observe(phi, rewards, &[S::ZERO; D])?;
+        let (phi, phi_next) = (*phi.as_array(), [S::ZERO; D]);
+        self.add(Token { phi, phi_next, rewards: rewards.to_array() }, true)?;
         self.end_episode();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
 use super::{Memory, MemorySums};
-use crate::auxiliary::AuxiliarySums;
+use crate::auxiliary::{AuxiliarySums, Weight};
 use crate::entrywise::{close_at, entrywise};
 use crate::linalg::keep_apart;
 use crate::mask::Mask;
@@ -24,11 +24,12 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
     pub(super) const COLUMNS: usize = 2 * D + C;
 
     /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the auxiliary sums: of the mask's factors, or of
-    /// the token alone if G is symmetric.
+    /// the token alone if G is symmetric; the token has been multiplied by the root of the weight.
     #[inline(always)]
     pub(super) fn update(
         &mut self,
         factors @ [left, right, token]: [&Token<S, D, C>; 3],
+        weight: Weight<S>,
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
@@ -69,12 +70,17 @@ impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Momen
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.auxiliary.update(factors, f);
+        self.auxiliary.update(factors, weight, f);
     }
 
     #[inline(always)]
-    pub(super) fn add_outer(&mut self, factors: [&Token<S, D, C>; 3], symmetric: bool) {
-        self.update(factors, symmetric, |g, left, right| *g += left * right);
+    pub(super) fn add_outer(
+        &mut self,
+        factors: [&Token<S, D, C>; 3],
+        weight: Weight<S>,
+        symmetric: bool,
+    ) {
+        self.update(factors, weight, symmetric, |g, left, right| *g += left * right);
     }
 
     /// Adds column `index` of `full` to this sum, adds the rounding errors to `error`, and sets the column in `full`

@@ -1,6 +1,7 @@
 use super::bytes::Field;
 use super::moments::Moments;
-use super::{Memory, MemorySums, take_largest};
+use super::{Added, Memory, MemorySums, take_largest};
+use crate::auxiliary::{AuxiliarySums, Weight};
 use crate::entrywise::{Entrywise, entrywise};
 use crate::error::Result;
 use crate::mask::Mask;
@@ -43,11 +44,18 @@ pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, co
     fresh_len: usize,
 }
 
-/// A token that is kept; true if it was the last of its episode.
+/// A token that is kept, whether it was the last of its episode, and whether the episode then ended in a terminal state, which
+/// is noted if the sums distinguish that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct KeptToken<S, const D: usize, const C: usize> {
     token: Token<S, D, C>,
     ends: bool,
+    is_terminal: bool,
+}
+
+/// Returns the weight of a transition without an importance weight.
+fn unweighted<S: Scalar>(is_terminal: bool) -> Weight<S> {
+    Weight { root: S::ONE, at_end: is_terminal.then_some(S::ONE) }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,9 +74,9 @@ entrywise!(
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, C> {
     #[inline(always)]
-    fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
+    fn add(&mut self, mask: &M, token: &Token<S, D, C>, is_terminal: bool) {
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
-        self.moments.add_outer([&left, &right, token], M::IS_GRAM);
+        self.moments.add_outer([&left, &right, token], unweighted(is_terminal), M::IS_GRAM);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
@@ -91,7 +99,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
             return;
         };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update([&left, &right, &oldest.token], M::IS_GRAM, subtract);
+        let weight = unweighted(oldest.is_terminal);
+        self.current.moments.update([&left, &right, &oldest.token], weight, M::IS_GRAM, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
@@ -110,7 +119,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     fn sum_anew(&self, mask: &M) -> SlidingSum<S, M, D, C> {
         let mut sum = SlidingSum::ZERO;
         for kept in &self.kept {
-            sum.add(mask, &kept.token);
+            sum.add(mask, &kept.token, kept.is_terminal);
             if kept.ends {
                 sum.end_episode();
             }
@@ -132,15 +141,16 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         }
     };
 
-    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>, _rewards: &[S; C]) {
+    fn add(&mut self, mask: &M, _: S, token: &Token<S, D, C>, added: Added<S, C>) {
         if self.kept.is_full() {
             self.drop_oldest(mask);
         }
-        let pushed = self.kept.push_back(KeptToken { token: *token, ends: false });
+        let is_terminal = added.is_terminal && M::Auxiliary::<D, C>::DISTINGUISHES_ENDS;
+        let pushed = self.kept.push_back(KeptToken { token: *token, ends: false, is_terminal });
         debug_assert!(pushed.is_ok(), "the oldest made room");
         if M::HAS_DOWNDATE {
-            self.current.add(mask, token);
-            self.fresh.add(mask, token);
+            self.current.add(mask, token, is_terminal);
+            self.fresh.add(mask, token, is_terminal);
             self.fresh_len += 1;
             if self.fresh_len == N {
                 self.current = self.fresh;
@@ -186,7 +196,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         visit(Field::Count(self.fresh_len as u64));
         for kept in &self.kept {
             kept.token.show(&mut |x| visit(Field::Number(x)));
-            visit(Field::Count(kept.ends.into()));
+            visit(Field::Count(u64::from(kept.ends) + u64::from(kept.is_terminal)));
         }
         self.current.show(&mut |x| visit(Field::Number(x)));
         self.fresh.show(&mut |x| visit(Field::Number(x)));
@@ -199,15 +209,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         self.fresh_len = fresh_len as usize;
         // A context that is being read gets room for its tokens.
         while (self.kept.len() as u64) < len {
-            if self.kept.push_back(KeptToken { token: Token::ZERO, ends: false }).is_err() {
+            let kept = KeptToken { token: Token::ZERO, ends: false, is_terminal: false };
+            if self.kept.push_back(kept).is_err() {
                 break;
             }
         }
         for kept in &mut self.kept {
             kept.token.numbers(&mut |x| visit(Field::Number(x)));
-            let mut ends = kept.ends.into();
-            visit(Field::Count((&mut ends, 1)));
-            kept.ends = ends == 1;
+            let mut ends = u64::from(kept.ends) + u64::from(kept.is_terminal);
+            let most = if M::Auxiliary::<D, C>::DISTINGUISHES_ENDS { 2 } else { 1 };
+            visit(Field::Count((&mut ends, most)));
+            (kept.ends, kept.is_terminal) = (ends > 0, ends == 2);
         }
         self.current.numbers(&mut |x| visit(Field::Number(x)));
         self.fresh.numbers(&mut |x| visit(Field::Number(x)));

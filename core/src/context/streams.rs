@@ -2,7 +2,8 @@
 
 use super::bytes::Field;
 use super::moments::Moments;
-use super::{Memory, MemorySums, take_largest};
+use super::{Added, Memory, MemorySums, take_largest};
+use crate::auxiliary::Weight;
 use crate::error::{Error, Result};
 use crate::mask::{Entrywise, Mask};
 use crate::scalar::{Scalar, check_lanes};
@@ -112,7 +113,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     };
 
     #[inline(always)]
-    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
+    fn add(&mut self, mask: &M, _: S, token: &Token<S, D, C>, added: Added<S, C>) {
         if self.columns_left > 0 {
             self.columns_left -= 1;
             self.close_column(usize::from(self.columns_left));
@@ -120,8 +121,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         let (left, right) = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer([&left, &right, token], M::IS_GRAM);
-        take_largest(&mut self.max_abs_rewards, rewards);
+        let Added { rewards, root, is_terminal } = added;
+        let weight = Weight { root, at_end: is_terminal.then_some(root) };
+        open.add_outer([&left, &right, token], weight, M::IS_GRAM);
+        take_largest(&mut self.max_abs_rewards, &rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
@@ -202,12 +205,15 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     };
 
     #[inline(always)]
-    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, rewards: &[S; C]) {
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>, added: Added<S, C>) {
         let (left, right) = mask.rank_one_update(&mut self.state, token, retention);
-        self.moments.update([&left, &right, token], M::IS_GRAM, |g, left, right| {
+        let Added { rewards, root, is_terminal } = added;
+        let at_end = Some(if is_terminal { root } else { S::ZERO });
+        let weight = Weight { root, at_end };
+        self.moments.update([&left, &right, token], weight, M::IS_GRAM, |g, left, right| {
             *g = retention * *g + left * right;
         });
-        take_largest(&mut self.max_abs_rewards, rewards);
+        take_largest(&mut self.max_abs_rewards, &rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
     }

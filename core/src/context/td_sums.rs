@@ -30,6 +30,10 @@ pub struct TdSums<S, const D: usize> {
     pub residual_rewards: [S; D],
     /// sum r^2.
     pub squared_rewards: S,
+    /// The level m of the values: r above is r - m c, with c = 1 - gamma \[not terminal\].
+    pub level: S,
+    /// The level of the features, (D), at which values have the level m: x above is less c times it.
+    pub feature_levels: [S; D],
 }
 
 /// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
@@ -45,7 +49,7 @@ pub struct TdSystem<S, const D: usize> {
 
 entrywise!([S: Scalar, const D: usize] S, TdSystem<S, D> { a, b, squares });
 entrywise!([S: Scalar, const D: usize] S, TdSums<S, D> {
-    systems, second_moments, residual_gram, residual_rewards, squared_rewards
+    systems, second_moments, residual_gram, residual_rewards, squared_rewards, level, feature_levels
 });
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
@@ -63,6 +67,8 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
             residual_gram: matrix(self.residual_gram),
             residual_rewards: self.residual_rewards.map(f),
             squared_rewards: f(self.squared_rewards),
+            level: f(self.level),
+            feature_levels: self.feature_levels.map(f),
         }
     }
 }
@@ -77,6 +83,19 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         roots
     }
 
+    /// Returns true if no two features were ever nonzero in the same state, as with a feature for each state.
+    #[inline(never)]
+    pub(crate) fn tells_states_apart(&self) -> bool {
+        let mut sum = S::ZERO;
+        for j in 0..D {
+            for i in 0..j {
+                sum += self.second_moments[j][i].abs();
+            }
+        }
+        sum == S::ZERO
+    }
+
+    /// Computes the sums in place, with all of the rewards and features.
     #[inline(always)]
     pub(crate) fn fill_from<Mem: Memory<S>, const C: usize>(
         &mut self,

@@ -71,7 +71,8 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
                 let estimate = model.estimate(&context, model.gvf(0))?;
                 show(estimate.linearity);
                 let value = estimate.value_function;
-                value.value_function.weights.iter().for_each(|w| show(*w));
+                show(value.level);
+                value.weights.iter().for_each(|w| show(*w));
                 show(value.at(&phi));
             }
             Ok(())

@@ -22,8 +22,8 @@ pub(super) const K: usize = 3;
 const NORMAL: f32 = 1.645;
 /// The share of returns beyond each end of the band.
 const BEYOND: f32 = 0.05;
-/// Within a horizon the ends of the band move by at most this many standard deviations.
-const STEP: f32 = 0.35;
+/// Within a horizon the ends of the band move by at most this share of their distance, or of a standard deviation if that is more.
+const STEP: f32 = 0.21;
 /// The ends lie this many standard deviations outside of the quantiles that they follow: they never rest, and returns may have
 /// the same value again and again.
 const PAD: f32 = 0.05;
@@ -33,6 +33,9 @@ const RIDGE: f32 = 1e-6;
 /// The long-run mean is over this many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;
 const MEAN_HORIZONS: f32 = 12.0;
+/// No prediction is further outside of what the samples have averaged to than this many mean distances of a sample from their
+/// average.
+const OUTSIDE: f32 = 4.0;
 /// The band remembers the errors of about this many samples, or horizons if that is more.
 const BAND_SAMPLES: f32 = 300.0;
 const BAND_HORIZONS: f32 = 2.0;
@@ -70,6 +73,11 @@ pub(super) struct Belief {
     squares: [f32; K * (K + 1) / 2],
     /// How much of each expert is believed: w.
     shares: [f32; K],
+    /// The average of the last horizon's samples, the least and the largest one so far, and the mean distance of a sample from it.
+    average: f32,
+    lowest: f32,
+    highest: f32,
+    distance: f32,
 }
 
 impl Belief {
@@ -81,8 +89,8 @@ impl Belief {
         1.0 - 1.0 / self.length
     }
 
-    /// Takes a value, the experts' values after it, and whether the shares are to be computed again. Returns the prediction and
-    /// delta, the error of the one before.
+    /// Takes a value, the experts' values after it, whether the shares are to be computed again, and what events add to the mean.
+    /// Returns the prediction and delta, the error of the one before.
     #[inline]
     pub(super) fn observe(
         &mut self,
@@ -90,15 +98,24 @@ impl Belief {
         gamma: f32,
         experts: [f32; K],
         refresh: bool,
+        events: f32,
     ) -> [f32; 2] {
         let x = moment.value;
         let reward = (1.0 - gamma) * x;
         let memory = larger(MEAN_SAMPLES, MEAN_HORIZONS * self.length);
         let mean_before = self.mean;
         if !moment.imputed {
-            self.mean += (x - self.mean) / smaller(larger(moment.taken, 1.0), memory);
+            let n = larger(moment.taken, 1.0);
+            self.mean += (x - self.mean) / smaller(n, memory);
+            self.average += (x - self.average) / smaller(n, self.length);
+            self.lowest = smaller(self.lowest, self.average);
+            self.highest = larger(self.highest, self.average);
+            self.distance += ((x - self.average).abs() - self.distance) / smaller(n, memory);
         }
-        let u = experts.map(|value| value - self.mean);
+        // What as many samples can average to.
+        let (low, high) =
+            (self.lowest - OUTSIDE * self.distance, self.highest + OUTSIDE * self.distance);
+        let u = experts.map(|value| smaller(larger(value, low), high) - self.mean);
         if moment.follows {
             let delta = reward + gamma * self.mean - mean_before;
             if moment.halves {
@@ -122,9 +139,13 @@ impl Belief {
             self.believe(u, moment.factor * DOUBT * self.length);
         }
         let mut prediction = self.mean;
+        // Events are part of the long-run mean, and of nothing that an expert says.
+        let mut of_mean = 1.0;
         for k in 0..K {
             prediction += self.shares[k] * u[k];
+            of_mean -= self.shares[k];
         }
+        prediction += larger(of_mean, 0.0) * events;
         let delta = reward + gamma * prediction - self.predicted;
         (self.differences, self.predicted) = (u, prediction);
         [prediction, delta]
@@ -177,27 +198,31 @@ impl Belief {
         }
     }
 
-    /// Moves the origin of the values. (The mean starts anew with the next value.)
+    /// Moves the origin of the values. (The mean and the average start anew with the next value.)
     pub(super) fn shift(&mut self, by: f32) {
         self.predicted -= by;
+        self.lowest = smaller(self.lowest - by, 0.0);
+        self.highest = larger(self.highest - by, 0.0);
     }
 }
 
 /// The band around the predictions of a horizon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// The sum of the latest deltas: z, and the mean of its squares.
+    /// The sum of the latest deltas without events, the mean of its squares, and what events add to it: the sum of both is z.
     error: f32,
     square: f32,
-    /// The quantiles of z over its standard deviation.
+    event: f32,
+    /// The quantiles of z over the standard deviation without events.
     quantiles: [f32; 2],
 }
 
 impl Band {
-    pub(super) const NEW: Self = Band { error: 0.0, square: 0.0, quantiles: [-NORMAL, NORMAL] };
+    pub(super) const NEW: Self =
+        Band { error: 0.0, square: 0.0, event: 0.0, quantiles: [-NORMAL, NORMAL] };
 
-    /// Takes the error delta of a horizon's prediction, the n-th, and returns the distances of the band's ends from the next
-    /// prediction, `pad` apart from it at least.
+    /// Takes the error delta of a horizon's prediction, the n-th, and what an event added to the sample. Returns the distances of
+    /// the band's ends from the next prediction, `pad` apart from it at least.
     #[inline]
     pub(super) fn observe(
         &mut self,
@@ -206,21 +231,23 @@ impl Band {
         delta: f32,
         n: f32,
         pad: f32,
+        event: f32,
     ) -> [f32; 2] {
         // Other, longer horizons do not lengthen the band's memory.
         let memory = larger(BAND_SAMPLES, BAND_HORIZONS * length);
-        let z = gamma * self.error + delta;
-        self.error = z;
-        self.square += (z * z - self.square) / smaller(n, memory);
+        self.error = gamma * self.error + delta;
+        self.event = gamma * self.event + (1.0 - gamma) * event;
+        let z = self.error + self.event;
+        self.square += (self.error * self.error - self.square) / smaller(n, memory);
         let deviation = Scalar::sqrt(self.square);
         let [low, high] = &mut self.quantiles;
         if deviation > 0.0 {
             let step = STEP / (length + 2.0);
             // The prediction stays in its band.
             let beyond = if z < *low * deviation { BEYOND - 1.0 } else { BEYOND };
-            *low = smaller(*low + step * beyond, 0.0);
+            *low = smaller(*low + step * beyond * larger(-*low, 1.0), 0.0);
             let beyond = if z > *high * deviation { BEYOND - 1.0 } else { BEYOND };
-            *high = larger(*high - step * beyond, 0.0);
+            *high = larger(*high - step * beyond * larger(*high, 1.0), 0.0);
         }
         // For its estimation error the variance is multiplied by 1 + length / memory: this is about the root, as the ratio is at
         // most a half.
@@ -232,7 +259,7 @@ impl Band {
 
 // (The length is stored apart from the state.)
 entrywise!([] f32, Belief {
-    td, differences, traces, covariances, shares, squares, mean, predicted; length
+    td, differences, traces, covariances, shares, squares, mean, predicted, average, lowest, highest, distance; length
 });
 
-entrywise!([] f32, Band { quantiles, error, square });
+entrywise!([] f32, Band { quantiles, error, square, event });

@@ -3,8 +3,12 @@
 use super::{larger, smaller};
 use crate::entrywise::entrywise;
 
-/// A sample further from the slow average than this many times the recent range is held back.
-const WIDTH: f32 = 8.0;
+/// A sample is held back if its distance from the slow average is more than both of these multiples: of the largest recent error
+/// of the prediction, and of the largest recent distance.
+const ERRORS: f32 = 8.0;
+const RANGES: f32 = 2.0;
+/// Before this many samples the errors of the predictions tell nothing: distances take their place.
+const BEGUN: f32 = 200.0;
 /// The least range, as a share of the sample's size: below it a difference may be rounding.
 const LEAST: f32 = 1e-6;
 /// The gate remembers the range of about this many samples.
@@ -13,13 +17,15 @@ const MEMORY: f32 = 1000.0;
 const PATIENCE: f32 = 8.0;
 const PATIENCE_AT_START: f32 = 3.0;
 const START: f32 = 16.0;
-/// Events on the same side whose sizes agree up to the factor ALIKE count together, and are forgotten in time. Events become data
-/// when their count reaches a limit: the third of three within about 1,000 samples does.
-const ALIKE: f32 = 4.0;
+/// Events are counted, and forgotten in time. They are data when they are this many of the memory, one in 70 samples, and three
+/// at least; of a signal that is constant otherwise, three are enough. (As they are forgotten, the third counts less than 3.)
 const EVENT_MEMORY: f32 = 2000.0;
-const EVENTS: f32 = 2.3;
-/// Samples held back lie together if they differ by less than the width and this share of their distance.
+const EVENTS: f32 = 28.0;
+const THIRD: f32 = 2.3;
+/// Samples held back lie together if the last differs from the first by less than the width and this share of its distance.
 const TOGETHER: f32 = 0.25;
+/// A sample so many times further away than the first one takes its place.
+const ANOTHER: f32 = 4.0;
 
 /// How the predictor used a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,56 +45,84 @@ pub enum SampleStatus {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gate {
-    /// The largest distance from the slow average, which shrinks slowly.
+    /// The largest distance from the slow average, and the largest error of a prediction, which shrink slowly.
     pub(super) range: f32,
+    error: f32,
     /// +1 for each sample held back, -0.5 for each one accepted.
     held: f32,
-    /// The events like the candidate; each counts less as time passes.
+    /// The events; each counts less as time passes. And what they add to a sample in the mean.
     events: f32,
-    /// The last one held back, as a distance from the slow average, and 1 while no sample was accepted since.
-    candidate: f32,
+    mean: f32,
+    /// The first sample of the event, as a distance from the slow average, and 1 while no sample was accepted since.
+    first: f32,
     in_event: f32,
+}
+
+/// A sample that the gate judges.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    /// The distance from the slow average, and from the prediction.
+    pub(super) distance: f32,
+    pub(super) error: f32,
+    /// The size of the sample itself.
+    pub(super) size: f32,
+    /// The samples before it in all, and since the signal began or moved.
+    pub(super) seen: f32,
+    pub(super) taken: f32,
 }
 
 impl Gate {
     pub(super) const fn new(range: f32) -> Self {
-        Gate { range, held: 0.0, events: 0.0, candidate: 0.0, in_event: 0.0 }
+        Gate { range, error: range, held: 0.0, events: 0.0, mean: 0.0, first: 0.0, in_event: 0.0 }
     }
 
-    /// Judges a sample at a distance from the slow average. The counts are the samples before it in all, and since the signal
-    /// began or moved; `size` is the size of the sample itself.
+    /// Judges a sample.
     #[inline]
-    pub(super) fn judge(
-        &mut self,
-        distance: f32,
-        size: f32,
-        [seen, taken]: [f32; 2],
-    ) -> SampleStatus {
+    pub(super) fn judge(&mut self, sample: Arrival) -> SampleStatus {
+        let Arrival { distance, error, size, seen, taken } = sample;
+        let (far, error) = (distance.abs(), error.abs());
         let least = LEAST * size;
-        let width = WIDTH * if self.range > least { self.range } else { least };
-        let far = distance.abs();
+        let is_constant = self.range <= least;
+        let usual = if seen < BEGUN { self.range } else { smaller(self.error, self.range) };
+        let width = larger(larger(ERRORS * usual, RANGES * self.range), ERRORS * least);
+        let memory = smaller(seen, EVENT_MEMORY);
         self.events *= 1.0 - 1.0 / EVENT_MEMORY;
         if far <= width {
-            self.held = larger(self.held - 0.5, 0.0);
             let shrinks = smaller(seen, MEMORY);
-            self.range = larger(far, self.range * (shrinks / (shrinks + 2.0)));
-            self.in_event = 0.0;
+            let stays = shrinks / (shrinks + 2.0);
+            (self.range, self.error) =
+                (larger(far, self.range * stays), larger(error, self.error * stays));
+            (self.held, self.in_event) = (larger(self.held - 0.5, 0.0), 0.0);
+            self.mean -= self.mean / memory;
             return SampleStatus::Taken;
         }
-        let ratio = distance / self.candidate;
-        let alike = ratio > 1.0 / ALIKE && ratio < ALIKE;
-        if self.in_event == 0.0 || !alike {
-            self.events = if alike { self.events + 1.0 } else { 1.0 };
+        let together = (distance - self.first).abs() <= width + TOGETHER * far;
+        if self.in_event == 0.0 {
+            (self.events, self.first) = (self.events + 1.0, distance);
+        } else if far > ANOTHER * self.first.abs() {
+            self.first = distance;
         }
-        let together = (distance - self.candidate).abs() <= width + TOGETHER * far;
-        (self.held, self.candidate, self.in_event) = (self.held + 1.0, distance, 1.0);
+        (self.held, self.in_event) = (self.held + 1.0, 1.0);
         let row = self.held >= if taken < START { PATIENCE_AT_START } else { PATIENCE };
-        if !row && self.events < EVENTS {
+        let data = THIRD + if is_constant { 0.0 } else { EVENTS / EVENT_MEMORY * memory };
+        if !row && self.events < data {
             return SampleStatus::HeldBack;
         }
-        (self.held, self.in_event, self.range) = (0.0, 0.0, larger(self.range, far));
+        (self.range, self.error) = (larger(self.range, far), larger(self.error, error));
+        (self.held, self.in_event, self.mean) = (0.0, 0.0, 0.0);
         if row && together { SampleStatus::Moved } else { SampleStatus::Taken }
+    }
+
+    /// Takes what an event adds to a sample; `seen` samples were before.
+    pub(super) fn add(&mut self, event: f32, seen: f32) {
+        self.mean += (event - self.mean) / smaller(seen, EVENT_MEMORY);
+    }
+
+    /// Returns what events add to the mean, as far as they are data: few may be glitches.
+    pub(super) fn events_mean(&self) -> f32 {
+        let share = smaller(self.events / EVENTS, 1.0);
+        share * share * self.mean
     }
 }
 
-entrywise!([] f32, Gate { range, held, events, candidate, in_event });
+entrywise!([] f32, Gate { range, error, held, events, mean, first, in_event });

@@ -5,7 +5,7 @@
 //!
 //! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
 //!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how
-//!   much better than the long-run mean it has been.
+//!   much better than the long-run mean it has been. None is believed to say more than what as many samples have averaged to.
 //! - **Band.** It contains the return nine times in ten, and makes no assumption about how errors are distributed, or that
 //!   they are independent. Until a horizon has been seen ten times, its band is infinite: the long-run mean is not yet known
 //!   well enough.
@@ -13,10 +13,11 @@
 //!   values. The thresholds of 0.99, 0.999 and 0.9999 follow their rates of alarms. A fault that comes again and again becomes
 //!   usual, as does a change for good. An event is one alarm, and one more if it comes to pass 0.9999. None of the first 20
 //!   samples gives an alarm.
-//! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
-//!   samples or so is held back ([`SampleStatus`]). An event that comes again is data from the third time on, if three come within
-//!   about 1,000 samples; a level that moved is taken with the eighth sample (with the third at the start). What the sensor cannot
-//!   measure is never taken ([`Predictor::with_limits`]).
+//! - **Glitches.** A sample is held back ([`SampleStatus`]) if it is further from the slow average than eight times the largest
+//!   error of the last 1,000 samples or so, and twice the largest distance. Nothing is learned from it, except that events add
+//!   to the long-run mean and to the band, the more the more frequent they are; from one in 70 samples on they are data. Of a
+//!   signal that is constant otherwise, the third event is. A level that moved is taken with the eighth sample (with the third at
+//!   the start). What the sensor cannot measure is never taken ([`Predictor::with_limits`]).
 //! - **Gaps.** The prediction of a sample takes its place if it is missing or held back, up to 100 in a row; after that the last
 //!   one holds. The first sample after a gap revises the last prediction in it, and predictions are no part of means.
 //! - **Any level.** It computes with distances from an anchor, the median of the first three samples: a level of 8,388,608

@@ -2,7 +2,7 @@
 
 use super::belief::{Belief, Moment};
 use super::features::{Features, SLOW};
-use super::gate::Gate;
+use super::gate::{Arrival, Gate};
 use super::surprise::{Observed, share};
 use super::{
     LARGEST, MOST, Outlook, Prediction, Predictor, SMALLEST, SampleStatus, larger, narrow, smaller,
@@ -22,8 +22,8 @@ const ROUNDING: usize = 2;
 /// taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
-/// Few horizons have their turns more often for this many samples.
-const START: f32 = 128.0;
+/// An event counts as at most this many recent ranges.
+const EVENT: f32 = 30.0;
 
 impl<const H: usize, S: Real> Predictor<H, S> {
     /// Takes one of the first three samples: their median is the anchor, which one bad sample does not move.
@@ -64,8 +64,11 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let size = narrow(sample.unwrap_or(self.anchor)).abs();
         let size = smaller(size, LARGEST);
         let average = self.state.signal.slow;
-        if let Some(y) = y.filter(|_| status == SampleStatus::Taken) {
-            status = self.state.gate.judge(y - average, size, [self.state.seen, self.state.taken]);
+        let fits = status == SampleStatus::Taken;
+        if let Some(y) = y.filter(|_| fits) {
+            let (distance, error) = (y - average, y - expected);
+            let (seen, taken) = (self.state.seen, self.state.taken);
+            status = self.state.gate.judge(Arrival { distance, error, size, seen, taken });
         }
         let depth = match y {
             Some(value) if self.state.seen > 3.0 => {
@@ -88,6 +91,11 @@ impl<const H: usize, S: Real> Predictor<H, S> {
                     value = average + clamp(expected - average, self.state.gate.range);
                 }
             }
+        }
+        let mut event = 0.0;
+        if let (true, SampleStatus::HeldBack, Some(y)) = (fits, status, y) {
+            event = clamp(y - value, EVENT * self.state.gate.range);
+            self.state.gate.add(event, self.state.seen);
         }
         if self.state.missing == 0.0 {
             self.state.seen = smaller(self.state.seen + 1.0, MOST);
@@ -121,21 +129,24 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         let pad = RESOLUTION * state.gate.range + narrow(epsilon::<S>(ROUNDING)) * size;
         let (signal, phi) = (&state.signal, state.td.clipped(&phi));
         let (lags, turn) = (signal.of_autoregression(), self.turn as usize);
-        let reach = larger(level, signal.reach());
-        let has_squares = reach == 0.0 || (SMALLEST..=LARGEST / 2.0).contains(&reach);
+        let events = state.gate.events_mean();
         let observe = |h: usize, belief: &mut Belief| {
             let gamma = belief.gamma();
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean
                 + dot(state.reads.get(h).unwrap_or(&state.autoregression.weights), &lags);
             let experts = [signal.possible(td), signal.possible(regression), value];
-            (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS))
+            // A surprise is one of a sample that is no event.
+            let events = if h < H { events } else { 0.0 };
+            (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS, events))
         };
+        let reach = larger(level, signal.reach());
+        let has_squares = reach == 0.0 || (SMALLEST..=LARGEST / 2.0).contains(&reach);
         let mut predictions = [Self::NOTHING; H];
         let horizons = state.horizons.iter_mut().zip(&mut state.bands).zip(&mut predictions);
         for (h, ((belief, band), out)) in horizons.enumerate() {
             let (gamma, [mean, delta]) = observe(h, belief);
-            let [low, high] = band.observe(belief.length, gamma, delta, state.seen, pad);
+            let [low, high] = band.observe(belief.length, gamma, delta, state.seen, pad, event);
             let at = |offset: f32| self.anchor + S::from_f64(f64::from(offset));
             out.mean = at(mean);
             out.known = has_squares && state.seen >= SEEN * belief.length;
@@ -164,8 +175,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// this share of the mean.
     fn refresh(&mut self, share: f32) {
         let state = &mut self.state;
-        let turns = if state.seen < START { 2 * (H + 1) } else { 2 * Self::TURNS };
-        self.turn = (self.turn + 1) % turns as u32;
+        self.turn = (self.turn + 1) % (2 * Self::TURNS) as u32;
         let turn = self.turn as usize;
         let h = turn % Self::TURNS;
         if let (Some(read), Some(belief)) = (state.reads.get_mut(h), state.horizons.get(h)) {

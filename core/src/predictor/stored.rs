@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
@@ -29,7 +29,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
-    /// | 4 | 1 | format version: 3 |
+    /// | 4 | 1 | format version: 4 |
     /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
     /// | 6 | 2 | H, the horizons |
     /// | 8 | 4 | how many bytes there are in all |

@@ -1,5 +1,5 @@
 use super::network::BatchLoss;
-use super::windows::{OuterProduct, gained_and_lost, next_token};
+use super::windows::{OuterProduct, TRACES, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
 use crate::error::{Error, Result, ensure};
 use crate::linalg::keep_apart;
@@ -155,7 +155,7 @@ kernel! {
     ) -> [S; 2] {
         let slide = windows.slide();
         let mut system = reference.system(windows, if slide { windows.count() } else { 0 });
-        let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
+        let (mut room, mut traces) = ([[[S::ZERO; D]; 3]; 4], [[S::ZERO; D]; TRACES]);
         let (mut loss, mut gradient) = (BatchLoss::new(windows, targets), S::ZERO);
         for i in loss.passes() {
             let valued = loss.pass(i);
@@ -163,8 +163,9 @@ kernel! {
                 system = reference.system(&valued.window, 0);
             } else if let Some(t) = valued.t {
                 let room = room.each_mut().map(|room| room.as_flattened_mut());
+                let traces = traces.as_flattened_mut();
                 let [gained, lost] =
-                    gained_and_lost(windows, t, reference.lambda, room, z.as_flattened_mut());
+                    gained_and_lost(windows, t, reference.lambda, room, traces);
                 system.add(S::ONE, gained);
                 system.add(-S::ONE, lost);
             }

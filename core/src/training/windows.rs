@@ -1,5 +1,6 @@
 use crate::error::{Error, Result, ensure, out_of_range};
 use crate::linalg::{keep_apart, zeros};
+use crate::mask::power;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transition::check_gamma;
@@ -349,36 +350,84 @@ pub(super) fn next_token<'a, S: Scalar>(
     [z, e]
 }
 
+/// The number of windows for which the traces of what is lost are computed at once.
+pub(super) const TRACES: usize = 16;
+
 /// Returns what G gains and loses from window t + 1 to window t, whose contexts are n transitions each: the sides
-/// x x'^T and y y'^T.
+/// x x'^T and y y'^T. It is called for t = W - 1 to 0, one after the other, with the same room for vectors: four, and under
+/// TD(lambda)'s mask `traces` for [`TRACES`], whose first numbers alone may be kept.
 ///
 /// Under TD(0)'s mask x = x' is the token gained and y = y' the one lost. Under TD(lambda)'s
 /// x = sum_i lambda^(i-t) z_i is what sees x' = z_t from its own place on, and
-/// y' = sum_j lambda^(t+n-j) z_j is the trace that y = z_{t+n} sees. Both are summed anew for each window, so
-/// that no rounding is carried on.
+/// y' = sum_j lambda^(t+n-j) z_j is the trace that y = z_{t+n} sees. Each follows from its neighbour, so that a batch takes a
+/// number of operations that does not grow with W n:
+///
+/// ```text
+/// x_t = z_t + lambda x_{t+1} - lambda^n z_{t+n}        y'_t = lambda y'_{t-1} + z_{t+n} - lambda^n z_t
+/// ```
+///
+/// Neither enlarges the rounding errors of the one before. As y' needs its past, it is summed anew for the first of
+/// [`TRACES`] windows, and those of the others are kept until they are reached.
 #[inline(always)]
 pub(super) fn gained_and_lost<'a, S: Scalar>(
     windows: &Windows<S>,
     t: usize,
     lambda: Option<S>,
-    [x, y, trace_x, trace_y]: [&'a mut [S]; 4],
-    z: &mut [S],
+    [x, y, trace_x, z]: [&'a mut [S]; 4],
+    traces: &'a mut [S],
 ) -> [OuterProduct<'a, S>; 2] {
-    let n = windows.context_len();
-    windows.write_token(windows.dim(), t, x);
-    windows.write_token(windows.dim(), t + n, y);
+    let (n, d, k) = (windows.context_len(), windows.dim(), traces.len() / TRACES);
+    windows.write_token(d, t, x);
+    windows.write_token(d, t + n, y);
     let Some(lambda) = lambda else { return [[x, x], [y, y]] };
-    trace_x.fill(S::ZERO);
-    for j in (t..t + n).rev() {
-        windows.write_token(windows.dim(), j, z);
-        add_to_trace(trace_x, lambda, z);
+    let (decayed, later) = (power(lambda, n as u64), windows.count().saturating_sub(t + 1));
+    if later == 0 {
+        trace_x.fill(S::ZERO);
+        for j in (t..t + n).rev() {
+            windows.write_token(d, j, z);
+            add_to_trace(trace_x, lambda, z);
+        }
+    } else {
+        add_to_trace(trace_x, lambda, x);
+        subtract(trace_x, decayed, y);
     }
-    trace_y.fill(S::ZERO);
-    for j in t + 1..=t + n {
-        windows.write_token(windows.dim(), j, z);
-        add_to_trace(trace_y, lambda, z);
+    // The windows whose traces are kept together: `first` to `t + later % TRACES`.
+    let first = (t + later % TRACES + 1).saturating_sub(TRACES);
+    if later.is_multiple_of(TRACES) {
+        for of in first..=t {
+            let (before, trace) = traces.split_at_mut_checked((of - first) * k).unwrap_or_default();
+            let trace = trace.get_mut(..k).unwrap_or_default();
+            match of.checked_sub(first + 1) {
+                None => {
+                    trace.fill(S::ZERO);
+                    for j in of + 1..=of + n {
+                        windows.write_token(d, j, z);
+                        add_to_trace(trace, lambda, z);
+                    }
+                }
+                Some(last) => {
+                    let last = before.get(last * k..).unwrap_or_default();
+                    for (to, from) in trace.iter_mut().zip(last) {
+                        *to = *from;
+                    }
+                    windows.write_token(d, of + n, z);
+                    add_to_trace(trace, lambda, z);
+                    windows.write_token(d, of, z);
+                    subtract(trace, decayed, z);
+                }
+            }
+        }
     }
-    [[trace_x, x], [y, trace_y]]
+    let trace_y = traces.get((t - first) * k..).and_then(|traces| traces.get(..k));
+    [[trace_x, x], [y, trace_y.unwrap_or_default()]]
+}
+
+#[inline(always)]
+fn subtract<S: Scalar>(e: &mut [S], s: S, z: &[S]) {
+    for (e, z) in e.iter_mut().zip(z) {
+        keep_apart::<S>();
+        *e -= s * *z;
+    }
 }
 
 #[inline(always)]

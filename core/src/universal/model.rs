@@ -1,14 +1,15 @@
 //! The model as it is linked: a discount, two trace decays, and the learned parameters.
 
+use super::level::share_of_level;
 use super::{ContextSummary, GatedSolution, UniversalParameters};
 use crate::bytes::{Reader, write};
-use crate::context::{Context, Forgetting, Growing, Memory, TdSums};
+use crate::context::{Context, Forgetting, Growing, Memory, RewardSums, TdSums};
 use crate::error::{Error, StoredError};
 use crate::mask::{Entrywise as _, Mask, TwoTraces};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
 use crate::transition::check_gamma;
-use crate::value_function::{ClippedValueFunction, Gvf, ValueFunction};
+use crate::value_function::{ClippedValueFunction, Gvf};
 
 /// One model for every number of features, every length of a context and every scale ([`crate::universal`], which says why
 /// features must be distances from a level).
@@ -33,7 +34,7 @@ pub struct UniversalModel<R: Real = f32> {
 /// The value function that the model estimates from a context, and how far it trusts its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate<R: Real, const D: usize> {
-    /// v(s) = <w, phi(s)>, clipped.
+    /// v(s) = level + <w, phi(s)>, clipped.
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
     /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
@@ -84,12 +85,13 @@ impl<R: Real> UniversalModel<R> {
         Ok(Context::<D, TwoTraces<R>, _, R>::with_memory(self.mask, memory))
     }
 
-    /// Returns the value function, v(s) = <w, phi(s)>, of the first cumulant of a context that [`UniversalModel::context`] or
-    /// [`UniversalModel::forgetting`] made. It exists from the first transition on, whatever was observed.
+    /// Returns the value function, v(s) = level + <w, phi(s)>, of the first cumulant of a context that
+    /// [`UniversalModel::context`] or [`UniversalModel::forgetting`] made. It exists from the first transition on, whatever was observed.
     ///
     /// Each feature of a query is clipped at the root of the sum of its squares in the context, which is at least the largest
     /// value that was seen of it; at e times that root where the context forgets, so at least at what it saw in the last
-    /// 2 / (1 - retention) transitions. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
+    /// 2 / (1 - retention) transitions. Their distances from the mean are clipped at what rewards of the largest
+    /// size seen, max |r|, could add up to:
     /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1) for n transitions observed, which is half a reward after one and
     /// max |r| / (1 - gamma) after many.
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
@@ -113,10 +115,12 @@ impl<R: Real> UniversalModel<R> {
         gvf: Gvf<R>,
     ) -> Result<Estimate<R, D>, Error> {
         let Gvf { cumulant, gamma } = gvf;
-        let mut sums = TdSums::ZERO;
-        self.fill(&mut sums, context, gvf)?;
-        let summary = self.context_summary(context, gamma);
-        let GatedSolution { weights, mut roots, linearity } =
+        let (mut sums, mut summary) = (TdSums::ZERO, self.context_summary(context, gamma));
+        self.fill(&mut sums, context, gvf, |rewards| {
+            summary.design_effect *= rewards.squared_weights / rewards.weight;
+            share_of_level(rewards, &summary)
+        })?;
+        let GatedSolution { weights, level, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
         let mut len = summary.effective_len;
         if context.memory().retention() < R::ONE {
@@ -125,12 +129,13 @@ impl<R: Real> UniversalModel<R> {
             roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
         }
         let max_abs_reward = context.max_abs_reward(cumulant);
-        let value = ValueFunction { weights };
-        let value_function = ClippedValueFunction::new(value, roots, len, gamma, max_abs_reward);
+        let most = max_abs_reward + sums.level.abs() * (R::ONE - gamma);
+        let value_function =
+            ClippedValueFunction::new(weights, [level, sums.level], roots, len, gamma, most);
         Ok(Estimate { value_function, linearity })
     }
 
-    /// Returns the sums of a context that the model solves, for one cumulant and a discount.
+    /// Returns the sums of a context that the model solves, for one cumulant and a discount, before it subtracts a level.
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
     /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     pub fn sums<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
@@ -139,21 +144,24 @@ impl<R: Real> UniversalModel<R> {
         gvf: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
         let mut sums = TdSums::ZERO;
-        self.fill(&mut sums, context, gvf)?;
+        self.fill(&mut sums, context, gvf, |_| R::ZERO)?;
         Ok(sums)
     }
 
-    /// Computes [`UniversalModel::sums`] in place; a chip would copy them.
+    /// Computes [`UniversalModel::sums`] in place, for features and rewards without their level; a chip would copy them.
     fn fill<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
         sums: &mut TdSums<R, D>,
         context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
+        share: impl FnOnce(&RewardSums<R>) -> R,
     ) -> Result<(), Error> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
-        sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?);
+        let read = context.discounted(check_gamma(gamma)?, cumulant)?;
+        sums.fill_from(&read);
+        sums.subtract_level(&read, share);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Three solutions of TD's fixed-point equation, and the gates that mix them.
 
+use super::level::share_beyond;
 use crate::context::{TdSums, TdSystem, least_product, least_root};
 use crate::error::Error;
 use crate::linalg::linear_system::{eliminate, epsilon};
@@ -97,6 +98,8 @@ impl<S: Copy> ContextSummary<S> {
 /// The largest mean squared TD error allowed, relative to the mean squared reward times the horizon 1 / (1 - gamma);
 /// weights with a larger one are scaled down.
 const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
+/// The share of w_1 and w_2 in the mixture is at most so many times w_0's mean squared TD error over theirs.
+const MAX_TIMES_TD_ERROR: f64 = 4.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
 const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
@@ -193,16 +196,12 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
     sum
 }
 
-/// Returns true if the upper triangle above the diagonal is 0.
-#[inline(never)]
-fn is_diagonal<R: Real, const D: usize>(m: &[[R; D]; D]) -> bool {
+fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
     let mut sum = R::ZERO;
-    for j in 0..D {
-        for i in 0..j {
-            sum += m[j][i].abs();
-        }
+    for x in x {
+        sum += *x * *x;
     }
-    sum == R::ZERO
+    sum
 }
 
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
@@ -310,6 +309,8 @@ enum Trace {
 pub struct GatedSolution<R: Scalar, const D: usize> {
     /// The weights w, (D).
     pub weights: SVector<R, D>,
+    /// The value where all features are 0.
+    pub level: R,
     /// sqrt(F_ii), the root of each feature's sum of squares, (D).
     pub roots: [R; D],
     /// The weight of the solution for lambda = 0, in \[0, 1\].
@@ -326,7 +327,16 @@ impl<R: Real> UniversalParameters<R> {
         summary: ContextSummary<R>,
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
-        let mut out = GatedSolution { weights: zeros(), roots, linearity: R::from_f64(0.5) };
+        let mut out = GatedSolution {
+            weights: zeros(),
+            level: sums.level,
+            roots,
+            linearity: R::from_f64(0.5),
+        };
+        if sums.squared_rewards == R::ZERO && sums.level != R::ZERO {
+            // The level is all that there is.
+            return Ok(out);
+        }
         let units = change_units(sums, &roots);
         let d = units.seen;
         let is_lost = units.lost > R::from_f64(least_product::<R>());
@@ -334,8 +344,9 @@ impl<R: Real> UniversalParameters<R> {
         if d == R::ZERO || is_lost {
             return if is_lost { Err(NON_FINITE) } else { Ok(out) };
         }
-        let tabular = if d > one && is_diagonal(&sums.second_moments) { one } else { R::ZERO };
+        let tabular = if d > one && sums.tells_states_apart() { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
+        let seen = sum_of_squares(&sums.systems[0].b);
         let first = self.solve_first(sums, &quantities)?;
         let mut solve_next = |trace, before: &FixedPoint<R, D>| {
             self.solve_trace(trace, sums, &summary, &quantities, [&first, before])
@@ -361,11 +372,21 @@ impl<R: Real> UniversalParameters<R> {
         let ([low, high], [gate_low, gate_high]) = (summary.admissible, &self.gate_logits);
         let g_1 = gate(low, gate_low, self.tabular[2] * tabular);
         let g_2 = gate(high, gate_high, R::ZERO);
+        // The share of the other solutions falls with their TD errors.
+        let others =
+            third.relative_td_error + g_2 * (second.relative_td_error - third.relative_td_error);
+        let most = R::from_f64(MAX_TIMES_TD_ERROR) * first.relative_td_error / others;
+        let g_1 = g_1.max(R::ONE - most);
         let mut w = [R::ZERO; D];
         for i in 0..D {
             let u = third.weights[i] + g_2 * (second.weights[i] - third.weights[i]);
             w[i] = u + g_1 * (first.weights[i] - u);
         }
+        // f is (1/d) sum_i b_i^2 / F_ii, which is E delta^2 if rewards are noise. (Both are over E r^2.)
+        let f = seen * quantities.n / (d * summary.design_effect);
+        let noise = first.relative_td_error;
+        let kept = share_beyond(if noise < one { noise } else { one }, f);
+        w.iter_mut().for_each(|w| *w *= kept);
         out.linearity = g_1;
         // The solution of a nearly singular system explodes, and so do its TD errors.
         let error = relative_td_error(sums, &w);
@@ -373,6 +394,7 @@ impl<R: Real> UniversalParameters<R> {
         let scale = if error > most { (most / error).sqrt() } else { one } / units.reward;
         for i in 0..D {
             out.weights[i] = w[i] * units.features[i] * scale;
+            out.level -= out.weights[i] * sums.feature_levels[i];
         }
         if is_finite(&out.weights) { Ok(out) } else { Err(NON_FINITE) }
     }

@@ -3,6 +3,7 @@
 mod context;
 mod digest;
 mod invariant_set;
+mod level;
 mod linalg;
 mod metrics;
 mod model;

@@ -310,6 +310,40 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
     }
 }
 
+/// More windows than the traces that are kept at once, with contexts that are longer and shorter than there are windows.
+#[test]
+fn the_traces_of_a_long_batch_are_those_of_its_windows_alone() {
+    let mut rng = Rng::new(5);
+    let mut numbers = |count| (0..count).map(|_| rng.uniform_in(-1.0, 1.0)).collect::<Vec<f64>>();
+    let (features, rewards) = (numbers(2 * 63), numbers(62));
+    for (n, lambda) in [(3, 0.9), (20, 0.9), (20, 1.0), (44, 0.5), (60, 1.0)] {
+        let windows = Windows::new(2, &features, &rewards, n, 0.9).unwrap();
+        let shape = LinearShape { trace_decay: Some(lambda), ..LinearShape::new(2, 1, 3) };
+        let mut network = network_of(shape);
+        network.initialise_lane(0, &mut Rng::new(3));
+        network.parameters_mut().numbers_mut().for_each(|x| *x *= 5.0);
+        let mut gradients = [(); 2].map(|()| network.parameters().zeros_like());
+        let [batch, by_window] = &mut gradients;
+        let losses = [
+            network.batch_gradient(&windows, Targets::Bootstrapped, batch).unwrap(),
+            batch_gradient_by_window(&mut network, &windows, Targets::Bootstrapped, by_window)
+                .unwrap(),
+        ];
+        assert!((losses[0] - losses[1]).abs() < 1e-13 * losses[1], "{n} {lambda}: {losses:?}");
+        for (got, want) in batch.numbers().zip(by_window.numbers()) {
+            assert!((got - want).abs() < 1e-12 * (1.0 + want.abs()), "{n} {lambda}");
+        }
+        let reference = BatchTdReference::<f64, 2>::new(2, lambda).unwrap();
+        let value = |t| reference.value(&windows.window(t).unwrap()).unwrap();
+        let next = |t| reference.value(&windows.successor(t).unwrap()).unwrap();
+        let error = |t| windows.td_target(t, next(t)).unwrap() - value(t);
+        let squares: f64 = (0..windows.count()).map(error).map(|error| error * error).sum();
+        let [got, _] = reference.batch_gradient(&windows, Targets::Bootstrapped).unwrap();
+        let want = squares / windows.count() as f64;
+        assert!((got - want).abs() < 1e-12 * want, "{n} {lambda}: {got} and {want}");
+    }
+}
+
 #[test]
 fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by_one() {
     let (features, rewards) = random_windows(&mut Rng::new(11));

@@ -105,9 +105,10 @@ pub fn judge_estimator(
     on_large_stack(|| {
         for context in contexts {
             let stream = estimator.after(recipe.dim, &context.features, &context.rewards)?;
-            let (weights, values) = stream.raw(&context.states)?;
+            let (linear, values) = stream.raw(&context.states)?;
             answers.push(values);
-            gradients.push(weights.unwrap_or_default().repeat(context.weights.len()));
+            let weights = linear.map(|values| values.weights).unwrap_or_default();
+            gradients.push(weights.repeat(context.weights.len()));
         }
         judge(recipe, contexts, len, &answers, Some(&gradients))
     })?

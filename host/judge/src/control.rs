@@ -108,9 +108,10 @@ pub fn shares(critic: &Critic, seed: u64) -> Result<Vec<f64>, Error> {
         let is_scored = CHECKPOINTS.contains(&n);
         // Without weights (a system without a solution, weights that overflow) w does not change.
         if (is_scored || n % interval == 0)
-            && let Ok(Some(weights)) = stream.weights()
+            && let Ok(Some(values)) = stream.linear()
         {
-            w = weights;
+            // (The level is that of all actions.)
+            w = values.weights;
         }
         if is_scored {
             shares.push(mdp.share(&w));

@@ -1,14 +1,16 @@
 //! All value estimators behind one interface: models, constructions of the paper, and classical algorithms. Each reads a stream
 //! of transitions, in `f64`.
 //!
-//! The number of features is a runtime value; vectors have room for 8, 32 or 64 (or 4, if a context forgets). Unused entries
-//! are 0 and change no bit of the results.
+//! The number of features is a runtime value; vectors have room for 8, 32 or 64, and those of a context
+//! also for 4, 12 or 16. Unused entries are 0 and change no bit of the results.
 
+mod contexts;
 mod empty;
 mod reader;
 mod transitions;
 mod without_context;
 
+pub use contexts::Contexts;
 pub use empty::lstd_stream;
 pub(crate) use reader::{TransitionSink, padded};
 pub use transitions::{EstimatedValues, values_of};
@@ -19,7 +21,9 @@ use ictd_core::model::AttentionKind;
 use ictd_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
+use std::io;
 use std::panic::resume_unwind;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 pub const MAX_FEATURES: usize = 64;
 
@@ -39,12 +43,19 @@ pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
     }
     let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
     std::thread::scope(|scope| {
-        let f = || {
-            IS_LARGE.set(true);
-            f()
-        };
-        let made = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
+        let made = spawn_large(scope, f);
         made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
+    })
+}
+
+/// Starts a thread with a large stack.
+fn spawn_large<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    f: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().stack_size(STACK).spawn_scoped(scope, || {
+        IS_LARGE.set(true);
+        f()
     })
 }
 
@@ -112,6 +123,14 @@ pub struct Estimator {
     pub layers: usize,
 }
 
+/// v(s) = level + <w, phi(s)>, before any clipping. The level is 0 of every estimator but the universal model.
+#[derive(Clone, Debug)]
+pub struct LinearValues {
+    /// w, (d).
+    pub weights: Vec<f64>,
+    pub level: f64,
+}
+
 /// The state of an estimator on a stream of transitions. All feature vectors have the stream's number of features.
 pub trait Stream: Send + Sync {
     /// Observes a transition of a behaviour policy b, with the importance ratio rho = pi(A|S) / b(A|S), 1 for b = pi
@@ -131,16 +150,19 @@ pub trait Stream: Send + Sync {
 
     fn observed(&self) -> u64;
 
-    /// Returns the weights w of v(s) = <w, phi(s)>, (d); `None` for softmax attention, whose value is not linear.
+    /// Forgets everything that was observed.
+    fn clear(&mut self);
+
+    /// Returns v(s) = level + <w, phi(s)>; `None` for softmax attention, whose value is not linear.
     /// Returns the core's error before the first transition, if the transitions determine no weights, or if iterates diverge.
-    fn weights(&self) -> Result<Option<Vec<f64>>>;
+    fn linear(&self) -> Result<Option<LinearValues>>;
 
     /// Returns the values of states, given row by row.
-    /// Returns the core's error in the cases that [`Stream::weights`] lists.
+    /// Returns the core's error in the cases that [`Stream::linear`] lists.
     fn values(&self, states: &[f64]) -> Result<Vec<f64>>;
 
-    /// Returns the weights and the values of states even if the layers diverge, for those who study how.
-    fn raw(&self, states: &[f64]) -> Result<(Option<Vec<f64>>, Vec<f64>)>;
+    /// Returns [`Stream::linear`] and the values of states even if the layers diverge, for those who study how.
+    fn raw(&self, states: &[f64]) -> Result<(Option<LinearValues>, Vec<f64>)>;
 
     /// Returns the stream's state, for [`Stream::restore`] of a stream of the same estimator and number of features.
     fn save(&self) -> Vec<u8>;

@@ -10,7 +10,7 @@ Results are bit-identical to the command line's, on every machine; those of `Pre
 """
 
 from . import tasks
-from ._ictd import Context, Model, Predictions, Predictor, Task, __version__
+from ._ictd import Context, Model, Predictions, Predictor, Task, ValueFunction, __version__
 from .features import Encoded, Encoder, Evaluation, evaluate
 from .judging import Benchmark, Verdict, bench, judge
 from .logs import Log
@@ -28,6 +28,7 @@ __all__ = [
     "Predictor",
     "SeedRun",
     "Task",
+    "ValueFunction",
     "Verdict",
     "__version__",
     "bench",

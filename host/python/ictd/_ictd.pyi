@@ -83,6 +83,19 @@ class Model:
     @property
     def d(self) -> int | None:
         """The number of features; None if the model takes any number."""
+    @overload
+    def values(
+        self,
+        phi: list[Array],
+        reward: Sequence[ArrayLike],
+        phi_next: Sequence[ArrayLike] | None = None,
+        query: Sequence[ArrayLike] | None = None,
+        gamma: float | None = None,
+        terminal: Sequence[ArrayLike] | None = None,
+        end: Sequence[ArrayLike] | None = None,
+        rho: Sequence[ArrayLike] | None = None,
+    ) -> list[Array]: ...
+    @overload
     def values(
         self,
         phi: ArrayLike,
@@ -99,8 +112,12 @@ class Model:
         phi: (n, d) with phi_next (n, d); or only (n + 1, d), a trajectory in which each row follows the one before.
         reward: (n,) or (n, 1). terminal, end: (n,), true where the next state is terminal (its value is 0), or where the
         episode is truncated. gamma: another discount than the model's. rho: (n,), importance weights, as in `Context.observe`.
+
+        Several contexts at once, each with the values that it has alone: of one length, with an axis (B, ...) before those of
+        every argument (a `query` of (m, d) is asked of all), in parallel; or a list of arrays for each argument, which
+        returns a list.
         """
-    def weights(
+    def value_function(
         self,
         phi: ArrayLike,
         reward: ArrayLike,
@@ -109,9 +126,19 @@ class Model:
         terminal: ArrayLike | None = None,
         end: ArrayLike | None = None,
         rho: ArrayLike | None = None,
-    ) -> Array:
-        """w, (d,), of the value function v(s) = <w, phi(s)> in that context, which `values` of the universal model clips
-        to what its rewards allow."""
+    ) -> ValueFunction:
+        """The value function in that context, which `values` of the universal model clips to what its rewards allow."""
+
+@final
+class ValueFunction:
+    """v(s) = level + <weights, phi(s)>. The level is 0 of every model but the universal one."""
+
+    @property
+    def weights(self) -> Array:
+        """w, (d,)."""
+    @property
+    def level(self) -> float:
+        """The value where all features are 0."""
 
 @final
 class Context:
@@ -129,6 +156,16 @@ class Context:
         rho: the importance ratio pi(A|S) / b(A|S) of the target policy pi and the behaviour policy b (per-decision
         importance sampling); only a model that reads a context accepts another one than 1.
         """
+    def run(
+        self,
+        phi: ArrayLike,
+        reward: ArrayLike,
+        phi_next: ArrayLike | None = None,
+        terminal: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
+    ) -> None:
+        """Observes n transitions in order, given as in `Model.values`. If one is rejected, those before it were observed."""
     def end_episode(self) -> None:
         """Ends the episode: the next transition does not follow the last one."""
     def clear(self) -> None:
@@ -137,9 +174,9 @@ class Context:
         """Returns an independent copy."""
     def __len__(self) -> int:
         """The number of transitions observed."""
-    def weights(self) -> Array:
-        """w, (d,), of v(s) = <w, phi(s)>, which `values` of the universal model clips to what its rewards allow.
-        `ValueError` before the first transition."""
+    def value_function(self) -> ValueFunction:
+        """The value function, which `values` of the universal model clips to what its rewards allow. `ValueError` before the
+        first transition."""
     @overload
     def values(self, query: list[float]) -> float: ...
     @overload

@@ -137,7 +137,7 @@ class Evaluation:
     error: dict[str, tuple[float, float, float]]
     #: The root mean squared TD error on the whole log, which does not say how good values are.
     td_error: dict[str, float]
-    #: The name with the least return error, and the next one's mean squared error minus its own, with a 90 % interval.
+    #: The name with the least return error, which may be "predicting 0", and the next one's mean squared error minus its own, with a 90 % interval.
     best: str
     ahead: tuple[float, float, float] | None
     #: The number of returns that are known, and of episodes with any.
@@ -182,7 +182,7 @@ def evaluate(
         if (judged := found.error(of)) is None:
             raise ValueError("log: too few returns are known; expected several episodes, or longer ones for this gamma")
         error[name] = judged
-    ranked = sorted(models, key=lambda name: error[name])
+    ranked = sorted(each, key=lambda name: error[name])
     ahead = found.advantage(each[ranked[0]], each[ranked[1]]) if len(ranked) > 1 else None
 
     def td_error(model: Any) -> float:

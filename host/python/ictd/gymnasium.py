@@ -156,8 +156,8 @@ class PredictValues(gym.vector.VectorWrapper):
 class Act:
     """Learns to act: SARSA, whose critic is a model's context (Sutton & Barto, 10.1, with any estimator in place of TD).
 
-    The features of a state and an action are the state's in the action's block, so `values` is Q(s, a) = <w, phi(s, a)>
-    of the context's weights w. Actions are epsilon-greedy: the share of random ones is 10 d / (10 d + n), with d features of
+    The features of a state and an action are the state's in the action's block, so `values` is Q(s, a) = level + <w, phi(s, a)>
+    of the context's value function. Actions are epsilon-greedy: the share of random ones is 10 d / (10 d + n), with d features of
     states and actions and n transitions so far, and at least `epsilon`.
 
     env: a finite number of actions; observations are numbers of states (each is one feature), or vectors. model: the
@@ -201,6 +201,7 @@ class Act:
         self._retention = retention
         self._context: Context | None = None
         self._weights: NDArray[np.float64] | None = None
+        self._level = 0.0
 
     @property
     def context(self) -> Context | None:
@@ -241,7 +242,8 @@ class Act:
 
     def _read(self, context: Context) -> None:
         try:
-            self._weights = context.weights()
+            read = context.value_function()
+            self._weights, self._level = read.weights, read.level
         except ValueError:
             # The system has no solution yet: the values do not change.
             pass
@@ -257,7 +259,7 @@ class Act:
     def _values(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._weights is None:
             return np.zeros(self._actions)
-        return self._weights.reshape(self._actions, -1) @ x
+        return self._level + self._weights.reshape(self._actions, -1) @ x
 
     def _best(self, x: NDArray[np.float64]) -> int:
         values = self._values(x)

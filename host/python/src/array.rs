@@ -65,7 +65,12 @@ pub(crate) fn whole<T: TryFrom<i128>>(name: &str, Integer(x): Integer) -> PyResu
 
 /// Computes with a large stack: Python's threads may have a small one.
 pub(crate) fn roomy<T: Send>(f: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
-    on_large_stack(f).map_err(|e| refused("thread", e))?
+    // Inlined, it would need the room in the caller's frame, on the small stack.
+    #[inline(never)]
+    fn apart<T>(f: impl FnOnce() -> T) -> T {
+        f()
+    }
+    on_large_stack(|| apart(f)).map_err(|e| refused("thread", e))?
 }
 
 /// Numbers, row by row.
@@ -177,22 +182,41 @@ impl Numbers {
     }
 }
 
-/// Returns the marks of n transitions; all false without an argument.
-pub(crate) fn marks(name: &str, given: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<bool>> {
-    let Some(given) = given else { return Ok(vec![false; n]) };
-    let marks = numbers(name, given, false)?.column(name, &format!("({n},)"))?;
-    if marks.len() != n {
-        return Err(refused(
-            name,
-            format!("{} marks; expected {n}, one for each reward", marks.len()),
-        ));
+/// Returns one number for each reward; these have `shape`, (n,), or (B, n) of several contexts.
+pub(crate) fn of_rewards(
+    name: &str,
+    found: Numbers,
+    what: &str,
+    shape: &[usize],
+) -> PyResult<Vec<f64>> {
+    let (n, expected) = (shape.iter().product::<usize>(), tuple(shape));
+    if shape.len() == 2 && found.shape != shape {
+        return Err(refused(name, format!("shape {}; expected {expected}", tuple(&found.shape))));
+    } else if shape.len() == 2 {
+        return Ok(found.data);
     }
+    let found = found.column(name, &expected)?;
+    if found.len() != n {
+        let reason = format!("{} {what}; expected {n}, one for each reward", found.len());
+        return Err(refused(name, reason));
+    }
+    Ok(found)
+}
+
+/// Returns the marks of transitions; all false without an argument.
+pub(crate) fn marks(
+    name: &str,
+    given: Option<&Bound<'_, PyAny>>,
+    shape: &[usize],
+) -> PyResult<Vec<bool>> {
+    let Some(given) = given else { return Ok(vec![false; shape.iter().product()]) };
     let mark = |x: &f64| match *x {
         0.0 => Ok(false),
         1.0 => Ok(true),
         x => Err(refused(name, format!("{x}; expected true or false (1 or 0)"))),
     };
-    marks.iter().map(mark).collect()
+    let found = numbers(name, given, false)?;
+    of_rewards(name, found, "marks", shape)?.iter().map(mark).collect()
 }
 
 /// Returns numbers as an array.

@@ -3,10 +3,10 @@
 use crate::arithmetic;
 use crate::array::{Integer, Number, numbers, refused, roomy, tuple, whole};
 use crate::error::python;
-use crate::model::{Given, Model, check_features};
+use crate::model::{Given, Model, ONE_CONTEXT, ValueFunction, check_features, features};
 use ictd::error::WithContext as _;
 use judge::estimator::Stream;
-use numpy::{PyArray1, ToPyArray};
+use numpy::ToPyArray;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
 use pyo3::types::{PyBytes, PyType};
@@ -92,6 +92,28 @@ impl Context {
         seen.context("observing").map_err(python)
     }
 
+    #[doc = crate::docstring!("Context.run")]
+    #[pyo3(signature = (phi, reward, phi_next = None, terminal = None, end = None, rho = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        phi: Given,
+        reward: Given,
+        phi_next: Option<Given>,
+        terminal: Option<Given>,
+        end: Option<Given>,
+        rho: Option<Given>,
+    ) -> PyResult<()> {
+        let phi = features(phi)?;
+        let [_, d] = phi.table("phi", ONE_CONTEXT)?;
+        if d != self.d {
+            return Err(refused("phi", format!("{d} features; expected {}", self.d)));
+        }
+        let model = self.model.get();
+        let data = model.transitions(&phi, reward, phi_next, terminal, end, rho)?;
+        Model::observe(py, &mut **self.locked(py), &data)
+    }
+
     #[doc = crate::docstring!("Context.end_episode")]
     fn end_episode(&self, py: Python<'_>) {
         self.locked(py).end_episode();
@@ -136,11 +158,10 @@ impl Context {
         format!("<ictd.Context d={}, {model}{retention}, {len} transitions>", self.d)
     }
 
-    #[doc = crate::docstring!("Context.weights")]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    #[doc = crate::docstring!("Context.value_function")]
+    fn value_function(&self, py: Python<'_>) -> PyResult<ValueFunction> {
         arithmetic::check()?;
-        let weights = self.model.get().weights_of(py, &**self.locked(py), self.d)?;
-        Ok(weights.to_pyarray(py))
+        self.model.get().value_function_of(py, &**self.locked(py), self.d)
     }
 
     #[doc = crate::docstring!("Context.values")]

@@ -38,7 +38,7 @@ mod _ictd {
     #[pymodule_export]
     use crate::judging::{Contexts, Suite};
     #[pymodule_export]
-    use crate::model::Model;
+    use crate::model::{Model, ValueFunction};
     #[pymodule_export]
     use crate::predictor::{Predictions, Predictor};
     #[pymodule_export]

@@ -2,7 +2,8 @@
 
 use crate::arithmetic;
 use crate::array::{
-    AT_ONCE, Integer, Number, Numbers, marks, numbers, refused, roomy, tuple, whole,
+    AT_ONCE, Integer, Number, Numbers, marks, numbers, of_rewards, refused, roomy, shaped, tuple,
+    whole,
 };
 use crate::error::python;
 use compute::recipe::{AttentionKind, LayerSharing};
@@ -12,13 +13,17 @@ use ictd::error::{Error, InFile as _, WithContext as _};
 use ictd::formats::seed_run::{PARAMS_FILE, PartialParams, SeedLog, log_point};
 use ictd::model_file::{self, Typed};
 use ictd_core::model::crc32;
-use judge::estimator::{Estimator, MAX_FEATURES, Method, Stream, on_large_stack};
+use judge::estimator::{
+    Contexts, Estimator, LinearValues, MAX_FEATURES, Method, Stream, on_large_stack,
+};
 use judge::parameters::{LayerParameters, Parameters};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyReadonlyArray3, ToPyArray};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -37,7 +42,11 @@ pub(crate) struct Model {
     /// The number of features; `None` if the model takes any number.
     pub(crate) d: Option<usize>,
     name: String,
+    kept: Mutex<Option<Kept>>,
 }
+
+/// A stream that was used, with its number of features and its discount: to clear it takes a hundredth of making one.
+struct Kept(usize, f64, Box<dyn Stream>);
 
 /// Rejects a number of features outside 1 to [`MAX_FEATURES`].
 pub(crate) fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
@@ -108,7 +117,7 @@ impl Model {
         let estimator = Estimator { method, gamma, layers };
         let stream = || estimator.stream(d.unwrap_or(1), None).context("the model").map_err(python);
         roomy(stream)?;
-        Ok(Model { estimator, d, name: name.to_owned() })
+        Ok(Model { estimator, d, name: name.to_owned(), kept: Mutex::new(None) })
     }
 
     /// Returns the model of a file or run, with the settings that its maker typed.
@@ -139,26 +148,66 @@ impl Model {
         stream.and_then(|made| made).context("the context")
     }
 
-    /// Returns a stream that has observed transitions. Ctrl-C interrupts it.
-    fn read(
+    /// Returns the estimator with another discount, if one is given.
+    fn with_gamma(&self, gamma: Option<f64>) -> PyResult<Estimator> {
+        gamma.map_or(Ok(()), check_discount)?;
+        let gamma = gamma.unwrap_or(self.estimator.gamma);
+        self.estimator.with_gamma(gamma).context("the model").map_err(python)
+    }
+
+    /// Calls `f` with a stream that has observed transitions.
+    fn read<T>(
         &self,
         py: Python<'_>,
         data: &Transitions,
         gamma: Option<f64>,
-    ) -> PyResult<Box<dyn Stream>> {
-        gamma.map_or(Ok(()), check_discount)?;
-        let gamma = gamma.unwrap_or(self.estimator.gamma);
-        let estimator = self.estimator.with_gamma(gamma).context("the model").map_err(python)?;
-        let new = || estimator.stream(data.d, None).context("the model").map_err(python);
-        // Made on a large stack, even a small one: layers pass over it.
-        let mut stream = py.detach(|| roomy(new))?;
+        f: impl FnOnce(&dyn Stream) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let (d, used) = (data.d, gamma.unwrap_or(self.estimator.gamma));
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = kept().take();
+        let mut stream = match stream {
+            Some(Kept(of, with, mut stream)) if (of, with) == (d, used) => {
+                let empty = &mut stream;
+                self.compute(py, d, || {
+                    empty.clear();
+                    Ok(())
+                })?;
+                stream
+            }
+            _ => {
+                let estimator = self.with_gamma(gamma)?;
+                let new = || estimator.stream(d, None).context("the model").map_err(python);
+                // Made on a large stack, even a small one: layers pass over it.
+                py.detach(|| roomy(new))?
+            }
+        };
+        Self::observe(py, &mut *stream, data)?;
+        let found = f(&*stream)?;
+        // (Another keeps its transitions.)
+        if self.estimator.has_a_context() {
+            *kept() = Some(Kept(d, used, stream));
+        }
+        Ok(found)
+    }
+
+    /// Observes transitions. Ctrl-C interrupts it.
+    pub(crate) fn observe(
+        py: Python<'_>,
+        stream: &mut dyn Stream,
+        data: &Transitions,
+    ) -> PyResult<()> {
         for start in (0..data.len()).step_by(AT_ONCE) {
             let rows = start..data.len().min(start + AT_ONCE);
-            let observe = || rows.into_iter().try_for_each(|i| stream.observe_row(data, i));
+            let observe = || stream.observe_rows(data, rows);
             py.detach(observe).context("observing").map_err(python)?;
             py.check_signals()?;
         }
-        Ok(stream)
+        Ok(())
+    }
+
+    fn is_small(&self, d: usize) -> bool {
+        d <= 16 && self.estimator.has_a_context()
     }
 
     /// Computes with a stream of d features, on a large stack if its layers or softmax attention need one.
@@ -168,8 +217,7 @@ impl Model {
         d: usize,
         f: impl FnOnce() -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        let is_small = d <= 8 && self.estimator.has_a_context();
-        py.detach(|| if is_small { f() } else { roomy(f) })
+        py.detach(|| if self.is_small(d) { f() } else { roomy(f) })
     }
 
     /// Returns the values of states of d features, row by row. Ctrl-C interrupts it.
@@ -195,20 +243,23 @@ impl Model {
         Ok(values)
     }
 
-    /// Returns the weights of a stream of d features.
-    pub(crate) fn weights_of(
+    /// Returns the value function of a stream of d features.
+    pub(crate) fn value_function_of(
         &self,
         py: Python<'_>,
         stream: &dyn Stream,
         d: usize,
-    ) -> PyResult<Vec<f64>> {
-        let read = || stream.weights().context("the value function").map_err(python);
+    ) -> PyResult<ValueFunction> {
+        let read = || stream.linear().context("the value function").map_err(python);
         let nonlinear = "softmax attention: its value is not linear in the features";
-        self.compute(py, d, read)?.ok_or_else(|| refused("model", nonlinear))
+        let linear = self.compute(py, d, read)?.ok_or_else(|| refused("model", nonlinear))?;
+        let LinearValues { weights, level } = linear;
+        Ok(ValueFunction { weights: weights.to_pyarray(py).unbind(), level })
     }
 
-    /// Returns transitions that the model can read; rejects a thread whose arithmetic would change the results.
-    fn transitions(
+    /// Returns transitions that the model can read, of the contexts in `phi`, (rows, d) or (B, rows, d); rejects a thread whose
+    /// arithmetic would change the results.
+    pub(crate) fn transitions(
         &self,
         phi: &Numbers,
         reward: Given,
@@ -218,17 +269,34 @@ impl Model {
         rho: Option<Given>,
     ) -> PyResult<Transitions> {
         arithmetic::check()?;
-        let reward =
-            numbers("reward", reward, false)?.finite("reward")?.column("reward", "(n,)")?;
-        let (n, d) = (reward.len(), phi.shape[1]);
+        let reward = numbers("reward", reward, false)?.finite("reward")?;
+        let [ref leading @ .., found, d] = phi.shape[..] else {
+            return Err(refused("phi", "expected features"));
+        };
+        let contexts = leading.first().copied();
+        let n = match (contexts, &reward.shape[..]) {
+            (Some(of), &[found, n]) if of == found => n,
+            (Some(of), _) => {
+                let reason = format!("shape {}; expected ({of}, n)", tuple(&reward.shape));
+                return Err(refused("reward", reason));
+            }
+            (None, _) => reward.data.len(),
+        };
+        let of_rewards_shape: Vec<usize> = contexts.into_iter().chain([n]).collect();
+        let reward = match contexts {
+            Some(_) => reward.data,
+            None => reward.column("reward", "(n,)")?,
+        };
         let rows = if phi_next.is_some() { n } else { n + 1 };
         let shape = tuple(&phi.shape);
-        if phi.shape[0] != rows {
+        if found != rows {
             let without = match phi_next {
                 Some(_) => "",
                 None => " (without phi_next the last row is a next state)",
             };
-            let reason = format!("shape {shape} with {n} rewards; expected ({rows}, d){without}");
+            let expected = contexts.map_or(String::new(), |contexts| format!("{contexts}, "));
+            let reason =
+                format!("shape {shape} with {n} rewards; expected ({expected}{rows}, d){without}");
             return Err(refused("phi", reason));
         }
         let phi_next = phi_next.map(|next| numbers("phi_next", next, false)?.finite("phi_next"));
@@ -237,26 +305,42 @@ impl Model {
             let reason = format!("shape {}; expected that of phi, {shape}", tuple(&next.shape));
             return Err(refused("phi_next", reason));
         }
-        let marks = marks("terminal", terminal, n)?.into_iter().zip(marks("end", end, n)?);
-        let marks = marks.map(|(terminal, end)| EpisodeEnd::from_marks(terminal, end));
-        let phi_next = phi_next.map_or_else(|| phi.data[d..].to_vec(), |next| next.data);
-        let (from, marks, features) = ((0..n).collect(), marks.collect(), phi.data.clone());
+        let marks_of = |name, given| marks(name, given, &of_rewards_shape);
+        let marks = marks_of("terminal", terminal)?.into_iter().zip(marks_of("end", end)?);
+        let marks = marks.map(|(terminal, end)| EpisodeEnd::from_marks(terminal, end)).collect();
+        let from = |context| context * rows..context * rows + n;
+        let from: Vec<usize> = (0..contexts.unwrap_or(1)).flat_map(from).collect();
+        let phi_next = match phi_next {
+            Some(next) => next.data,
+            None => phi.data.chunks((rows * d).max(1)).flat_map(|of| &of[d..]).copied().collect(),
+        };
+        let features = phi.data.clone();
         let mut data = Transitions { d, from, reward, phi_next, marks, phi: features, rho: None };
         if let Some(rho) = rho {
             let rho = numbers("rho", rho, false)?.finite("rho")?;
-            data.rho = Some(rho.column("rho", "(n,)")?);
+            data.rho = Some(of_rewards("rho", rho, "weights", &of_rewards_shape)?);
         }
-        if let Some(rho) = data.rho.as_ref().filter(|rho| rho.len() != data.len()) {
-            let reason =
-                format!("{} weights; expected {}, one for each reward", rho.len(), data.len());
-            return Err(refused("rho", reason));
-        }
-        if let Some(own) = self.d.filter(|own| *own != data.d) {
-            let reason = format!("{} features; expected {own}, those of the model", data.d);
+        if let Some(own) = self.d.filter(|own| *own != d) {
+            let reason = format!("{d} features; expected {own}, those of the model");
             return Err(refused("phi", reason));
         }
-        check_features("phi", data.d, " features")?;
+        check_features("phi", d, " features")?;
         Ok(data)
+    }
+}
+
+#[doc = crate::docstring!("ValueFunction")]
+#[pyclass(frozen, get_all, module = "ictd")]
+pub(crate) struct ValueFunction {
+    weights: Py<PyArray1<f64>>,
+    level: f64,
+}
+
+#[pymethods]
+impl ValueFunction {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let d = self.weights.bind(py).len()?;
+        Ok(format!("<ictd.ValueFunction level={}, {d} weights>", self.level))
     }
 }
 
@@ -560,28 +644,84 @@ impl Model {
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // A list of contexts, which may have different lengths.
+        if let Ok(list) = phi.cast::<PyList>()
+            && list.iter().next().is_some_and(|first| axes(&first) == Some(2))
+        {
+            let of = |given: Option<Given<'_, 'py>>, i: usize| given.map(|all| all.get_item(i));
+            let context = |i: usize| {
+                let all = [Some(reward), phi_next, query, terminal, end, rho];
+                let given = all.map(|all| of(all, i).transpose());
+                let [reward, phi_next, query, terminal, end, rho] = given;
+                let reward = reward?.ok_or_else(|| refused("reward", "missing"))?;
+                let (phi_next, query, terminal) = (phi_next?, query?, terminal?);
+                self.values(
+                    py,
+                    &list.get_item(i)?,
+                    &reward,
+                    phi_next.as_ref(),
+                    query.as_ref(),
+                    gamma,
+                    terminal.as_ref(),
+                    end?.as_ref(),
+                    rho?.as_ref(),
+                )
+            };
+            let context = |i| context(i).map_err(|e| in_context(py, e, i));
+            let values = (0..list.len()).map(context).collect::<PyResult<Vec<_>>>()?;
+            return Ok(PyList::new(py, values)?.into_any());
+        }
+        let gamma = gamma.map(|gamma| gamma.0);
         let phi = features(phi)?;
         let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
-        let queries = match query {
+        let contexts = (phi.shape.len() == 3).then_some(phi.shape[0]);
+        let (d, rows) = (data.d, phi.shape[phi.shape.len() - 2]);
+        let (queries, query_count, has_own_queries) = match query {
+            None => (phi.data, rows, true),
             Some(query) => {
-                let (query, expected) =
-                    (numbers("query", query, false)?, format!("(m, {})", data.d));
-                if query.table("query", &expected)?[1] != data.d {
-                    let shape = tuple(&query.shape);
-                    return Err(refused("query", format!("shape {shape}; expected {expected}")));
-                }
-                query.finite("query")?.data
+                let query = numbers("query", query, false)?;
+                let (m, has_own) = match (contexts, &query.shape[..]) {
+                    (Some(contexts), &[found, m, of]) if (found, of) == (contexts, d) => (m, true),
+                    (_, &[m, of]) if of == d => (m, false),
+                    _ => {
+                        let expected = match contexts {
+                            None => format!("(m, {d})"),
+                            Some(contexts) => format!("(m, {d}) or ({contexts}, m, {d})"),
+                        };
+                        query.table("query", &expected)?;
+                        let shape = tuple(&query.shape);
+                        return Err(refused(
+                            "query",
+                            format!("shape {shape}; expected {expected}"),
+                        ));
+                    }
+                };
+                (query.finite("query")?.data, m, has_own)
             }
-            None => phi.data,
         };
-        let stream = self.read(py, &data, gamma.map(|gamma| gamma.0))?;
-        Ok(self.values_of(py, &*stream, data.d, &queries)?.to_pyarray(py))
+        let Some(contexts) = contexts else {
+            let values = |stream: &dyn Stream| self.values_of(py, stream, d, &queries);
+            return Ok(self.read(py, &data, gamma, values)?.to_pyarray(py).into_any());
+        };
+        let len = data.len() / contexts.max(1);
+        let data = Contexts { transitions: data, len, queries, query_count, has_own_queries };
+        let (estimator, mut values) = (self.with_gamma(gamma)?, Vec::new());
+        let at_once = (8 * AT_ONCE / (len + query_count).max(1)).max(1);
+        for start in (0..contexts).step_by(at_once) {
+            let some = start..contexts.min(start + at_once);
+            let found = py.detach(|| estimator.values_in_contexts(&data, some));
+            values.extend(found.map_err(|(context, source)| {
+                python(Error::Core { context: format!("context {context}"), source })
+            })?);
+            py.check_signals()?;
+        }
+        Ok(shaped(py, &[contexts, query_count], values)?.into_any())
     }
 
-    #[doc = crate::docstring!("Model.weights")]
+    #[doc = crate::docstring!("Model.value_function")]
     #[pyo3(signature = (phi, reward, phi_next = None, gamma = None, terminal = None, end = None, rho = None))]
-    fn weights<'py>(
+    fn value_function<'py>(
         &self,
         py: Python<'py>,
         phi: Given<'_, 'py>,
@@ -591,10 +731,12 @@ impl Model {
         terminal: Option<Given<'_, 'py>>,
         end: Option<Given<'_, 'py>>,
         rho: Option<Given<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = self.transitions(&features(phi)?, reward, phi_next, terminal, end, rho)?;
-        let stream = self.read(py, &data, gamma.map(|gamma| gamma.0))?;
-        Ok(self.weights_of(py, &*stream, data.d)?.to_pyarray(py))
+    ) -> PyResult<ValueFunction> {
+        let phi = features(phi)?;
+        phi.table("phi", ONE_CONTEXT)?;
+        let data = self.transitions(&phi, reward, phi_next, terminal, end, rho)?;
+        let read = |stream: &dyn Stream| self.value_function_of(py, stream, data.d);
+        self.read(py, &data, gamma.map(|gamma| gamma.0), read)
     }
 }
 
@@ -613,9 +755,26 @@ fn typed(
     Ok(Typed { layers, gamma, attention: attention.map(kind).transpose()? })
 }
 
-/// Returns finite features, (rows, d).
-fn features(phi: Given) -> PyResult<Numbers> {
+pub(crate) const ONE_CONTEXT: &str = "(n + 1, d), or (n, d) with phi_next";
+
+/// Returns finite features, (rows, d), or (B, rows, d) of several contexts.
+pub(crate) fn features(phi: Given) -> PyResult<Numbers> {
     let phi = numbers("phi", phi, false)?;
-    phi.table("phi", "(n + 1, d), or (n, d) with phi_next")?;
+    if phi.shape.len() != 3 {
+        phi.table("phi", ONE_CONTEXT)?;
+    }
     phi.finite("phi")
+}
+
+/// Returns the error with the index of the context that it is about.
+fn in_context(py: Python<'_>, e: PyErr, context: usize) -> PyErr {
+    match e.is_instance_of::<PyValueError>(py) {
+        true => PyValueError::new_err(format!("context {context}: {}", e.value(py))),
+        false => e,
+    }
+}
+
+/// Returns the number of axes of an array; `None` for anything else.
+fn axes(given: Given) -> Option<usize> {
+    given.getattr("ndim").ok()?.extract().ok()
 }

@@ -39,7 +39,7 @@ def test_changed_arithmetic_is_refused(register, bits, found):
     context, predictor, before, refused = ictd.Context(2), ictd.Predictor([5]), register.get(), []
     calls = [
         lambda: model.values(phi, reward),
-        lambda: model.weights(phi, reward),
+        lambda: model.value_function(phi, reward).weights,
         lambda: context.observe(phi[0], 1.0, phi[1]),
         lambda: context.values(phi[0]),
         lambda: predictor.observe(1.0),

@@ -106,7 +106,7 @@ def test_environments_that_reset_themselves_give_the_same_transitions():
             if resets and (terminated or truncated):
                 env.reset()
         context = env.get_wrapper_attr("context")
-        return context.weights().tolist(), len(context)
+        return context.value_function().weights.tolist(), len(context)
 
     value = lambda env: PredictValue(env, features=lambda s: s)  # noqa: E731
     expected = weights(value(Chain()), 300, True)
@@ -225,14 +225,14 @@ def test_learning_is_sarsa_and_a_seed_repeats():
         by_hand.observe(phi(state, action), reward, phi(following, chosen))
     # The action chosen after the last transition was not taken: it is one of two.
     state, action, reward, following = seen[-1]
-    found = agent.context.weights().tolist()
+    found = agent.context.value_function().weights.tolist()
     ends = [by_hand.copy(), by_hand.copy()]
     for chosen, end in enumerate(ends):
         end.observe(phi(state, action), reward, phi(following, chosen))
-    assert found in [end.weights().tolist() for end in ends]
+    assert found in [end.value_function().weights.tolist() for end in ends]
     again = Act(Lever(), model=model, seed=3)
     again.learn(episodes=1)
-    assert again.context.weights().tolist() == found
+    assert again.context.value_function().weights.tolist() == found
 
 
 def test_what_cannot_act_is_named():

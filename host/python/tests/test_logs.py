@@ -20,7 +20,7 @@ def lstd(phi, reward, phi_next, terminal=None):
 
 
 def weights(log):
-    return ictd.Model.lstd(lambda_=0.0, ridge=0.0, gamma=GAMMA).weights(**log)
+    return ictd.Model.lstd(lambda_=0.0, ridge=0.0, gamma=GAMMA).value_function(**log).weights
 
 
 def rows(n, d=2, seed=0):
@@ -52,7 +52,7 @@ def test_stable_baselines(program, tmp_path):
     found = command_line(program, tmp_path, arrays, "--layout", "sb3")
     np.testing.assert_allclose(found["estimators"][2]["weights"], expected, rtol=1e-9)
     assert found["ignored"] == ["actions", "episode_returns"]
-    assert found["estimators"][0]["weights"] == ictd.Model.td0(2, gamma=GAMMA).weights(**log).tolist()
+    assert found["estimators"][0]["weights"] == ictd.Model.td0(2, gamma=GAMMA).value_function(**log).weights.tolist()
     # With episodes that terminated.
     ended = ictd.Log.sb3(arrays, terminated=[True, False, True])
     assert len(ended["reward"]) == 59 and np.flatnonzero(ended["terminal"]).tolist() == [19, 58]
@@ -205,7 +205,7 @@ def test_observations_give_values_with_an_encoder_that_is_stored_with_the_model(
     line = ["evaluate", "--data", tmp_path / "log.npz", *options, tmp_path / "features.json", "--json", "--out", tmp_path / "out"]
     np.savez(tmp_path / "log.npz", **pendulum())
     found = json.loads(subprocess.run([program, *line], capture_output=True, check=True).stdout)
-    assert found["estimators"][0]["weights"] == model.model.weights(**encoder.log(log)).tolist()
+    assert found["estimators"][0]["weights"] == model.model.value_function(**encoder.log(log)).weights.tolist()
 
 
 def test_given_numbers_make_an_encoder():

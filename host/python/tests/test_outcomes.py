@@ -88,7 +88,7 @@ def test_a_model_of_any_discount_is_pickled(gamma):
         context = ictd.Context(2, model)
         context.observe([1.0, 0.5], 1.0, [0.5, 1.0])
         assert pickle.loads(pickle.dumps(model)).gamma == gamma
-        assert pickle.loads(pickle.dumps(context)).weights().tobytes() == context.weights().tobytes()
+        assert pickle.loads(pickle.dumps(context)).value_function().weights.tobytes() == context.value_function().weights.tobytes()
 
 
 def test_every_damaged_byte_of_a_pickled_model_is_found():

@@ -44,7 +44,7 @@ def test_values_are_the_command_lines_to_the_bit(name, episodes, program, tmp_pa
     arguments = ["evaluate", "--data", tmp_path / "data.csv", *options, "--json", "--out", tmp_path / "out"]
     found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
     marks = {"terminal": terminal} if episodes else {}
-    weights = model.weights(phi[:-1], reward, following, **marks)
+    weights = model.value_function(phi[:-1], reward, following, **marks).weights
     assert weights.tolist() == found["estimators"][0]["weights"]
 
 
@@ -58,24 +58,24 @@ def test_a_stream_and_an_array_give_the_same_bits():
             context.observe(now, r, following)
         assert len(context) == 50
         assert context.values(phi).tobytes() == model.values(phi, reward).tobytes()
-        assert context.weights().tobytes() == model.weights(phi, reward).tobytes()
+        assert context.value_function().weights.tobytes() == model.value_function(phi, reward).weights.tobytes()
         assert context.values(phi[3]) == context.values(phi)[3]
 
 
 def test_batch_td_is_what_the_layers_of_theorem_1_compute():
     phi, reward = trajectory()
-    transformer = ictd.Model.td0(4, alpha=0.2, layers=15).weights(phi, reward)
+    transformer = ictd.Model.td0(4, alpha=0.2, layers=15).value_function(phi, reward).weights
     w = np.zeros(4)
     for _ in range(15):
         delta = reward + 0.9 * phi[1:] @ w - phi[:-1] @ w
         w = w + 0.2 * (delta @ phi[:-1]) / 50
     np.testing.assert_allclose(transformer, w, rtol=1e-12)
-    np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).weights(phi, reward), w, rtol=1e-12)
+    np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).value_function(phi, reward).weights, w, rtol=1e-12)
 
 
 def test_preconditioned_td_is_what_its_formula_says():
     phi, reward = trajectory()
-    found = ictd.Model.preconditioned_td(4, alpha=2.0, beta=0.4, layers=3).weights(phi, reward)
+    found = ictd.Model.preconditioned_td(4, alpha=2.0, beta=0.4, layers=3).value_function(phi, reward).weights
     here, following = phi[:-1], phi[1:]
     sigma, w, c = here.T @ here / 50, np.zeros(4), 2.0 * np.eye(4)
     for _ in range(3):
@@ -89,7 +89,7 @@ def test_lstd_is_the_textbooks():
     phi_t, phi_next = phi[:-1], phi[1:]
     a, b = phi_t.T @ (phi_t - 0.9 * phi_next), phi_t.T @ reward
     np.testing.assert_allclose(
-        ictd.Model.lstd(lambda_=0.0, ridge=0.0).weights(phi, reward), np.linalg.solve(a, b), rtol=1e-9
+        ictd.Model.lstd(lambda_=0.0, ridge=0.0).value_function(phi, reward).weights, np.linalg.solve(a, b), rtol=1e-9
     )
 
 
@@ -101,9 +101,9 @@ def test_terminal_states_have_no_value_and_cuts_reset_the_trace():
     zero = following.copy()
     zero[7] = 0.0
     model = ictd.Model.td_lambda(4)
-    marked = model.weights(phi[:-1], reward, following, terminal=terminal)
-    assert (marked == model.weights(phi[:-1], reward, zero, end=terminal)).all()
-    assert (marked != model.weights(phi[:-1], reward, zero)).any()
+    marked = model.value_function(phi[:-1], reward, following, terminal=terminal).weights
+    assert (marked == model.value_function(phi[:-1], reward, zero, end=terminal).weights).all()
+    assert (marked != model.value_function(phi[:-1], reward, zero).weights).any()
 
 
 def test_another_discount_is_another_value():
@@ -174,7 +174,7 @@ def test_models_and_contexts_pickle_and_copy():
                 if at >= 30:
                     stored.observe(phi[at], reward[at], phi[at + 1])
                     copied.observe(phi[at], reward[at], phi[at + 1])
-            assert stored.weights().tobytes() == copied.weights().tobytes() == context.weights().tobytes()
+            assert stored.value_function().weights.tobytes() == copied.value_function().weights.tobytes() == context.value_function().weights.tobytes()
             assert len(stored) == 50 and repr(stored) == repr(context)
 
 
@@ -305,7 +305,7 @@ REFUSED = [
     (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi: .* is NaN or infinite"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma: -0.1"),
     (lambda: ictd.Model.td0(4).values(PHI, REWARD, gamma=1.5), "gamma: 1.5; expected a number in"),
-    (lambda: ictd.Model.lstd().weights(PHI, REWARD, gamma=1.0), "gamma: 1; expected a number in"),
+    (lambda: ictd.Model.lstd().value_function(PHI, REWARD, gamma=1.0).weights, "gamma: 1; expected a number in"),
     (lambda: ictd.Model.universal().values(PHI, REWARD, query=PHI[0]), r"query: shape \(4,\); .*query\[None\] for one state"),
     (lambda: ictd.Model.td0(3).values(PHI, REWARD), "phi: 4 features; expected 3"),
     (lambda: ictd.Model.universal().values(np.ones((3, 70)), REWARD), "phi: 70 features; expected 1 to 64"),
@@ -314,7 +314,7 @@ REFUSED = [
     (lambda: ictd.Context(3, retention=1.5), "retention"),
     (lambda: ictd.Context(3, ictd.Model.online_td(), retention=0.5), "retention: only a model that reads a context has one"),
     (lambda: ictd.Context(3).observe([1.0], 0.0, [1.0] * 3), r"phi: shape \(1,\); expected \(3,\)"),
-    (lambda: ictd.Context(3).weights(), "empty"),
+    (lambda: ictd.Context(3).value_function().weights, "empty"),
     (lambda: ictd.Task("chain"), "kind: \"chain\"; expected one of boyan"),
     (lambda: ictd.Task(states=65), "states"),
     (lambda: ictd.Task(gamma=1.5), "gamma: 1.5"),
@@ -397,26 +397,103 @@ def test_importance_weights_give_the_values_of_another_policy(program, tmp_path)
     rho, ones = np.where(reward == 1, 0.9, 0.1) / 0.5, np.ones((401, 1))
     model = ictd.Model.lstd(lambda_=0.0, ridge=1e-6, gamma=0.5)
     expected = (rho * reward).mean() / (rho.mean() * 0.5)
-    assert abs(model.weights(ones, reward, rho=rho)[0] - expected) < 1e-4
+    assert abs(model.value_function(ones, reward, rho=rho).weights[0] - expected) < 1e-4
     for model in [ictd.Model.universal(), ictd.Model.td0(1), ictd.Model.lstd()]:
         context = ictd.Context(1, model)
         for r, weight in zip(reward, rho):
             context.observe([1.0], r, [1.0], rho=weight)
-        assert context.weights().tobytes() == model.weights(ones, reward, rho=rho).tobytes()
-        assert model.weights(ones, reward, rho=np.ones(400)).tobytes() == model.weights(ones, reward).tobytes()
+        assert context.value_function().weights.tobytes() == model.value_function(ones, reward, rho=rho).weights.tobytes()
+        assert model.value_function(ones, reward, rho=np.ones(400)).weights.tobytes() == model.value_function(ones, reward).weights.tobytes()
     rows = "\n".join(f"1,{r!r},{weight!r}" for r, weight in zip(reward.tolist(), rho.tolist()))
     (tmp_path / "data.csv").write_text(f"phi_0,reward,rho\n{rows}\n1,,\n")
     arguments = ["evaluate", "--data", tmp_path / "data.csv", "--model", "universal", "--json", "--out", tmp_path / "out"]
     found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
-    universal = ictd.Model.universal().weights(ones, reward, rho=rho)
+    universal = ictd.Model.universal().value_function(ones, reward, rho=rho).weights
     assert universal.tolist() == found["estimators"][0]["weights"]
     for model in [ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
         with pytest.raises(ValueError, match="rho is out of range: expected 1"):
-            model.weights(ones, reward, rho=rho)
+            model.value_function(ones, reward, rho=rho).weights
     with pytest.raises(ValueError, match="rho is out of range: expected a finite number, at least 0"):
         ictd.Context(1).observe([1.0], 1.0, [1.0], rho=-1.0)
     with pytest.raises(ValueError, match="rho: 3 weights; expected 400"):
-        ictd.Model.universal().weights(ones, reward, rho=[1.0] * 3)
+        ictd.Model.universal().value_function(ones, reward, rho=[1.0] * 3)
+
+
+def several(count, n, d):
+    """Features, (count, n + 1, d), rewards, marks and weights, (count, n), of several contexts."""
+    rng = np.random.default_rng(count)
+    phi, reward = rng.normal(size=(count, n + 1, d)), rng.normal(size=(count, n))
+    return phi, reward, rng.random((count, n)) < 0.1, rng.uniform(0.5, 2.0, (count, n))
+
+
+@pytest.mark.parametrize("d", (3, 9))
+def test_several_contexts_have_the_values_of_each_alone(d):
+    phi, reward, terminal, rho = several(7, 20, d)
+    of_all = np.random.default_rng(1).normal(size=(5, d))
+    weighted = [ictd.Model.universal(), ictd.Model.td0(d), ictd.Model.lstd()]
+    for model in [*weighted, ictd.Model.online_td(), ictd.Model.recursive_lstd()]:
+        marks = [{}, {"terminal": terminal}, {"end": terminal}] + [{"rho": rho}] * (model in weighted)
+        for marked in marks:
+            of = [{name: values[i] for name, values in marked.items()} for i in range(7)]
+            alone = [model.values(phi[i], reward[i], gamma=0.5, **of[i]) for i in range(7)]
+            together = model.values(phi, reward, gamma=0.5, **marked)
+            assert together.shape == (7, 21) and together.tolist() == np.stack(alone).tolist()
+        alone = [model.values(phi[i, :-1], reward[i], phi[i, 1:], query=of_all) for i in range(7)]
+        assert model.values(phi[:, :-1], reward, phi[:, 1:], of_all).tolist() == np.stack(alone).tolist()
+        alone = [model.values(phi[i], reward[i], query=phi[i, :2]) for i in range(7)]
+        assert model.values(phi, reward, query=phi[:, :2]).tolist() == np.stack(alone).tolist()
+        lengths = [20, 5, 11]
+        cut, rewards = [phi[i, : n + 1] for i, n in enumerate(lengths)], [reward[i, :n] for i, n in enumerate(lengths)]
+        marks = [terminal[i, :n] for i, n in enumerate(lengths)]
+        for found, one, r, mark in zip(model.values(cut, rewards, terminal=marks), cut, rewards, marks):
+            assert found.tolist() == model.values(one, r, terminal=mark).tolist()
+    assert ictd.Model.td0(d).values(phi[:0], reward[:0]).shape == (0, 21)
+
+
+def test_errors_of_several_contexts_name_the_argument_and_the_context():
+    phi, reward, terminal, rho = several(3, 20, 2)
+    model = ictd.Model.td0(2, alpha=1e300)
+    for phi_, reward_, given, said in [
+        (phi, reward[0], {}, "reward: shape (20,); expected (3, n)"),
+        (phi, reward[:2], {}, "reward: shape (2, 20); expected (3, n)"),
+        (phi, reward[:, :4], {}, "phi: shape (3, 21, 2) with 4 rewards; expected (3, 5, d)"),
+        (phi, reward, {"terminal": terminal[0]}, "terminal: shape (20,); expected (3, 20)"),
+        (phi, reward, {"rho": rho[:2]}, "rho: shape (2, 20); expected (3, 20)"),
+        (phi, reward, {"query": phi[:2]}, "query: shape (2, 21, 2); expected (m, 2) or (3, m, 2)"),
+        (phi, reward, {}, "context 0: "),
+        (list(phi), list(reward), {}, "context 0: "),
+    ]:
+        with pytest.raises(ValueError) as refused:
+            model.values(phi_, reward_, **given)
+        assert str(refused.value).startswith(said), refused.value
+    with pytest.raises(ValueError, match=r"phi: shape \(3, 21, 2\)"):
+        model.value_function(phi, reward)
+
+
+def test_a_context_runs_through_transitions_as_it_observes_them():
+    phi, reward, terminal, rho = (of[0] for of in several(1, 20, 3))
+    for model in (ictd.Model.universal(), ictd.Model.td_lambda(3), ictd.Model.online_td()):
+        weights = np.ones(20) if model.layers is None and model.d is None and "online" in repr(model) else rho
+        one, many = ictd.Context(3, model), ictd.Context(3, model)
+        for t in range(20):
+            one.observe(phi[t], reward[t], None if terminal[t] else phi[t + 1], weights[t])
+        many.run(phi[:12], reward[:11], terminal=terminal[:11], rho=weights[:11])
+        many.run(phi[11:-1], reward[11:], phi[12:], terminal[11:], rho=weights[11:])
+        assert len(many) == 20 and pickle.dumps(one) == pickle.dumps(many)
+    with pytest.raises(ValueError, match="phi: 2 features; expected 3"):
+        many.run(phi[:, :2], reward)
+
+
+def test_a_call_leaves_nothing_behind_for_the_next():
+    model = ictd.Model.universal()
+    phi, reward = trajectory()
+    expected = model.values(phi, reward).tobytes()
+    for of, d in [(phi, 4), (phi[:, :2], 2), (phi, 4)]:
+        model.values(of, -reward, gamma=0.5)
+        model.values(of, 2 * reward)
+        with pytest.raises(ValueError):
+            model.values(of * 1e200, reward)
+    assert model.values(phi, reward).tobytes() == expected
 
 
 def test_integers_of_any_size_are_refused_by_name():

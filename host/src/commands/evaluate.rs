@@ -35,8 +35,8 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], lo
 /// all states in the data (and of --queries) by three methods: the transformer; the classical
 /// algorithm that its layers are compared with, with as many iterations as layers (15 for the
 /// universal model, with its largest trace decay); and LSTD, which solves for the fixed point
-/// directly, without a ridge. It prints the weights w of v(s) = <w, phi(s)> and each value
-/// function's TD error on the data, which does not say how good the values are. The return error
+/// directly, without a ridge. It prints the weights w of v(s) = <w, phi(s)>, with the level that the
+/// universal model adds, and each value function's TD error on the data, which does not say how good the values are. The return error
 /// does: each half of the data is judged by what a model that has read the other half predicts
 /// there, compared with the discounted returns that followed, as far as they are known; with 90 %
 /// intervals over episodes, or parts of long ones. All is computed in f64.

@@ -112,7 +112,7 @@ fn errors(algorithm: &str, [alpha, ratio]: [f64; 2], seed: u64) -> CoreResult<Ve
         for (phi, reward, next, weight) in &tokens {
             stream.observe(phi, *reward, Some(next), *weight)?;
         }
-        let added = stream.raw(&[])?.0.unwrap_or_default();
+        let added = stream.raw(&[])?.0.map(|values| values.weights).unwrap_or_default();
         let w = start + SVector::from_fn(|i, _| added[i]);
         Ok((size(&w) / size(&start)).sqrt())
     };

@@ -236,7 +236,9 @@ fn imitation(arrays: &mut Arrays, terminal: &Array, indices: &Array) -> Result<(
             terminals.push(row + 1 == last && *is_terminal == 1.0);
             ends.push(false);
         }
-        (rewards.push(0.0), terminals.push(false), ends.push(true));
+        rewards.push(0.0);
+        terminals.push(false);
+        ends.push(true);
         first = last;
     }
     let rows = rewards.len();

@@ -77,7 +77,9 @@ pub fn figures(records: &RunFiles) -> Result<NamedFigures, Error> {
     let ends = rows.iter().flat_map(|row| row.1).filter(|y| y.is_finite());
     let (least, largest) =
         ends.fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(y), high.max(y)));
-    let label = METRICS.iter().find(|m| m.name == metric).map_or(&*metric, |m| m.label);
+    // In a figure an underscore begins an index.
+    let words = metric.replace('_', " ");
+    let label = METRICS.iter().find(|m| m.name == metric).map_or(&*words, |m| m.label);
     let against = x.map_or("combination", |x| &axes[x]);
     let curve = |(label, points): &(String, Vec<(f64, [f64; 3])>)| {
         let mut points = points.clone();

@@ -51,7 +51,7 @@ fn returns_of_the_log_and_of_cart_pole_are_those_of_their_rewards() {
 #[test]
 fn models_are_entered_and_the_numbers_do_not_depend_on_threads() {
     let here = &Folder::new();
-    let small = "train --tasks 4 --context-length 8 --batches 1 --windows 2";
+    let small = "train --tasks 4 --context-length 8 --seeds 1";
     let trained = |options: &str, out: &str| {
         object(here, 0, &format!("{small} {options} --out {out}"));
         fs::read_dir(here.join(out)).unwrap().flatten().next().unwrap().path()

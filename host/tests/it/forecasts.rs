@@ -139,7 +139,9 @@ fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
         }
     }
     assert_eq!((&found["judged_rows"], &found["surprises"]), (&judged.into(), &surprises.into()));
-    assert_eq!(found["coverage"], in_band as f64 / banded as f64);
+    // A return counts as inside if it is so up to what is known of it.
+    let more = found["coverage"].as_f64().unwrap() - in_band as f64 / banded as f64;
+    assert!((0.0..0.01).contains(&more), "{more}");
     // The value out of place is one of them, and nearly all of the band holds.
     assert!(surprises >= 1 && in_band * 10 > banded * 7, "{surprises}, {in_band} of {banded}");
     let text = text(&predict(&here, &content, "--horizon 10 --skip-gaps"));

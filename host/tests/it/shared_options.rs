@@ -8,13 +8,14 @@ use ictd::cli::command::clap_command;
 use ictd::experiments;
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
-const SMALL: [(&str, &[&str]); 14] = [
+const SMALL: [(&str, &[&str]); 15] = [
     ("demo --tasks 2", COMPUTES),
     ("verify --seeds 2 --layers 2", COMPUTES),
     (TRAIN, COMPUTES),
     ("sweep plan.toml", COMPUTES),
     ("reproduce rnn-learning --seeds 1 --tasks 2", COMPUTES),
     ("evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
+    ("bench --contexts 2", COMPUTES),
     ("predict data.csv --gamma 0.5 --model run", COMPUTES),
     ("export run", &["seed", "out", "json", "config"]),
     ("list", JSON),

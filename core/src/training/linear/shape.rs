@@ -7,7 +7,7 @@ use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes, kernel};
 use crate::training::Windows;
 use crate::training::settings::refuse_unless;
-use crate::training::windows::next_token;
+use crate::training::windows::{TRACES, next_token};
 
 /// The shape of a [`LinearNetwork`](super::LinearNetwork), as values, so that one type serves every shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,13 @@ impl<R: Real> LinearShape<R> {
     pub const fn work_len(&self) -> usize {
         let (k, stored, depth) = (self.token_len(), self.stored, self.depth);
         let matrices = stored * 4 + depth * self.step_matrices() + MATRICES;
-        matrices * k * k + (depth + VECTORS) * k
+        matrices * k * k + (depth + VECTORS + self.traces()) * k
+    }
+
+    /// Returns the number of traces that windows which slide keep.
+    #[inline(always)]
+    pub(super) const fn traces(&self) -> usize {
+        if self.trace_decay.is_none() { 0 } else { TRACES }
     }
 }
 
@@ -115,6 +121,7 @@ pub(super) struct Workspace<'a, S> {
     pub(super) columns: &'a mut [S],
     pub(super) matrices: &'a mut [S],
     pub(super) vectors: &'a mut [S],
+    pub(super) traces: &'a mut [S],
 }
 
 impl<'a, S: Scalar> Workspace<'a, S> {
@@ -136,6 +143,7 @@ impl<'a, S: Scalar> Workspace<'a, S> {
             columns: take(rest, depth * k),
             matrices: take(rest, MATRICES * matrix),
             vectors: take(rest, VECTORS * k),
+            traces: take(rest, shape.traces() * k),
         }
     }
 }

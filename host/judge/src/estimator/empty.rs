@@ -3,7 +3,7 @@
 use super::reader::{lstds, on_context};
 use super::without_context::stream;
 use super::{Estimator, MAX_FEATURES, Stream, on_large_stack};
-use ictd_core::context::Forgetting;
+use ictd_core::context::{Forgetting, Growing};
 use ictd_core::{Error, Result};
 
 /// Returns a stream of d features whose values are those of LSTD(lambda) with each ridge in turn, from one context that forgets.
@@ -53,7 +53,10 @@ impl Estimator {
         match (d, forgetting) {
             // Signals have four features, and millions of rows.
             (1..=4, Some(forgetting)) => on_context::<4, 9, _>(self, d, forgetting),
+            (1..=4, _) if self.has_a_context() => on_context::<4, 9, _>(self, d, Growing),
             (1..=8, _) => stream::<8, 17>(self, d, forgetting),
+            (9..=12, None) if self.has_a_context() => on_context::<12, 25, _>(self, d, Growing),
+            (9..=16, None) if self.has_a_context() => on_context::<16, 33, _>(self, d, Growing),
             (9..=32, _) => stream::<32, 65>(self, d, forgetting),
             (33..=MAX_FEATURES, _) => stream::<MAX_FEATURES, 129>(self, d, forgetting),
             _ => Err(Error::CapacityExceeded { parameter: "features", capacity: MAX_FEATURES }),

@@ -1,6 +1,6 @@
 //! Streams with room for D features: an observer of transitions, and a function that reads values from it.
 
-use super::{Estimator, Method, Stream};
+use super::{Estimator, LinearValues, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Forgetting, Memory};
@@ -30,13 +30,13 @@ pub(super) use AnyValueFunction::{Bounded, Linear, Other, Several};
 
 /// Compiled once for each D, whatever the value function was read from.
 impl<const D: usize> AnyValueFunction<D> {
-    fn weights(&self, d: usize) -> Option<Vec<f64>> {
-        let weights = match self {
-            Linear(v) => &v.weights,
-            Bounded(v) => &v.value_function.weights,
+    fn linear(&self, d: usize) -> Option<LinearValues> {
+        let (weights, level) = match self {
+            Linear(v) => (&v.weights, 0.0),
+            Bounded(v) => (&v.weights, v.level),
             Several(_) | Other(_) => return None,
         };
-        Some(weights.as_slice()[..d].to_vec())
+        Some(LinearValues { weights: weights.as_slice()[..d].to_vec(), level })
     }
 
     fn values(&self, d: usize, states: &[f64]) -> Result<Vec<f64>> {
@@ -56,10 +56,12 @@ impl<const D: usize> AnyValueFunction<D> {
 
 /// A receiver of transitions with D features, whose state can be stored.
 pub(crate) trait TransitionSink<const D: usize>: Send + Sync + 'static {
-    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`].
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()>;
+    /// Observes a transition with importance weight rho, which is 1 unless [`Estimator::takes_weights`], and ends the episode
+    /// if the next state is terminal, whose features are 0.
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64, is_terminal: bool) -> Result<()>;
     fn end_episode(&mut self);
     fn len(&self) -> u64;
+    fn clear(&mut self);
     fn save(&self) -> Vec<u8>;
     fn restore(&mut self, bytes: &[u8]) -> Result<()>;
 }
@@ -70,9 +72,12 @@ where
 {
     // One copy for all callers: it is unrolled code for each D.
     #[inline(never)]
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64, is_terminal: bool) -> Result<()> {
         // (A weight of 1 changes no bit.)
-        self.observe_weighted(&t.phi, t.reward, &t.phi_next, rho)
+        match is_terminal {
+            true => self.observe_weighted_terminal(&t.phi, t.reward, rho),
+            false => self.observe_weighted(&t.phi, t.reward, &t.phi_next, rho),
+        }
     }
 
     fn end_episode(&mut self) {
@@ -81,6 +86,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -102,8 +111,12 @@ impl<const D: usize, A: OnlineAlgorithm<f64>> TransitionSink<D> for Learner<D, A
 where
     Self: Send + Sync + 'static,
 {
-    fn observe(&mut self, t: &Transition<f64, D>, _: f64) -> Result<()> {
-        self.observe_transition(t)
+    fn observe(&mut self, t: &Transition<f64, D>, _: f64, is_terminal: bool) -> Result<()> {
+        self.observe_transition(t)?;
+        if is_terminal {
+            self.end_episode();
+        }
+        Ok(())
     }
 
     fn end_episode(&mut self) {
@@ -112,6 +125,10 @@ where
 
     fn len(&self) -> u64 {
         self.len()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn save(&self) -> Vec<u8> {
@@ -183,11 +200,8 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
             return refuse("1: only a model that reads a context takes weights");
         }
         let next = phi_next.map_or(SVector::zeros(), padded);
-        self.observer.observe(&Transition { phi: padded(phi), reward, phi_next: next }, rho)?;
-        if phi_next.is_none() {
-            self.observer.end_episode();
-        }
-        Ok(())
+        let t = Transition { phi: padded(phi), reward, phi_next: next };
+        self.observer.observe(&t, rho, phi_next.is_none())
     }
 
     fn end_episode(&mut self) {
@@ -198,17 +212,21 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
         self.observer.len()
     }
 
-    fn weights(&self) -> Result<Option<Vec<f64>>> {
-        Ok((self.read)(&self.observer, Judged::Yes)?.weights(self.d))
+    fn clear(&mut self) {
+        self.observer.clear();
+    }
+
+    fn linear(&self) -> Result<Option<LinearValues>> {
+        Ok((self.read)(&self.observer, Judged::Yes)?.linear(self.d))
     }
 
     fn values(&self, states: &[f64]) -> Result<Vec<f64>> {
         (self.read)(&self.observer, Judged::Yes)?.values(self.d, states)
     }
 
-    fn raw(&self, states: &[f64]) -> Result<(Option<Vec<f64>>, Vec<f64>)> {
+    fn raw(&self, states: &[f64]) -> Result<(Option<LinearValues>, Vec<f64>)> {
         let read = (self.read)(&self.observer, Judged::No)?;
-        Ok((read.weights(self.d), read.values(self.d, states)?))
+        Ok((read.linear(self.d), read.values(self.d, states)?))
     }
 
     fn save(&self) -> Vec<u8> {

@@ -27,8 +27,11 @@ struct TransitionLog<const D: usize> {
 }
 
 impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
-    fn observe(&mut self, t: &Transition<f64, D>, rho: f64) -> Result<()> {
+    fn observe(&mut self, t: &Transition<f64, D>, rho: f64, is_terminal: bool) -> Result<()> {
         self.rows.push((*t, rho));
+        if is_terminal {
+            self.end_episode();
+        }
         Ok(())
     }
 
@@ -38,6 +41,10 @@ impl<const D: usize> TransitionSink<D> for TransitionLog<D> {
 
     fn len(&self) -> u64 {
         self.rows.len() as u64
+    }
+
+    fn clear(&mut self) {
+        (self.rows, self.ends) = (Vec::new(), Vec::new());
     }
 
     fn save(&self) -> Vec<u8> {

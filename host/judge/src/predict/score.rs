@@ -81,12 +81,15 @@ impl ForecastScore {
         let Some(realised) = judged else { return };
         let has_ends = low.is_finite() && high.is_finite();
         self.banded += u64::from(has_ends);
-        self.in_band += u64::from(has_ends && (low..=high).contains(&realised));
-        let realised = f64::from(realised);
+        let [realised, low, high] = [realised, low, high].map(f64::from);
         self.judged += 1;
         let deviation = realised - self.mean;
         self.mean += deviation / self.judged as f64;
         self.squares += deviation * (realised - self.mean);
+        // No return is known better than this.
+        let known = KNOWN * self.standard_deviation();
+        let is_inside = low - known <= realised && realised <= high + known;
+        self.in_band += u64::from(has_ends && is_inside);
         if self.blocks.last().is_none_or(|block| block.rows == self.block) {
             if self.blocks.len() == 2 * BLOCKS {
                 self.block *= 2;

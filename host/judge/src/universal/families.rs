@@ -4,7 +4,7 @@ use compute::capacity::STATES;
 use compute::words;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::Real;
+use ictd_core::scalar::{Real, Scalar};
 use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, TaskDistribution as _};
 use nalgebra::{SMatrix, SVector};
 
@@ -27,8 +27,15 @@ pub enum Family {
     Rare,
     /// Boyan's chains with random rewards and features that are 0 or 1.
     Binary,
-    /// Walks on a line or a circle of 2 d states, one feature per pair of neighbours. The search never sees them.
+    /// Walks on a line or a circle of 2 d states, one feature per pair of neighbours. The search never saw these and the
+    /// following families.
     Aggregated,
+    /// Random MDPs with random rewards, to which noise of 0.3 to 3 of their deviations is added.
+    Noise,
+    /// Random MDPs with random rewards that are seen under another policy, with importance ratios of up to 10.
+    Ratios,
+    /// Random MDPs with random rewards, to which 1 to 10 of their deviations are added or from which they are subtracted.
+    Level,
 }
 
 words!(Family {
@@ -41,12 +48,28 @@ words!(Family {
     Rare = "rare states",
     Binary = "binary features",
     Aggregated = "aggregated walks",
+    Noise = "noise",
+    Ratios = "large ratios",
+    Level = "a level of rewards",
 });
 
 impl Family {
-    pub const ALL: [Family; 9] = {
+    pub const ALL: [Family; 12] = {
         use Family::*;
-        [Boyan, BoyanRepresentable, Mdp, MdpRepresentable, Walk, Cycle, Rare, Binary, Aggregated]
+        [
+            Boyan,
+            BoyanRepresentable,
+            Mdp,
+            MdpRepresentable,
+            Walk,
+            Cycle,
+            Rare,
+            Binary,
+            Aggregated,
+            Noise,
+            Ratios,
+            Level,
+        ]
     };
 
     /// Returns true if each state has a feature of its own, or shares it with a neighbour.
@@ -71,17 +94,24 @@ impl Family {
         let kind = match self {
             Family::Boyan | Family::Binary => FiniteTaskKind::BoyanChain,
             Family::BoyanRepresentable => FiniteTaskKind::BoyanChainRepresentable,
-            Family::Mdp | Family::MdpRepresentable => FiniteTaskKind::RandomMdp { actions: 3 },
-            _ => return self.tabular(d, rng),
+            Family::Walk | Family::Cycle | Family::Rare | Family::Aggregated => {
+                return self.tabular(d, rng);
+            }
+            _ => FiniteTaskKind::RandomMdp { actions: 3 },
         };
         let states = (2 * d).clamp(10, STATES);
         let task: Mrp<R, D, STATES> =
             FiniteTaskDistribution { kind, states, dim: d }.draw(gamma, rng)?;
         let p = SMatrix::from_fn(|s, next| task.transition_from(s)[next]);
         match self {
-            Family::Mdp => {
-                let reward =
+            Family::Mdp | Family::Noise | Family::Ratios | Family::Level => {
+                let mut reward: SVector<R, STATES> =
                     SVector::from_fn(|_, _| rng.uniform_in(R::from_f64(-1.0), R::from_f64(1.0)));
+                if self == Family::Level {
+                    let sign = if heads(rng) { 1.0 } else { -1.0 };
+                    let level = R::from_f64(sign * DEVIATION * uniform(1.0, 10.0, rng));
+                    reward.iter_mut().for_each(|reward| *reward += level);
+                }
                 let phi = SMatrix::from_fn(|i, s| task.feature_map()[s][i]);
                 Mrp::new(states, task.initial(), &p, &reward, &phi)
             }
@@ -95,6 +125,35 @@ impl Family {
             }
             _ => Ok(task),
         }
+    }
+
+    /// Draws the deviation of the noise that is added to rewards.
+    pub(super) fn noise(self, rng: &mut Rng) -> f64 {
+        match self {
+            // 2 to these powers is 0.3 and 3.
+            Family::Noise => DEVIATION * Scalar::exp2(uniform(-1.737, 1.585, rng)),
+            _ => 0.0,
+        }
+    }
+
+    /// Draws the chain under whose policy a task is seen: its own, or a mixture with another random MDP's.
+    /// Returns the core's error for a chain that cannot be drawn.
+    pub(super) fn seen_as<const D: usize>(
+        self,
+        task: &Mrp<f64, D, STATES>,
+        d: usize,
+        rng: &mut Rng,
+    ) -> Result<Mrp<f64, D, STATES>, Error> {
+        if self != Family::Ratios {
+            return Ok(task.clone());
+        }
+        let other: Mrp<f64, D, STATES> = Family::Mdp.draw(d, 0.0, rng)?;
+        let share = uniform(0.1, 0.5, rng);
+        let p = SMatrix::from_fn(|s, next| {
+            share * task.transition_from(s)[next] + (1.0 - share) * other.transition_from(s)[next]
+        });
+        let phi = SMatrix::from_fn(|i, s| task.feature_map()[s][i]);
+        Mrp::new(task.states(), task.initial(), &p, task.reward(), &phi)
     }
 
     /// Draws a task whose features distinguish states, or pairs of states.
@@ -157,6 +216,9 @@ impl Family {
         Mrp::new(states, &initial, &p, &reward, &phi)
     }
 }
+
+/// The standard deviation of a random reward, uniform in [-1, 1].
+const DEVIATION: f64 = 0.57735;
 
 fn uniform(least: f64, most: f64, rng: &mut Rng) -> f64 {
     rng.uniform_in(least, most)

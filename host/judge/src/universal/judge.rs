@@ -11,7 +11,7 @@ use ictd_core::mask::TwoTraces;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _};
 use ictd_core::transformer::Transformer;
-use ictd_core::universal::{ContextSummary, UniversalParameters};
+use ictd_core::universal::UniversalParameters;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
@@ -65,14 +65,14 @@ type Seen<const D: usize> = Context<D, TwoTraces<f64>, Growing, f64>;
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 fn lstd<const D: usize>(
     sums: &TdSums<f64, D>,
-    summary: &ContextSummary<f64>,
+    len: f64,
     lambda: usize,
     ridge: f64,
 ) -> SVector<f64, D> {
     let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| sums.systems[lambda].a[j][i]);
     for i in 0..D {
         let square = 0.5 * sums.second_moments[i][i];
-        a[(i, i)] += if square > 0.0 { ridge * square / summary.effective_len } else { 1.0 };
+        a[(i, i)] += if square > 0.0 { ridge * square / len } else { 1.0 };
     }
     let solved = linear_system::solve(a, sums.systems[lambda].b.into(), D, "LSTD");
     solved.unwrap_or_else(|_| SVector::zeros())
@@ -118,7 +118,8 @@ impl Benchmark {
         let model = UniversalModel::<f64>::pretrained(gamma)?;
         let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
         let task: Mrp<f64, D, STATES> = family.draw(d, gamma, &mut rng)?;
-        let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
+        let (seen_as, noise) = (family.seen_as(&task, d, &mut rng)?, family.noise(&mut rng));
+        let (v, d_p) = (task.true_value(gamma)?, seen_as.stationary_distribution()?);
         let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
         let error = |value: &dyn Fn(&SVector<f64, D>) -> f64| {
             let v_hat = SVector::from_fn(|s, _| value(&task.feature_map()[s]));
@@ -135,9 +136,14 @@ impl Benchmark {
                 break;
             }
             while context.len() < n {
-                let t = task.transition(&mut state, &mut rng);
-                TransitionSink::observe(&mut context, &t, 1.0)?;
-                trace = trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi;
+                let s = state;
+                let mut t = seen_as.transition(&mut state, &mut rng);
+                if noise > 0.0 {
+                    t.reward += noise * rng.normal::<f64>();
+                }
+                let rho = task.transition_from(s)[state] / seen_as.transition_from(s)[state];
+                TransitionSink::observe(&mut context, &t, rho, false)?;
+                trace = (trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi) * rho;
                 for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
                     let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);
                     *w += trace * (alpha * delta);
@@ -145,15 +151,15 @@ impl Benchmark {
             }
             let value = model.value_function(&context)?;
             let sums = model.sums(&context, model.gvf(0))?;
-            let summary = model.context_summary(&context, gamma);
             // LSTD and TD get the model's own bounds on features and values.
             let bounded = |weights: SVector<f64, D>| {
-                let value =
-                    ClippedValueFunction { value_function: ValueFunction { weights }, ..value };
+                let most = value.value_clip.into_iter().map(f64::abs).fold(0.0, f64::max);
+                let value_clip = [-most, most];
+                let value = ClippedValueFunction { weights, level: 0.0, value_clip, ..value };
                 error(&|phi| value.at(phi))
             };
             let lstd = std::array::from_fn(|at| {
-                bounded(lstd(&sums, &summary, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
+                bounded(lstd(&sums, n as f64, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
             });
             found.push(ContextErrors {
                 universal: error(&|phi| value.at(phi)),

@@ -34,7 +34,7 @@ fn online_td_with_the_greedy_action_as_target_is_q_learning() {
         q[a][s] += 0.3 * (r + 0.9 * f64::max(q[0][next], q[1][next]) - q[a][s]);
         s = next;
     }
-    for (w, q) in stream.weights().unwrap().unwrap().iter().zip(q.as_flattened()) {
+    for (w, q) in stream.linear().unwrap().unwrap().weights.iter().zip(q.as_flattened()) {
         assert!((w - q).abs() < 1e-12, "{w} {q}");
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of what estimates and judges: one binary, so that what they share is compiled once.
 
 mod algorithm_1;
+mod contexts;
 mod control;
 mod drift;
 mod explained;

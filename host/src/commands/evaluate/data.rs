@@ -10,7 +10,9 @@ use crate::returns::{self, Half, Interval};
 use crate::run::{RunFiles, Session, report};
 use compute::recipe::AttentionKind;
 use compute::transitions::{EpisodeEnd, Transitions};
-use judge::estimator::{EstimatedValues, Estimator, Method, SOFTMAX_CONTEXT, values_of};
+use judge::estimator::{
+    EstimatedValues, Estimator, LinearValues, Method, SOFTMAX_CONTEXT, values_of,
+};
 use serde_json::json;
 use std::path::Path;
 
@@ -124,16 +126,24 @@ impl Evaluate {
         let iterates = iterated.as_ref().is_some_and(diverges);
         let episodes = data.episodes();
         let [known, of_episodes] = returns::known(&halves);
-        let of_zero =
-            returns::error(&halves, &[0, 1].map(|k| vec![0.0; halves[k].states().len() / d]));
-        let best = best(&halves, &all);
+        let zeros = [0, 1].map(|k| vec![0.0; halves[k].states().len() / d]);
+        let of_zero = returns::error(&halves, &zeros);
+        let ranked = all.iter().filter_map(|(name, judged)| {
+            let judged = (*judged)?;
+            Some((*name, judged.of_halves.as_ref()?, judged.error?.mean))
+        });
+        let zero_too = of_zero.map(|error| ("predicting 0", &zeros, error.mean));
+        let best = best(&halves, ranked.chain(zero_too).collect());
         let has_constant = has_constant(&data.phi[..data.phi.len().min(TESTED * d)], d);
         let difference = |judged: &Judged| rms(&transformer.values.rows, &judged.values.rows);
+        let linear =
+            |judged: Option<&'_ Judged>| judged.and_then(|judged| judged.values.linear.clone());
         let estimators = all.map(|(name, judged)| {
             let error = judged.and_then(|judged| judged.error);
             json!({
                 "name": name,
-                "weights": judged.map(|judged| &judged.values.weights),
+                "weights": linear(judged).map(|linear| linear.weights),
+                "level": linear(judged).map(|linear| linear.level),
                 "td_error": judged.map(|judged| judged.values.td_error),
                 "return_error": error.map(|error| error.mean),
                 "return_error_interval": error.map(|error| [error.low, error.high]),
@@ -174,8 +184,7 @@ impl Evaluate {
         ];
         let rows = all.map(|(name, judged)| {
             let of = |x: &dyn Fn(&Judged) -> f64| number(judged.map_or(f64::NAN, x));
-            let weights = judged.and_then(|judged| judged.values.weights.as_ref());
-            let weights = weights.map_or("—".into(), |w| first(w));
+            let weights = linear(judged).map_or("—".into(), |linear| shown(&linear));
             let error = interval(judged.and_then(|judged| judged.error));
             [name.into(), weights, of(&|judged| judged.values.td_error), error, of(&difference)]
         });
@@ -266,17 +275,17 @@ fn encode(encoder: &Encoder, data: &mut Transitions) {
     }
 }
 
-/// Returns the value function with the least return error, and in how far the next one is worse.
-fn best(halves: &[Half; 2], all: &[(&str, Option<&Judged>)]) -> Option<(String, String)> {
-    let error = |judged: &Judged| judged.error.map_or(f64::INFINITY, |error| error.mean);
-    let mut ranked: Vec<_> =
-        all.iter().filter_map(|(name, judged)| Some((*name, (*judged)?))).collect();
-    ranked.retain(|(_, judged)| error(judged).is_finite());
-    ranked.sort_by(|a, b| error(a.1).total_cmp(&error(b.1)));
-    let (name, first) = *ranked.first()?;
-    let next = ranked.get(1).and_then(|(name, next)| {
-        let [first, next] = [first, next].map(|judged| judged.of_halves.as_ref());
-        let Interval { mean, low, high } = returns::advantage(halves, first?, next?)?;
+/// A name with its values of the states of each half, and their return error.
+type Ranked<'a> = (&'a str, &'a [Vec<f64>; 2], f64);
+
+/// Returns the value function with the least return error, and in how far the next one that differs is worse.
+fn best(halves: &[Half; 2], mut ranked: Vec<Ranked>) -> Option<(String, String)> {
+    ranked.retain(|(.., error)| error.is_finite());
+    ranked.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let (name, first, least) = *ranked.first()?;
+    let next = ranked.iter().find(|(.., error)| error - least > 1e-9 * least);
+    let next = next.and_then(|(name, next, _)| {
+        let Interval { mean, low, high } = returns::advantage(halves, first, next)?;
         let [mean, low, high] = [mean, low, high].map(|x| report::number(x, 3));
         Some(format!(", before {name} by {mean} [{low}, {high}] in the mean squared error"))
     });
@@ -288,8 +297,12 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
     (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()
 }
 
-fn first(weights: &[f64]) -> String {
+fn shown(LinearValues { weights, level }: &LinearValues) -> String {
     let shown: Vec<_> = weights.iter().take(SHOWN).map(|x| report::number(*x, 4)).collect();
     let more = if weights.len() > shown.len() { ", …" } else { "" };
-    format!("({}{more})", shown.join(", "))
+    let level = match level {
+        0.0 => String::new(),
+        level => format!(", level {}", report::number(*level, 4)),
+    };
+    format!("({}{more}){level}", shown.join(", "))
 }

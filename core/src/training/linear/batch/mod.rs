@@ -53,7 +53,7 @@ kernel! {
     ) -> S {
         let (k, depth, matrix) = (shape.token_len(), shape.depth, shape.token_len().pow(2));
         let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
-        let Workspace { layers, sums, steps, columns, matrices, vectors } = work;
+        let Workspace { layers, sums, steps, columns, matrices, vectors, traces } = work;
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
@@ -85,7 +85,8 @@ kernel! {
             let valued = loss.pass(i);
             let mut step = steps.at(0);
             if let Some(t) = valued.t {
-                slide(shape, windows, t, &mut step, first_slides, first, sums, c, of_slide);
+                let room = (&mut *of_slide, &mut *traces);
+                slide(shape, windows, t, &mut step, first_slides, first, sums, c, room);
             }
             valued.window.write_query(step.z);
             for l in 0..formed {
@@ -189,13 +190,13 @@ fn slide<S: Scalar>(
     [p, q]: [&[S]; 2],
     sums: &mut [S],
     c: &[S],
-    vectors: &mut [S],
+    (vectors, traces): (&mut [S], &mut [S]),
 ) {
     let k = shape.token_len();
-    let [x, y, trace_x, trace_y, rest @ ..] = split::<VECTORS, S>(vectors, k);
+    let [x, y, trace_x, z, rest @ ..] = split::<VECTORS, S>(vectors, k);
     let [minus_x, minus_y, p_x, minus_p_y, q_x, q_y, c_q_x, c_q_y, c_p_x, c_p_y] = rest;
-    let room = [x, y, trace_x, trace_y];
-    let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, shape.trace(), room, minus_x);
+    let room = [x, y, trace_x, z];
+    let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, shape.trace(), room, traces);
     scaled(minus_y, -S::ONE, y);
     add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
     if !is_formed {
