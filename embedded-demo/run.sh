@@ -19,14 +19,16 @@ cd "$(dirname "$0")/.."
 . tests/platforms/cargo-for.sh
 
 board=${1:-mps2-an386}
+# Boards of one target share what is built for both.
+out=target/embedded
 if [ "$board" = table ]; then
     need qemu-system-arm qemu-system-arm
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
     # measure TARGET LEVEL: adds what the program prints to rows.
     measure() {
         BOARD=mps2-an386 cargo_for "$1" build -q --release -p embedded-demo --bin table \
-            --config "profile.release.opt-level=$2" --target-dir target/embedded/table
-        rows+=$(target/runner/debug/runner "target/embedded/table/$1/release/table")$'\n'
+            --config "profile.release.opt-level=$2" --target-dir "$out"
+        rows+=$(target/runner/debug/runner "$out/$1/release/table")$'\n'
     }
     rows=
     measure thumbv7em-none-eabihf 3
@@ -43,19 +45,27 @@ if [ "$board" = table ]; then
     exit 0
 fi
 if [ "$board" = flash ]; then
+    need qemu-system-arm qemu-system-arm
+    need qemu-system-riscv32 qemu-system-misc
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
     products=(inference universal short)
-    for level in 3 '"s"'; do
+    # occupied BOARD TARGET LEVEL: what each product occupies on a board.
+    occupied() {
+        local lto
         for lto in false '"fat"'; do
-            BOARD=mps2-an386 cargo_for thumbv7em-none-eabihf build -q --release -p embedded-demo --no-default-features \
-                "${products[@]/#/--bin=}" --target-dir target/embedded/flash \
-                --config "profile.release.opt-level=$level" --config "profile.release.lto=$lto"
-            printf '\nopt-level %s, lto %s, %s\n' "$level" "$lto" "$COMPILER"
+            BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --no-default-features "${products[@]/#/--bin=}" \
+                --target-dir "$out" --config "profile.release.opt-level=$3" --config "profile.release.lto=$lto"
+            printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$lto" "$COMPILER"
             for program in "${products[@]}"; do
-                target/runner/debug/runner --footprint "target/embedded/flash/thumbv7em-none-eabihf/release/$program"
+                target/runner/debug/runner --footprint "$out/$2/release/$program"
+                # A board runs the others, at the level of its own.
+                [ "$1" != virt ] || target/runner/debug/runner --board virt "$out/$2/release/$program"
             done
         done
-    done
+    }
+    occupied mps2-an386 thumbv7em-none-eabihf 3
+    occupied mps2-an386 thumbv7em-none-eabihf '"s"'
+    occupied virt riscv32imac-unknown-none-elf '"s"'
     exit 0
 fi
 if [ "$board" = learner ]; then
@@ -69,9 +79,9 @@ if [ "$board" = learner ]; then
     cmp target/learner.ictr embedded-demo/src/bin/learner/trained.ictr
     # learner BOARD TARGET LEVEL LTO: the chip prints the host's lines; a program with a panic would not link.
     learner() {
-        BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --bin learner --target-dir target/embedded/learner \
+        BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --bin learner --target-dir "$out" \
             --config "profile.release.opt-level=$3" --config "profile.release.lto=$4"
-        elf=target/embedded/learner/$2/release/learner
+        elf=$out/$2/release/learner
         printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$4" "$COMPILER"
         target/runner/debug/runner --footprint "$elf"
         target/runner/debug/runner --board "$1" "$elf" >target/learner.chip.log
@@ -87,11 +97,11 @@ fi
 if [ "$board" = tasks ]; then
     need qemu-system-arm qemu-system-arm
     cd embedded-demo/tasks
-    cargo_for thumbv7m-none-eabi build -q --locked --target-dir ../../target/embedded/tasks
+    cargo_for thumbv7m-none-eabi build -q --locked --target-dir "../../$out"
     for program in embassy rtic; do
         timeout 60 qemu-system-arm -M lm3s6965evb -nographic -monitor none -serial none \
             -semihosting-config enable=on,target=native \
-            -kernel "../../target/embedded/tasks/thumbv7m-none-eabi/debug/$program" </dev/null 2>/dev/null
+            -kernel "../../$out/thumbv7m-none-eabi/debug/$program" </dev/null 2>/dev/null
         echo "$program: 1,000 samples, and one alarm"
     done
     exit 0
@@ -108,8 +118,6 @@ rp2350) target=thumbv8m.main-none-eabihf has_machine=no ;;
     ;;
 esac
 
-# Boards of one target share what is built for both.
-out=target/embedded/boards
 export BOARD=$board
 products=(inference universal) demos=(predictor)
 if [ "$is_small" = yes ]; then

@@ -100,9 +100,12 @@ g++ -std=c++17 -O2 "${strict[@]}" -x c++ core/c/every.c -x none "$library" -lm -
 says "C++17" "$out/every++"
 
 # A library for one horizon gives the same alarm to a header for four; one for four refuses a header for one.
-cargo build -q --release -p ictd-c --target-dir "$out/one" --no-default-features
+one=$out/cmake/ictd/cargo
+cp "$library" "$out/libictd_c.a"
+library=$out/libictd_c.a
+cargo build -q --release -p ictd-c --target-dir "$one" --no-default-features
 for horizons in 1 4; do
-    gcc -std=c11 -O2 "${strict[@]}" -DICTD_MAX_HORIZONS=$horizons core/c/example/main.c "$out/one/release/libictd_c.a" \
+    gcc -std=c11 -O2 "${strict[@]}" -DICTD_MAX_HORIZONS=$horizons core/c/example/main.c "$one/release/libictd_c.a" \
         -lm -lpthread -ldl -o "$out/sizes"
     "$out/sizes" || { echo "a library for one horizon, a header for $horizons: no alarm" >&2 && exit 1; }
 done
@@ -196,7 +199,7 @@ costs() {
 product() {
     build "$2" "$3" --no-default-features --features horizons-4,capacity-4,growing,forgetting
     flash "$1" example/main "$4"
-    flash "$1" example/context 24576
+    flash "$1" example/context 28672
     costs "$1" "$5" 4
     build "$2" "$3" --no-default-features
     costs "$1, one horizon" "$5" 0 -DICTD_MAX_HORIZONS=1

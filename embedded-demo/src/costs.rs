@@ -5,7 +5,7 @@ use crate::demo::{self, GAMMA, TRAINED};
 use crate::log::decimals;
 use core::hint::black_box;
 use ictd_core::Error;
-use ictd_core::context::Growing;
+use ictd_core::context::{Forgetting, Growing, Memory};
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::model::ConstructionSettings;
 use ictd_core::nalgebra::SVector;
@@ -14,7 +14,7 @@ use ictd_core::rng::Rng;
 use ictd_core::tasks::Task as _;
 use ictd_core::transition::Transition;
 use ictd_core::value_function::Gvf;
-use ictd_core::{Context, Model, UniversalModel};
+use ictd_core::{Context, Model, Predictor, UniversalModel};
 
 /// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.
 const OBSERVE: u32 = 260;
@@ -83,6 +83,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
     within &= universal(&mut counter, unit)?;
+    stored(&mut counter, unit)?;
     defmt::info!("chip: stack at most {=u32} bytes", stack::used(None));
     if HAS_BUDGETS && !within {
         defmt::error!(
@@ -171,6 +172,53 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
         unit
     );
     Ok(observe <= OBSERVE_CUMULANTS)
+}
+
+/// Logs what it costs to store a state for a deep sleep, and to read it back.
+#[inline(never)]
+fn stored(counter: &mut Counter, unit: &str) -> Result<(), Error> {
+    let show = |name: &str, bytes: usize, write: u32, read: u32| {
+        defmt::info!(
+            "chip: stored {=str}: {=usize} bytes, write {=u32}, read {=u32} {=str}",
+            name,
+            bytes,
+            write,
+            read,
+            unit
+        );
+    };
+    let (bytes, write, read) = stored_context(counter, Growing)?;
+    show("context", bytes, write, read);
+    let (bytes, write, read) = stored_context(counter, Forgetting::new(0.99)?)?;
+    show("forgetting context", bytes, write, read);
+    let mut predictor = Predictor::<1>::new([10.0])?;
+    let mut page = [0; Predictor::<1>::SIZE];
+    let (result, write) = counter.measure(|| predictor.write(&mut page).map(|_| ()));
+    result?;
+    let (result, read) = counter.measure(|| predictor.read(&page));
+    result?;
+    show("predictor of one horizon", page.len(), write, read);
+    Ok(())
+}
+
+/// Returns the bytes of a context, and what it costs to write and to read them.
+fn stored_context(
+    counter: &mut Counter,
+    memory: impl Memory<f32>,
+) -> Result<(usize, u32, u32), Error> {
+    let mut rng = Rng::new(1);
+    let task = demo::task(&mut rng)?;
+    let mut state = task.initial_state(&mut rng);
+    let mut context = Context::<4, _, _>::with_memory(Td0, memory);
+    for _ in 0..100 {
+        context.observe_transition(&task.transition(&mut state, &mut rng))?;
+    }
+    let mut page = [0; 2048];
+    let (bytes, write) = counter.measure(|| context.write(&mut page).map(<[u8]>::len));
+    let bytes = bytes?;
+    let (result, read) = counter.measure(|| context.read(&page[..bytes]));
+    result?;
+    Ok((bytes, write, read))
 }
 
 /// Logs the cost of the literal equation on all columns, for one query: what the streaming form saves.

@@ -4,7 +4,6 @@ use std::{env, fs, path::PathBuf};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-env-changed=MACHINE");
     let variable = |name| env::var(name).unwrap_or_default();
     let out = PathBuf::from(variable("OUT_DIR"));
     println!("cargo:rustc-link-search={}", out.display());
@@ -20,9 +19,14 @@ fn main() {
     };
     match (variable("CARGO_CFG_TARGET_ARCH").as_str(), variable("CARGO_CFG_TARGET_OS").as_str()) {
         ("arm", "none") if variable("TARGET").starts_with("thumb") => {
-            match variable("MACHINE").as_str() {
-                "microbit" => memory("0x00000000, LENGTH = 1M", "0x20000000, LENGTH = 256K"),
-                "mps2-an505" => memory("0x10000000, LENGTH = 4M", "0x38000000, LENGTH = 4M"),
+            match variable("TARGET").as_str() {
+                // The micro:bit's, with more of both.
+                "thumbv6m-none-eabi" => {
+                    memory("0x00000000, LENGTH = 1M", "0x20000000, LENGTH = 256K");
+                }
+                "thumbv8m.main-none-eabihf" => {
+                    memory("0x10000000, LENGTH = 4M", "0x38000000, LENGTH = 4M");
+                }
                 _ => memory("0x00000000, LENGTH = 4M", "0x20000000, LENGTH = 4M"),
             }
             argument("--nmagic");

@@ -143,7 +143,7 @@ static int trainers(void) {
 #endif
 
 static int contexts(void) {
-    const uint32_t budget = 512 * (uint32_t)(features + 1);
+    const uint32_t budget = 512 * (uint32_t)(features + 2);
     int over = 0;
     measure(context_init);
     over |= show("context, init", budget);

@@ -110,12 +110,19 @@ impl<R: Real, const D: usize> TdSums<R, D> {
     #[inline(never)]
     fn remove(&mut self, of: &Explained<R, D>, squares: R, of_rewards: R) {
         let Explained { traces, residual } = of;
-        for (j, level_j) in self.feature_levels.into_iter().enumerate() {
-            let of_j = residual[j] - squares * level_j;
-            for i in 0..j + 1 {
-                self.residual_gram[j][i] -= residual[i] * level_j + self.feature_levels[i] * of_j;
+        // (Without an index, which opt-level "z" would check.)
+        let (levels, level) = (self.feature_levels, self.level);
+        let columns = self.residual_gram.iter_mut().zip(&mut self.residual_rewards);
+        for (j, ((gram, rewards), (&level_j, &residual_j))) in
+            columns.zip(levels.iter().zip(residual)).enumerate()
+        {
+            let of_j = residual_j - squares * level_j;
+            for ((entry, &residual_i), &level_i) in
+                gram.iter_mut().zip(residual).zip(&levels).take(j + 1)
+            {
+                *entry -= residual_i * level_j + level_i * of_j;
             }
-            self.residual_rewards[j] -= self.level * of_j + level_j * of_rewards;
+            *rewards -= level * of_j + level_j * of_rewards;
         }
         for (system, of) in self.systems.iter_mut().zip(traces) {
             system.remove(of, self.level, &self.feature_levels);

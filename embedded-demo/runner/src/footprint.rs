@@ -1,23 +1,27 @@
 //! Measures the memory that a firmware occupies, and finds symbols that it must not contain.
 
 use anyhow::{Context as _, Result, bail};
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, elf};
+use object::{
+    Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind,
+    elf,
+};
 
 /// The budgets of a program in bytes of flash, with the recording that `predictor` carries, and of static RAM.
 const BUDGETS: &[(&str, u64, u64)] = &[
     ("inference", 16_500, 2 * 1024),
     ("universal", 20 * 1024, 2 * 1024),
     ("short", 24 * 1024, 2 * 1024),
-    ("predictor", 36 * 1024 + 12_000, 2 * 1024),
+    ("predictor", 37 * 1024 + 12_000, 2 * 1024),
 ];
 
 /// The programs that are built as a product would be.
 const PRODUCTS: &[&str] = &["inference", "universal", "short"];
 
-/// Parts of the names of an allocator, of a panic, and of `f64` arithmetic in software.
-const FORBIDDEN: &[&str] = &[
-    "__rust_alloc",
-    "panicking",
+/// Parts of the names of an allocator and of a panic.
+const FORBIDDEN: &[&str] = &["__rust_alloc", "panicking"];
+
+/// Parts of the names of `f64` arithmetic in software, on ARM and on RISC-V.
+const DOUBLES: &[&str] = &[
     "__aeabi_dadd",
     "__aeabi_dsub",
     "__aeabi_dmul",
@@ -26,6 +30,14 @@ const FORBIDDEN: &[&str] = &[
     "__aeabi_d2f",
     "__aeabi_i2d",
     "__aeabi_ui2d",
+    "__adddf3",
+    "__subdf3",
+    "__muldf3",
+    "__divdf3",
+    "__extendsfdf2",
+    "__truncdfsf2",
+    "__floatsidf",
+    "__floatunsidf",
 ];
 
 /// Bytes of flash and of static RAM.
@@ -33,6 +45,10 @@ fn occupied(file: &object::File) -> (u64, u64) {
     let (mut flash, mut ram) = (0, 0);
     for section in file.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
+        // To these the runtime of RISC-V gives all the memory that is left.
+        if matches!(section.name(), Ok(".stack" | ".heap")) {
+            continue;
+        }
         if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {
             continue;
         }
@@ -54,10 +70,15 @@ pub(crate) fn check(path: &str) -> Result<()> {
     let file = object::File::parse(&*bytes)?;
     let (flash, ram) = occupied(&file);
     println!("{name}: {flash} bytes of flash, {ram} of static RAM");
-    if let Some((_, most_flash, most_ram)) = BUDGETS.iter().find(|budget| budget.0 == name)
-        && (flash > *most_flash || ram > *most_ram)
-    {
-        bail!("over budget: {most_flash} bytes of flash and {most_ram} of static RAM are allowed");
+    if let Some(&(_, most_flash, most_ram)) = BUDGETS.iter().find(|budget| budget.0 == name) {
+        // The same program has more instructions there.
+        let is_risc_v = file.architecture() == Architecture::Riscv32;
+        let most_flash = if is_risc_v { most_flash / 4 * 5 } else { most_flash };
+        if flash > most_flash || ram > most_ram {
+            bail!(
+                "over budget: {most_flash} bytes of flash and {most_ram} of static RAM are allowed"
+            );
+        }
     }
     let is_product = PRODUCTS.contains(&&*name);
     if !is_product && name != "learner" {
@@ -68,8 +89,8 @@ pub(crate) fn check(path: &str) -> Result<()> {
         bail!("{path} has no symbols to look at");
     }
     // (The trainer counts Adam's powers in `f64`.)
-    let forbidden = FORBIDDEN.iter().filter(|name| is_product || !name.starts_with("__aeabi"));
-    for name in forbidden {
+    let doubles = if is_product { DOUBLES } else { &[] };
+    for name in FORBIDDEN.iter().chain(doubles) {
         if let Some(symbol) = symbols.iter().find(|symbol| symbol.contains(name)) {
             bail!("the firmware contains {symbol}");
         }

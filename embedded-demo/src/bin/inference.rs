@@ -5,7 +5,7 @@
 //! within its budget, with 1 or 4 if not. On the host it prints the value's bits.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "arm"))]
 #[path = "../interrupts.rs"]
 mod interrupts;
 #[path = "../product.rs"]
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "arm"))]
 mod chip {
     use super::*;
     use core::cell::RefCell;
@@ -58,5 +58,20 @@ mod chip {
     #[cortex_m_rt::entry]
     fn main() -> ! {
         product::exit(run(), EXPECTED, 1)
+    }
+}
+
+#[cfg(all(target_os = "none", target_arch = "riscv32"))]
+mod chip {
+    use super::*;
+
+    static mut CONTEXT: Context<4> = Context::<4>::new();
+
+    #[riscv_rt::entry]
+    fn main() -> ! {
+        // SAFETY: `main` runs once, and no interrupt is on.
+        let context = unsafe { &mut *&raw mut CONTEXT };
+        let value = Model::<4>::from_bytes(MODEL).and_then(|model| infer(&model, context));
+        product::exit(value.ok(), EXPECTED, 1)
     }
 }

@@ -1,6 +1,6 @@
 //! A product in 25 lines: it reads a sensor, predicts its next samples, and notices when something is wrong.
 #![cfg_attr(target_os = "none", no_std, no_main)]
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "arm"))]
 #[path = "../interrupts.rs"]
 mod interrupts;
 #[path = "../product.rs"]
@@ -19,7 +19,8 @@ fn alarms() -> Option<u32> {
 }
 
 #[cfg(target_os = "none")]
-#[cortex_m_rt::entry]
+#[cfg_attr(target_arch = "arm", cortex_m_rt::entry)]
+#[cfg_attr(target_arch = "riscv32", riscv_rt::entry)]
 fn main() -> ! {
     product::exit(alarms(), 1, 2)
 }

@@ -3,7 +3,7 @@
 //! in C (`core/c/every.c`); otherwise it is as `inference`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
-#[cfg(target_os = "none")]
+#[cfg(all(target_os = "none", target_arch = "arm"))]
 #[path = "../interrupts.rs"]
 mod interrupts;
 #[path = "../product.rs"]
@@ -70,7 +70,8 @@ fn main() -> Result<(), Error> {
 }
 
 #[cfg(target_os = "none")]
-#[cortex_m_rt::entry]
+#[cfg_attr(target_arch = "arm", cortex_m_rt::entry)]
+#[cfg_attr(target_arch = "riscv32", riscv_rt::entry)]
 fn main() -> ! {
     // The context lies on it, too.
     product::exit(infer().ok(), EXPECTED, 2)
