@@ -1,7 +1,7 @@
 //! Judges value functions by the discounted returns in the data.
 //!
 //! A return is known to the end of a terminated episode, and for a truncated one where the rewards after the cut have a weight of
-//! at most [`LEFT`]; they are then taken to be the mean reward. Each half of the data is judged by what a function that has read
+//! at most 0.2; they are then taken to be the mean reward. Each half of the data is judged by what a function that has read
 //! the other half predicts there; no return reaches from one half into the other.
 
 use compute::transitions::{EpisodeEnd, Transitions};
