@@ -55,18 +55,18 @@ const SIZES: &str = "
 #endif
 
 /** The size of a predictor in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)(82 + 18 * ICTD_MAX_HORIZONS))
+#define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
 
 /** The number of features that storage has room for: 4, 8 or 16. */
 #define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
 /** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
 #define ICTD_CONTEXT_WORDS(features) \\
-  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
+  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 32 * ICTD_FEATURE_CAPACITY(features) + 30)
 
 /** The size of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \\
-  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
+  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 10 * ICTD_FEATURE_CAPACITY(features) + 20)
 
 /** The type of the storage of a context that remembers every transition: `context` is what functions take. */
 #define ICTD_CONTEXT(features)                     \\
@@ -101,7 +101,7 @@ macro_rules! layout {
 fn layouts() -> String {
     let structs = layout!(ictd_prediction: mean, low, high, known)
         + &layout!(ictd_outlook: predictions, depth, surprise, recent, status)
-        + &layout!(ictd_value_function: features, linearity, value_clip, weights, feature_clip)
+        + &layout!(ictd_value_function: features, linearity, level, value_clip, weights, feature_clip)
         + &layout!(ictd_model: features, gamma, p, q);
     format!(
         "\
