@@ -199,7 +199,7 @@ costs() {
 product() {
     build "$2" "$3" --no-default-features --features horizons-4,capacity-4,growing,forgetting
     flash "$1" example/main "$4"
-    flash "$1" example/context 28672
+    flash "$1" example/context 36864
     costs "$1" "$5" 4
     build "$2" "$3" --no-default-features
     costs "$1, one horizon" "$5" 0 -DICTD_MAX_HORIZONS=1

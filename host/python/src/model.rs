@@ -332,7 +332,9 @@ impl Model {
 #[doc = crate::docstring!("ValueFunction")]
 #[pyclass(frozen, get_all, module = "ictd")]
 pub(crate) struct ValueFunction {
+    #[doc = crate::docstring!("ValueFunction.weights")]
     weights: Py<PyArray1<f64>>,
+    #[doc = crate::docstring!("ValueFunction.level")]
     level: f64,
 }
 
