@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -129,6 +130,12 @@ class Benchmark:
         Path(path).write_text(json.dumps(found, indent=2) + "\n")
 
 
+@functools.cache
+def _transformer() -> Model:
+    """Trains the suite's transformer, once for a process."""
+    return runs.train()[0].model()
+
+
 def bench(
     entries: Mapping[str, Model | BenchFunction] | None = None, *, contexts: int = 200, seed: int = 0
 ) -> Benchmark:
@@ -144,7 +151,7 @@ def bench(
         "LSTD(0.9)": Model.lstd(),
         "preconditioned TD": Model.preconditioned_td(4, 2.4, 0.44, layers=3),
         "universal": Model.universal(),
-        "transformer": runs.train()[0].model(),
+        "transformer": _transformer(),
         **(entries or {}),
     }
     scores: dict[str, dict[str, tuple[float, float, float] | None]] = {name: {} for name in models}
