@@ -14,7 +14,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
     rewards: [[S; 1]; C],
 }
 
-/// What weighs a transition in the sums over transitions.
+/// The weight of a transition in the sums over transitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight<S> {
     /// sqrt(rho), which multiplies the transition's token; 1 if the transition has no importance weight.

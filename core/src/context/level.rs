@@ -6,7 +6,7 @@ use crate::linalg::linear_system::epsilon;
 use crate::mask::TwoTraces;
 use crate::scalar::Real;
 
-/// What the rewards of a context say of their level.
+/// The sums that show the level of a context's rewards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RewardSums<S> {
     /// sum r.

@@ -144,7 +144,7 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>));
 }
 
-/// What sums need to know of a transition in addition to its token.
+/// A transition's part of the sums that its token does not have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Added<S, const C: usize> {
     /// The rewards as they were observed, (C).

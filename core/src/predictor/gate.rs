@@ -24,7 +24,7 @@ const EVENTS: f32 = 28.0;
 const THIRD: f32 = 2.3;
 /// Samples held back lie together if the last differs from the first by less than the width and this share of its distance.
 const TOGETHER: f32 = 0.25;
-/// A sample so many times further away than the first one takes its place.
+/// A sample takes the place of the first one if its distance is more than this many times as large.
 const ANOTHER: f32 = 4.0;
 
 /// How the predictor used a sample.

@@ -4,7 +4,7 @@ use super::ContextSummary;
 use crate::context::RewardSums;
 use crate::scalar::Real;
 
-/// A mean reward counts beyond so many standard errors.
+/// The number of standard errors beyond which a mean reward counts.
 const STANDARD_ERRORS: f64 = 3.0;
 
 /// Returns the share of an estimate that counts, 1 - (noise / found)^2, where both are squares: 0 if no more was found than noise

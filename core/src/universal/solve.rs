@@ -98,7 +98,7 @@ impl<S: Copy> ContextSummary<S> {
 /// The largest mean squared TD error allowed, relative to the mean squared reward times the horizon 1 / (1 - gamma);
 /// weights with a larger one are scaled down.
 const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
-/// The share of w_1 and w_2 in the mixture is at most so many times w_0's mean squared TD error over theirs.
+/// The share of w_1 and w_2 in the mixture is at most this number times w_0's mean squared TD error over theirs.
 const MAX_TIMES_TD_ERROR: f64 = 4.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
 const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;

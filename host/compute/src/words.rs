@@ -45,6 +45,8 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// The words, in the order of help texts.
     const WORDS: WordList;
     const VALUES: &'static [(Self, &'static str)];
+    /// All values, in the order of the words.
+    const ALL: &'static [Self];
 
     fn from_word(word: &str) -> Option<Self> {
         Self::VALUES.iter().find(|(_, own)| *own == word).map(|(value, _)| *value)
@@ -69,6 +71,7 @@ macro_rules! words {
             const WORDS: $crate::words::WordList = &[$($word),*];
             const VALUES: &'static [(Self, &'static str)] =
                 &[$(($type::$variant $({ $($field)* })?, $word)),*];
+            const ALL: &'static [Self] = &[$($type::$variant $({ $($field)* })?),*];
         }
     };
 }

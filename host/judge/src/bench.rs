@@ -99,11 +99,6 @@ impl Score {
 type Process = Mrp<f64, DIM, STATES>;
 
 impl BenchTask {
-    pub const ALL: [Self; 7] = {
-        use BenchTask::*;
-        [Boyan, Representable, Garnet, Gridworld, CartPole, OffPolicy, Log]
-    };
-
     /// Returns the seed of each of `count` contexts.
     pub fn seeds(self, count: usize, seed: u64) -> Vec<u64> {
         let rng = &mut Rng::stream(seed ^ (self as u64) << 32, RngStream::Evaluation);

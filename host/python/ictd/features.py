@@ -137,7 +137,8 @@ class Evaluation:
     error: dict[str, tuple[float, float, float]]
     #: The root mean squared TD error on the whole log, which does not say how good values are.
     td_error: dict[str, float]
-    #: The name with the least return error, which may be "predicting 0", and the next one's mean squared error minus its own, with a 90 % interval.
+    #: The name with the least return error, which may be "predicting 0"; and the next one's mean squared error minus its own,
+    #: with a 90 % interval.
     best: str
     ahead: tuple[float, float, float] | None
     #: The number of returns that are known, and of episodes with any.
@@ -157,7 +158,7 @@ def evaluate(
     """Judges models by the returns in a log: each half by what a model that has read the other half predicts there.
 
     models: by name; a model, or a function of a log and of states, (m, d), that returns their values. Returns are known to the
-    end of a terminated episode, and elsewhere as long as what is missing has a weight of at most 0.05. `ValueError` if too
+    end of a terminated episode, and elsewhere as long as what is missing has a weight of at most 0.2. `ValueError` if too
     few are known.
     """
     if not log.has_constant and not any(isinstance(model, Encoded) for model in models.values()):

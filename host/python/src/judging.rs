@@ -6,7 +6,7 @@ use crate::error::python;
 use crate::model::Model;
 use crate::train::{Settings, recipe};
 use compute::Recipe;
-use compute::words::Word as _;
+use compute::words::{Word as _, WordList};
 use ictd::error::WithContext as _;
 use judge::bench::{self, BenchContext, BenchTask, DIM, LEN, Score};
 use judge::bridge::{JudgedContext, Verdict, contexts, judge};
@@ -146,8 +146,8 @@ impl Suite {
     }
 
     #[staticmethod]
-    fn tasks() -> [&'static str; BenchTask::ALL.len()] {
-        BenchTask::ALL.map(|task| task.word())
+    fn tasks() -> WordList {
+        BenchTask::WORDS
     }
 
     /// Returns phi, (contexts, n + 1, d), rewards, (contexts, n), states, (contexts, m, d), and importance weights.

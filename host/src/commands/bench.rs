@@ -86,7 +86,7 @@ fn measure(
 ) -> Result<Measured, Error> {
     // The scores of each task, a model after another.
     let mut scores = Vec::<Vec<Option<Score>>>::new();
-    for task in BenchTask::ALL {
+    for &task in BenchTask::ALL {
         let seeds = task.seeds(contexts, session.seed);
         let errors = session.map(task.word(), &seeds, |seed| {
             let context = task.context(*seed).context(task.word())?;
@@ -105,8 +105,8 @@ fn measure(
         };
         scores.push((0..models.len()).map(of_model).collect());
     }
-    let tasks = BenchTask::ALL.map(|task| task.word());
-    let columns = [&["model"], &tasks[..], &["mean"]].concat();
+    let tasks = BenchTask::WORDS;
+    let columns = [&["model"], tasks, &["mean"]].concat();
     let (mut rows, mut found) = (Vec::new(), Map::new());
     for (at, (name, _)) in models.iter().enumerate() {
         let mut of: Vec<_> = scores.iter().map(|task| task[at]).collect();

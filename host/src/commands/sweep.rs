@@ -56,7 +56,7 @@ pub struct Sweep {
     /// run, seed and log point), records.csv (the judgements), summary.csv and a figure
     #[arg(long, conflicts_with = "shard")]
     pub collect: bool,
-    /// What --collect shows at the end of the runs: a column of sweep.csv, or one of the judgements, value_error, iws_judged,
+    /// The metric that --collect shows at the end of the runs: a column of sweep.csv, or a judgement, value_error, iws_judged,
     /// explained_td0, explained_td0.3, explained_td0.6, explained_td0.9, explained_residual_gradient [default: value_error,
     /// explained_td0 and iws_judged, and a figure of the first; msve, or loss, of runs that are not judged]
     #[arg(long, value_name = "NAME", requires = "collect", value_parser = figure::metric)]

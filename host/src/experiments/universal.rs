@@ -206,7 +206,7 @@ pub fn put_errors(
     session: &Session,
     long: &mut MeasurementTable,
 ) -> Result<(), Error> {
-    for cell in cells(&Family::ALL) {
+    for cell in cells(Family::ALL) {
         let mut seeds = Rng::stream(session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
         // More features cost more, and tables vary less.
         let tasks = if cell.family.is_tabular() { tasks.div_ceil(4) } else { tasks };

@@ -1,11 +1,12 @@
 //! `ictd bench`.
 
 use crate::common::*;
+use compute::words::Word as _;
 use judge::bench::{BenchTask, DIM, LEN, errors, predicted, references, score};
 
 #[test]
 fn contexts_are_consistent_and_no_score_is_of_a_wrong_value() {
-    for task in BenchTask::ALL {
+    for &task in BenchTask::ALL {
         let contexts: Vec<_> =
             task.seeds(6, 1).into_iter().map(|seed| task.context(seed).unwrap()).collect();
         for c in &contexts {

@@ -54,24 +54,6 @@ words!(Family {
 });
 
 impl Family {
-    pub const ALL: [Family; 12] = {
-        use Family::*;
-        [
-            Boyan,
-            BoyanRepresentable,
-            Mdp,
-            MdpRepresentable,
-            Walk,
-            Cycle,
-            Rare,
-            Binary,
-            Aggregated,
-            Noise,
-            Ratios,
-            Level,
-        ]
-    };
-
     /// Returns true if each state has a feature of its own, or shares it with a neighbour.
     pub fn is_tabular(self) -> bool {
         matches!(self, Family::Walk | Family::Cycle | Family::Rare | Family::Aggregated)

@@ -1,5 +1,6 @@
 //! Every claim of every experiment that is data, on records that make it come out either way.
 
+use compute::words::Word as _;
 use ictd::experiments::ALL;
 use ictd::experiments::experiment::{ExperimentSpec, Runner};
 use ictd::experiments::judging::{of_seeds, together};
@@ -68,7 +69,7 @@ const CHANGES: &[Change] = &[
 fn record(id: &str, table: &ExperimentSpec, world: usize) -> MeasurementTable {
     let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
     let others = ["theorem 2", "numbers", "random MDPs", "figure-1 tasks", "TD(0)", "GTD2", "TDC"];
-    let cells = if id == "universal" { universal::cells(&Family::ALL) } else { Vec::new() };
+    let cells = if id == "universal" { universal::cells(Family::ALL) } else { Vec::new() };
     let cells: Vec<String> = cells.iter().map(universal::cell_name).collect();
     let others = others.into_iter().chain(cells.iter().map(String::as_str));
     for run in table.runs.iter().map(|run| run.name).chain(others) {
