@@ -143,7 +143,7 @@ static int trainers(void) {
 #endif
 
 static int contexts(void) {
-    const uint32_t budget = 1024 + (uint32_t)(features * (384 + 40 * features));
+    const uint32_t budget = 512 * (uint32_t)(features + 1);
     int over = 0;
     measure(context_init);
     over |= show("context, init", budget);

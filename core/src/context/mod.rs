@@ -102,6 +102,9 @@ pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
 pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {
+    /// The moments that are read, if the sums do not keep them; `()` if they do.
+    type Recomputed;
+
     /// Before the first transition.
     const EMPTY: Self;
 
@@ -126,14 +129,12 @@ pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn max_abs_rewards(&self) -> [S; C];
 
     /// Returns the moments that are read, if the sums do not keep them.
-    fn recomputed(&self, _mask: &M) -> Option<Moments<S, M::Auxiliary<D, C>, D, C>> {
-        None
-    }
+    fn recomputed(&self, mask: &M) -> Self::Recomputed;
 
     /// Returns a number of G_u: the sum of that number of all moments that make it up, or that of the recomputed ones.
     fn sum(
         &self,
-        recomputed: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        recomputed: &Self::Recomputed,
         number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
     ) -> S;
 

@@ -110,7 +110,7 @@ pub(crate) struct DiscountedView<
 > {
     pub(super) sums: &'a Mem::Sums<M, D, C>,
     /// The moments, if the sums do not keep them.
-    pub(super) recomputed: Option<Moments<S, M::Auxiliary<D, C>, D, C>>,
+    pub(super) recomputed: <Mem::Sums<M, D, C> as MemorySums<S, M, D, C>>::Recomputed,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
@@ -125,7 +125,7 @@ impl<S: Scalar, M: Mask<S>, Mem: Memory<S>, const D: usize, const C: usize>
         place: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> Option<&S>,
     ) -> S {
         let number = |moments: &_| place(moments).copied().unwrap_or(S::ZERO);
-        self.sums.sum(self.recomputed.as_ref(), number)
+        self.sums.sum(&self.recomputed, number)
     }
 
     /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.

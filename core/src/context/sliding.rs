@@ -131,6 +131,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> MemorySums<S, M, D, C>
     for SlidingSums<S, M, D, C, N>
 {
+    type Recomputed = Option<Moments<S, M::Auxiliary<D, C>, D, C>>;
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
         SlidingSums {
@@ -178,17 +179,17 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
         largest
     }
 
-    fn recomputed(&self, mask: &M) -> Option<Moments<S, M::Auxiliary<D, C>, D, C>> {
+    fn recomputed(&self, mask: &M) -> Self::Recomputed {
         (!M::HAS_DOWNDATE).then(|| self.sum_anew(mask).moments)
     }
 
     #[inline(always)]
     fn sum(
         &self,
-        recomputed: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
+        recomputed: &Self::Recomputed,
         number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
     ) -> S {
-        number(recomputed.unwrap_or(&self.current.moments))
+        number(recomputed.as_ref().unwrap_or(&self.current.moments))
     }
 
     fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {

@@ -23,6 +23,8 @@ macro_rules! sums_of_stream {
             self.state.numbers(&mut |x| *x *= factor);
         }
 
+        fn recomputed(&self, _: &M) {}
+
         fn transitions(&self) -> u64 {
             self.len
         }
@@ -97,6 +99,7 @@ impl<S: Scalar> Memory<S> for Growing {
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, C>
     for BlockedSums<S, M, D, C>
 {
+    type Recomputed = ();
     const EMPTY: Self = {
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");
         BlockedSums {
@@ -136,11 +139,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn sum(
-        &self,
-        _: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
-        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
-    ) -> S {
+    fn sum(&self, _: &(), number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S) -> S {
         let [first, second] = &self.blocks;
         number(&self.total) + (number(first) + number(second))
     }
@@ -196,6 +195,7 @@ pub struct DecayingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, C>
     for DecayingSums<S, M, D, C>
 {
+    type Recomputed = ();
     const EMPTY: Self = DecayingSums {
         state: Entrywise::ZERO,
         max_abs_rewards: [S::ZERO; C],
@@ -223,11 +223,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     }
 
     #[inline(always)]
-    fn sum(
-        &self,
-        _: Option<&Moments<S, M::Auxiliary<D, C>, D, C>>,
-        number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S,
-    ) -> S {
+    fn sum(&self, _: &(), number: impl Fn(&Moments<S, M::Auxiliary<D, C>, D, C>) -> S) -> S {
         number(&self.moments)
     }
 
