@@ -65,18 +65,11 @@ pub struct Gvf<S> {
 
 impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
     /// Clips each feature of a query at sqrt(2 F_ii), the root of the sum of its squares over phi and phi' (`roots` has
-    /// sqrt(F_ii), (D)), and values at the largest distance from `centre` that n rewards (all that were observed, also those that a
+    /// sqrt(F_ii), (D)), and values at the largest distance from the level that n rewards (all that were observed, also those that a
     /// context has forgotten) of the size `most` can add up to. With few transitions, a feature that happened to be small does
     /// not count a hundredfold.
     #[inline(always)]
-    pub fn new(
-        weights: SVector<S, D>,
-        [level, centre]: [S; 2],
-        roots: [S; D],
-        n: S,
-        gamma: S,
-        most: S,
-    ) -> Self {
+    pub fn new(weights: SVector<S, D>, level: S, roots: [S; D], n: S, gamma: S, most: S) -> Self {
         // (`map` may stay a call, which a kernel must not make.)
         let mut feature_clip = roots;
         for x in &mut feature_clip {
@@ -84,7 +77,7 @@ impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
         }
         // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
         let far = most * (n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE)));
-        let value_clip = [centre - far, centre + far];
+        let value_clip = [level - far, level + far];
         ClippedValueFunction { weights, level, feature_clip, value_clip }
     }
 

@@ -53,18 +53,16 @@
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
 mod bytes;
-mod level;
 mod moments;
 mod sliding;
 mod streams;
 mod td_sums;
 
-pub(crate) use level::RewardSums;
 pub use sliding::Sliding;
 pub use streams::{Forgetting, Growing};
-pub(crate) use td_sums::{LstdSystem, least_product, least_root};
 #[cfg_attr(not(feature = "research"), doc(hidden))]
-pub use td_sums::{TdSums, TdSystem};
+pub use td_sums::{LevelSums, TdSums, TdSystem};
+pub(crate) use td_sums::{LstdSystem, least_product, least_root};
 
 use crate::chip::once_on_chip;
 use crate::error::{Error, Result, ensure, out_of_range};

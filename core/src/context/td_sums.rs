@@ -30,10 +30,30 @@ pub struct TdSums<S, const D: usize> {
     pub residual_rewards: [S; D],
     /// sum r^2.
     pub squared_rewards: S,
-    /// The level m of the values: r above is r - m c, with c = 1 - gamma \[not terminal\].
-    pub level: S,
-    /// The level of the features, (D), at which values have the level m: x above is less c times it.
-    pub feature_levels: [S; D],
+    /// What shows a level of the rewards.
+    pub level: LevelSums<S, D>,
+}
+
+/// Sums that show a level of the rewards, with c = 1 - gamma \[not terminal\]: this is what a value of 1 in every state explains
+/// of a reward.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelSums<S, const D: usize> {
+    /// sum x, (D), with x = phi - gamma phi'.
+    pub features: [S; D],
+    /// sum x c, (D).
+    pub residual: [S; D],
+    /// sum r.
+    pub rewards: S,
+    /// sum r c.
+    pub explained_rewards: S,
+    /// sum c.
+    pub explained: S,
+    /// sum c^2.
+    pub squares: S,
+    /// The sum of the transitions' weights, in which importance weights count.
+    pub weight: S,
+    /// The sum of the squares of the importance weights; each counts as long as its transition is remembered.
+    pub squared_weights: S,
 }
 
 /// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
@@ -43,22 +63,28 @@ pub struct TdSystem<S, const D: usize> {
     pub a: [[S; D]; D],
     /// b = sum r e.
     pub b: [S; D],
+    /// sum c e, with c as in [`LevelSums`].
+    pub c: [S; D],
     /// sum (e - phi)^2.
     pub squares: [S; D],
 }
 
-entrywise!([S: Scalar, const D: usize] S, TdSystem<S, D> { a, b, squares });
+entrywise!([S: Scalar, const D: usize] S, TdSystem<S, D> { a, b, c, squares });
+entrywise!([S: Scalar, const D: usize] S, LevelSums<S, D> {
+    features, residual, rewards, explained_rewards, explained, squares, weight, squared_weights
+});
 entrywise!([S: Scalar, const D: usize] S, TdSums<S, D> {
-    systems, second_moments, residual_gram, residual_rewards, squared_rewards, level, feature_levels
+    systems, second_moments, residual_gram, residual_rewards, squared_rewards, level
 });
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
     /// Returns the same sums of another type.
     pub fn map<T>(&self, f: impl Fn(S) -> T + Copy) -> TdSums<T, D> {
         let matrix = |m: [[S; D]; D]| m.map(|column| column.map(f));
-        let system = |TdSystem { a, b, squares }: TdSystem<S, D>| TdSystem {
+        let system = |TdSystem { a, b, c, squares }: TdSystem<S, D>| TdSystem {
             a: matrix(a),
             b: b.map(f),
+            c: c.map(f),
             squares: squares.map(f),
         };
         TdSums {
@@ -67,8 +93,16 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
             residual_gram: matrix(self.residual_gram),
             residual_rewards: self.residual_rewards.map(f),
             squared_rewards: f(self.squared_rewards),
-            level: f(self.level),
-            feature_levels: self.feature_levels.map(f),
+            level: LevelSums {
+                features: self.level.features.map(f),
+                residual: self.level.residual.map(f),
+                rewards: f(self.level.rewards),
+                explained_rewards: f(self.level.explained_rewards),
+                explained: f(self.level.explained),
+                squares: f(self.level.squares),
+                weight: f(self.level.weight),
+                squared_weights: f(self.level.squared_weights),
+            },
         }
     }
 }
@@ -95,7 +129,7 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         sum == S::ZERO
     }
 
-    /// Computes the sums in place, with all of the rewards and features.
+    /// Computes the sums in place.
     #[inline(always)]
     pub(crate) fn fill_from<Mem: Memory<S>, const C: usize>(
         &mut self,
@@ -132,9 +166,36 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
                 }
                 system.b[j] = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
                 system.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
+                system.c[j] = explained(
+                    gamma,
+                    read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.all)),
+                    read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.at_end)),
+                );
             }
+            let phi = read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi));
+            let next = gamma * read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi_next));
+            let at_end = read.sum(|m| Some(&m.auxiliary.features.get(j)?.at_end));
+            plain.c[j] = explained(gamma, phi, at_end);
+            self.level.features[j] = phi - next;
+            self.level.residual[j] = plain.c[j] - (S::ONE - gamma) * next;
         }
+        let rewards = |at: usize| read.sum(|m| m.auxiliary.rewards.get(r)?.get(at));
+        let ends = read.sum(|m| Some(&m.auxiliary.weights.first()?.at_end));
+        let of = &mut self.level;
+        of.weight = read.sum(|m| Some(&m.auxiliary.weights.first()?.all));
+        of.squared_weights = read.sum(|m| Some(&m.auxiliary.weights.first()?.squares));
+        of.rewards = rewards(0);
+        of.explained_rewards = explained(gamma, of.rewards, rewards(1));
+        of.explained = explained(gamma, of.weight, ends);
+        of.squares =
+            explained(gamma, (S::ONE - gamma) * of.weight, (S::ONE + S::ONE - gamma) * ends);
     }
+}
+
+/// Returns sum x c from sum x over all transitions and over those that end an episode.
+#[inline(always)]
+fn explained<S: Scalar>(gamma: S, all: S, at_end: S) -> S {
+    (S::ONE - gamma) * all + gamma * at_end
 }
 
 /// A = sum e (phi - gamma phi')^T, row by row, b = sum r e, and 2 F_ii: of each entry of G its part.

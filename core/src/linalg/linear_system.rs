@@ -21,19 +21,19 @@ pub fn solve<R: Real, const M: usize>(
     ensure(size <= M, Error::capacity(system, M))?;
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
-    eliminate(&mut a.data.0, &mut b.data.0[0], size, smallest_pivot).ok_or_else(singular)?;
+    eliminate(&mut a.data.0, &mut b.data.0, size, smallest_pivot).ok_or_else(singular)?;
     for i in size..M {
         b[i] = R::ZERO;
     }
     if is_finite(&b) { Ok(b) } else { Err(singular()) }
 }
 
-/// Solves for the leading `size` unknowns in place; the matrix is stored column by column. Returns `None` if a pivot is not
+/// Solves for the leading `size` unknowns of each right-hand side in place; the matrix is stored column by column. Returns `None` if a pivot is not
 /// above the smallest allowed one.
 #[inline(always)]
-pub(crate) fn eliminate<R: Real, const M: usize>(
+pub(crate) fn eliminate<R: Real, const M: usize, const K: usize>(
     m: &mut [[R; M]; M],
-    x: &mut [R; M],
+    right: &mut [[R; M]; K],
     size: usize,
     smallest_pivot: R,
 ) -> Option<()> {
@@ -54,7 +54,9 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
             for j in k..size {
                 (m[j][pivot], m[j][k]) = (m[j][k], m[j][pivot]);
             }
-            (x[pivot], x[k]) = (x[k], x[pivot]);
+            for x in &mut *right {
+                (x[pivot], x[k]) = (x[k], x[pivot]);
+            }
         }
         for i in k + 1..size {
             let factor = m[k][i] / m[k][k];
@@ -66,16 +68,20 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
                 let of_k = m[j][k];
                 m[j][i] -= factor * of_k;
             }
-            let x_k = x[k];
-            x[i] -= factor * x_k;
+            for x in &mut *right {
+                let x_k = x[k];
+                x[i] -= factor * x_k;
+            }
         }
     }
-    for i in (0..size).rev() {
-        let mut sum = x[i];
-        for j in i + 1..size {
-            sum -= m[j][i] * x[j];
+    for x in right {
+        for i in (0..size).rev() {
+            let mut sum = x[i];
+            for j in i + 1..size {
+                sum -= m[j][i] * x[j];
+            }
+            x[i] = sum / m[i][i];
         }
-        x[i] = sum / m[i][i];
     }
     Some(())
 }

@@ -49,19 +49,19 @@
 //! # The level of the rewards
 //!
 //! Rewards may have any zero: v(r + c) = v(r) + c / (1 - gamma), for every method without ends. The model finds the level
-//! from the context. With c = 1 - gamma \[not terminal\], which is what a value of 1 in every state explains of a reward,
+//! from the context, as one unknown more in w_0's equation. With c = 1 - gamma \[not terminal\], which is what a value of 1 in every
+//! state explains of a reward, it solves for w_0 twice, with r and with c for the reward, in one elimination:
 //!
 //! ```text
-//! m = sum r / sum c,   p = sum (phi - gamma phi') / sum c,   v(s) = k m + <w, phi(s) - k p>
-//! r - k m c and (phi - gamma phi') - k p c stand in A, b and the TD errors for r and phi - gamma phi'
+//! m = sum delta(w_0 of r, r) / sum delta(w_0 of c, c)        delta(w, r) = r + gamma <w, phi'> - <w, phi>
+//! v(s) = k m + <w, phi(s)>,   and r - k m c stands for r in every equation
 //! ```
 //!
-//! so the level is the one that leaves no mean TD error, whatever w is: if values are linear in the features, the level
-//! disappears again. k = 1 - (3 / t)^4 with the level over its standard error, t: a level within three standard errors of 0 is
-//! none, and so is one after fewer transitions than the horizon 1 / (1 - gamma); an evident one counts in full. An importance
-//! weight counts as often as it says, and Kish's effective number of transitions decides about t. If features tell states apart,
-//! t counts no state twice: a walk that stays among a few states says little about the others. Cumulants have a level each. No
-//! number of this is learned.
+//! so the level is the one that leaves no mean TD error. k = 1 - (3 / t)^4, where t is the level over its standard error,
+//! sqrt(E delta^2 n) / sum c with the TD errors that it leaves: a level within three standard errors of 0 is none, and so is one after
+//! fewer transitions than the horizon 1 / (1 - gamma); an evident one counts in full. Where weights explain the rewards
+//! without a level, the mean TD error is noise, and there is none. An importance weight counts as often as it says, and
+//! Kish's effective number of transitions is n in t. Cumulants have a level each. No number of this is learned.
 //!
 //! # Which lambda is right
 //!

@@ -1,9 +1,8 @@
 //! The model as it is linked: a discount, two trace decays, and the learned parameters.
 
-use super::level::share_of_level;
 use super::{ContextSummary, GatedSolution, UniversalParameters};
 use crate::bytes::{Reader, write};
-use crate::context::{Context, Forgetting, Growing, Memory, RewardSums, TdSums};
+use crate::context::{Context, Forgetting, Growing, Memory, TdSums};
 use crate::error::{Error, StoredError};
 use crate::mask::{Entrywise as _, Mask, TwoTraces};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
@@ -115,11 +114,8 @@ impl<R: Real> UniversalModel<R> {
         gvf: Gvf<R>,
     ) -> Result<Estimate<R, D>, Error> {
         let Gvf { cumulant, gamma } = gvf;
-        let (mut sums, mut summary) = (TdSums::ZERO, self.context_summary(context, gamma));
-        self.fill(&mut sums, context, gvf, |rewards| {
-            summary.design_effect *= rewards.squared_weights / rewards.weight;
-            share_of_level(rewards, &summary)
-        })?;
+        let (mut sums, summary) = (TdSums::ZERO, self.context_summary(context, gamma));
+        self.fill(&mut sums, context, gvf)?;
         let GatedSolution { weights, level, mut roots, linearity } =
             self.parameters.solve(&mut sums, summary)?;
         let mut len = summary.effective_len;
@@ -129,13 +125,12 @@ impl<R: Real> UniversalModel<R> {
             roots.iter_mut().for_each(|root| *root *= R::from_f64(core::f64::consts::E));
         }
         let max_abs_reward = context.max_abs_reward(cumulant);
-        let most = max_abs_reward + sums.level.abs() * (R::ONE - gamma);
-        let value_function =
-            ClippedValueFunction::new(weights, [level, sums.level], roots, len, gamma, most);
+        let most = max_abs_reward + level.abs() * (R::ONE - gamma);
+        let value_function = ClippedValueFunction::new(weights, level, roots, len, gamma, most);
         Ok(Estimate { value_function, linearity })
     }
 
-    /// Returns the sums of a context that the model solves, for one cumulant and a discount, before it subtracts a level.
+    /// Returns the sums of a context that the model solves, for one cumulant and a discount.
     /// Returns [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace
     /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     pub fn sums<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
@@ -144,24 +139,22 @@ impl<R: Real> UniversalModel<R> {
         gvf: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
         let mut sums = TdSums::ZERO;
-        self.fill(&mut sums, context, gvf, |_| R::ZERO)?;
+        self.fill(&mut sums, context, gvf)?;
         Ok(sums)
     }
 
-    /// Computes [`UniversalModel::sums`] in place, for features and rewards without their level; a chip would copy them.
+    /// Computes [`UniversalModel::sums`] in place; a chip would copy them.
     fn fill<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
         sums: &mut TdSums<R, D>,
         context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
-        share: impl FnOnce(&RewardSums<R>) -> R,
     ) -> Result<(), Error> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "trace decays of model and context" });
         }
         let read = context.discounted(check_gamma(gamma)?, cumulant)?;
         sums.fill_from(&read);
-        sums.subtract_level(&read, share);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Three solutions of TD's fixed-point equation, and the gates that mix them.
 
-use super::level::share_beyond;
+use super::level::{level, share_beyond};
 use crate::context::{TdSums, TdSystem, least_product, least_root};
 use crate::error::Error;
 use crate::linalg::linear_system::{eliminate, epsilon};
@@ -101,7 +101,7 @@ const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
 /// The share of w_1 and w_2 in the mixture is at most this number times w_0's mean squared TD error over theirs.
 const MAX_TIMES_TD_ERROR: f64 = 4.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
-const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
+pub(super) const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
 #[inline(never)]
 fn exp<R: Real>(x: R) -> R {
@@ -174,17 +174,22 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
             }
         }
         sums.residual_rewards[j] *= features[j] * reward;
+        sums.level.features[j] *= features[j];
+        sums.level.residual[j] *= features[j];
         for system in &mut sums.systems {
             system.b[j] *= features[j] * reward;
+            system.c[j] *= features[j];
             system.squares[j] *= features[j] * features[j];
         }
     }
+    sums.level.rewards *= reward;
+    sums.level.explained_rewards *= reward;
     Units { features, reward, seen, lost }
 }
 
 /// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
 #[inline(never)]
-fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
+pub(super) fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
     let (mut sum, two) = (R::ZERO, R::from_f64(2.0));
     for j in 0..D {
         let mut of_j = m[j][j] * w[j] - two * b[j];
@@ -196,7 +201,7 @@ fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -
     sum
 }
 
-fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
+pub(super) fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
     let mut sum = R::ZERO;
     for x in x {
         sum += *x * *x;
@@ -213,10 +218,17 @@ fn relative_td_error<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -
 }
 
 impl<R: Real, const D: usize> TdSystem<R, D> {
-    /// Solves (A + R) w = b with R = ridge ((1 - mix) I + mix F), in the sums' own units; the system is overwritten.
+    /// Solves (A + R) w = b for each right-hand side b, in place, with R = ridge ((1 - mix) I + mix F), in the sums' own units;
+    /// A is overwritten.
     #[inline(never)]
-    fn solve(&mut self, second_moments: &[[R; D]; D], ridge: R, mix: R) -> Result<[R; D], Error> {
-        let TdSystem { a, b, .. } = self;
+    fn solve<const K: usize>(
+        &mut self,
+        right: &mut [[R; D]; K],
+        second_moments: &[[R; D]; D],
+        ridge: R,
+        mix: R,
+    ) -> Result<(), Error> {
+        let a = &mut self.a;
         let mut largest = R::ONE;
         for j in 0..D {
             for i in 0..D {
@@ -236,8 +248,7 @@ impl<R: Real, const D: usize> TdSystem<R, D> {
             // (A feature that was never seen gets the weight 0.)
             a[j][j] += diagonal + ridge * mix;
         }
-        eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
-        Ok(*b)
+        eliminate(a, right, D, least * R::from_f64(0.25)).ok_or(SINGULAR)
     }
 
     /// Returns b - A w.
@@ -309,7 +320,7 @@ enum Trace {
 pub struct GatedSolution<R: Scalar, const D: usize> {
     /// The weights w, (D).
     pub weights: SVector<R, D>,
-    /// The value where all features are 0.
+    /// The value where all features are 0, the level of the values.
     pub level: R,
     /// sqrt(F_ii), the root of each feature's sum of squares, (D).
     pub roots: [R; D],
@@ -324,30 +335,41 @@ impl<R: Real> UniversalParameters<R> {
     pub fn solve<const D: usize>(
         &self,
         sums: &mut TdSums<R, D>,
-        summary: ContextSummary<R>,
+        mut summary: ContextSummary<R>,
     ) -> Result<GatedSolution<R, D>, Error> {
         let (roots, one) = (sums.roots(), R::ONE);
-        let mut out = GatedSolution {
-            weights: zeros(),
-            level: sums.level,
-            roots,
-            linearity: R::from_f64(0.5),
-        };
-        if sums.squared_rewards == R::ZERO && sums.level != R::ZERO {
-            // The level is all that there is.
-            return Ok(out);
-        }
-        let units = change_units(sums, &roots);
+        let mut out =
+            GatedSolution { weights: zeros(), level: R::ZERO, roots, linearity: R::from_f64(0.5) };
+        let mut units = change_units(sums, &roots);
         let d = units.seen;
         let is_lost = units.lost > R::from_f64(least_product::<R>());
         // (What is not finite makes weights that are not, below.)
-        if d == R::ZERO || is_lost {
+        if is_lost || sums.squared_rewards == R::ZERO {
             return if is_lost { Err(NON_FINITE) } else { Ok(out) };
+        }
+        summary.design_effect *= sums.level.squared_weights / sums.level.weight;
+        if d == R::ZERO {
+            out.level = level(sums, &[[R::ZERO; D]; 2], R::ZERO, &summary) / units.reward;
+            return Ok(out);
         }
         let tabular = if d > one && sums.tells_states_apart() { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
+        let (solutions @ [w, of_level], ridge) = self.solve_first(sums, &quantities)?;
+        let level = level(sums, &solutions, ridge, &summary);
+        out.level = level / units.reward;
+        let left = if level == R::ZERO { R::ONE } else { sums.subtract_level(level) };
+        // (Nothing, if the level is all that there is.)
+        if left == R::ZERO {
+            return Ok(out);
+        }
+        let unit = R::ONE / left.sqrt();
+        units.reward *= unit;
+        let mut first = [R::ZERO; D];
+        for j in 0..D {
+            first[j] = (w[j] - level * of_level[j]) * unit;
+        }
+        let first = FixedPoint::new(first, sums);
         let seen = sum_of_squares(&sums.systems[0].b);
-        let first = self.solve_first(sums, &quantities)?;
         let mut solve_next = |trace, before: &FixedPoint<R, D>| {
             self.solve_trace(trace, sums, &summary, &quantities, [&first, before])
         };
@@ -394,34 +416,35 @@ impl<R: Real> UniversalParameters<R> {
         let scale = if error > most { (most / error).sqrt() } else { one } / units.reward;
         for i in 0..D {
             out.weights[i] = w[i] * units.features[i] * scale;
-            out.level -= out.weights[i] * sums.feature_levels[i];
         }
         if is_finite(&out.weights) { Ok(out) } else { Err(NON_FINITE) }
     }
 
     /// Solves for w_0, lambda = 0: TD's equation mixed with Bellman's residual, which is data-efficient with few
-    /// transitions.
+    /// transitions. Returns w_0 for rewards without a level, what a level of 1 takes from it, and the ridge.
     fn solve_first<const D: usize>(
         &self,
         sums: &mut TdSums<R, D>,
         quantities: &Quantities<R>,
-    ) -> Result<FixedPoint<R, D>, Error> {
+    ) -> Result<([[R; D]; 2], R), Error> {
         let Quantities { n, d, log_n_per_feature, inverse_horizon, tabular, .. } = *quantities;
         let ([a, c], [offset, slope, _]) = (self.log_bellman_mix.map(exp), self.tabular);
         let s = (R::ONE - tabular) / (a + c * n / d);
-        let TdSums { systems: [system, ..], second_moments, residual_gram, .. } = sums;
+        let TdSums { systems: [system, ..], second_moments, residual_gram, level, .. } = sums;
+        let mut right = [system.b, system.c];
         for j in 0..D {
             for i in 0..D {
                 let bellman = residual_gram[j.max(i)][j.min(i)];
                 system.a[j][i] += s * (bellman - system.a[j][i]);
             }
-            system.b[j] += s * (sums.residual_rewards[j] - system.b[j]);
+            right[0][j] += s * (sums.residual_rewards[j] - system.b[j]);
+            right[1][j] += s * (level.residual[j] - system.c[j]);
         }
         let both = log_n_per_feature * inverse_horizon;
         let more = offset * tabular + slope * (tabular * log_n_per_feature);
         let k = quantities.ridge(&self.log_ridge[0], inverse_horizon, both, more);
-        let weights = system.solve(second_moments, k, R::ZERO)?;
-        Ok(FixedPoint::new(weights, sums))
+        system.solve(&mut right, second_moments, k, R::ZERO)?;
+        Ok((right, k))
     }
 
     /// Solves for w_1 or w_2 from w_0 and the solution before it, and returns it with the logarithm of the test of the
@@ -458,9 +481,9 @@ impl<R: Real> UniversalParameters<R> {
         }
         let t = sum * quantities.n / (before.relative_td_error * quantities.d);
         let log_hausman = ln(R::ONE + t);
-        let mut start = [R::ZERO; D];
+        let (mut start, mut right) = ([R::ZERO; D], [system.b]);
         if trace == Trace::High {
-            (start, system.b) = (before.weights, left);
+            (start, right) = (before.weights, [left]);
             for j in 0..D {
                 for i in 0..j + 1 {
                     (system.a[j][i], system.a[i][j]) = (second_moments[j][i], second_moments[j][i]);
@@ -468,7 +491,8 @@ impl<R: Real> UniversalParameters<R> {
             }
         }
         let mix = sigmoid(linear_combination(mix_logit, [R::ONE, first.log_td_error]));
-        let mut w = system.solve(second_moments, k, mix)?;
+        system.solve(&mut right, second_moments, k, mix)?;
+        let [mut w] = right;
         for i in 0..D {
             w[i] += start[i];
         }

@@ -127,8 +127,8 @@ fn a_rare_state_is_not_held_back() {
         let truth = libm::pow(0.9, (9 - s) as f64) / (1.0 - libm::pow(0.9, 10.0));
         let (found, unclipped) = (value.at(&one_hot(s)), unclipped(&value, &one_hot(s)));
         assert_eq!(found, unclipped);
-        // The ridge of some transitions takes its part.
-        assert!(found > 0.7 * truth && found < truth, "{s}: {found} for {truth}");
+        // The ridge of some transitions draws values to their level.
+        assert!(found > 0.7 * truth && found < 1.05 * truth, "{s}: {found} for {truth}");
     }
 }
 

@@ -80,8 +80,8 @@ fn values_of_another_policy_are_found_on_12_mdps() {
         unweighted.push(of_behaviour);
     }
     let mean = |errors: &[f64]| errors.iter().sum::<f64>() / 12.0;
-    assert!(weighted.iter().all(|error| *error <= 0.01), "{weighted:.4?}");
-    assert!(mean(&weighted) < 0.0025 && mean(&unweighted) > 1.9, "{weighted:.4?} {unweighted:.4?}");
+    assert!(weighted.iter().all(|error| *error <= 0.007), "{weighted:.4?}");
+    assert!(mean(&weighted) < 0.002 && mean(&unweighted) > 1.9, "{weighted:.4?} {unweighted:.4?}");
 }
 
 /// phi, r, phi' and rho.
