@@ -24,14 +24,15 @@ pub(super) fn share_beyond<R: Real>(noise: R, found: R) -> R {
 /// Returns the level that counts, in the units of the sums, given w_0 without a level, what a level of 1 takes from it, and its
 /// ridge.
 ///
-/// The level is the one that leaves no mean TD error. It is compared with three standard errors, and is 0 within a horizon of
-/// 1 / (1 - gamma) transitions, since rewards that follow each other are few observations of a mean.
+/// The level is the one that leaves no mean TD error. It is compared with three standard errors, and is 0 within
+/// 1 / (1 - gamma) + d transitions: rewards that follow each other are few observations of a mean, and d weights fit d of them.
 #[inline(never)]
 pub(super) fn level<R: Real, const D: usize>(
     sums: &TdSums<R, D>,
     [w, of_level]: &[[R; D]; 2],
     ridge: R,
     summary: &ContextSummary<R>,
+    d: R,
 ) -> R {
     let of = &sums.level;
     let (mut errors, mut explained) = (of.rewards, of.explained);
@@ -39,7 +40,8 @@ pub(super) fn level<R: Real, const D: usize>(
         errors -= of.features[j] * w[j];
         explained -= of.features[j] * of_level[j];
     }
-    let freedom = of.weight / summary.design_effect - R::ONE / (R::ONE - summary.gamma);
+    let taken = R::ONE / (R::ONE - summary.gamma) + d;
+    let freedom = of.weight / summary.design_effect - taken;
     let least = R::from_f64(64.0) * epsilon::<R>(1) * of.explained;
     if !(explained > least && freedom > R::ZERO) {
         return R::ZERO;

@@ -59,7 +59,7 @@
 //!
 //! so the level is the one that leaves no mean TD error. k = 1 - (3 / t)^4, where t is the level over its standard error,
 //! sqrt(E delta^2 n) / sum c with the TD errors that it leaves: a level within three standard errors of 0 is none, and so is one after
-//! fewer transitions than the horizon 1 / (1 - gamma); an evident one counts in full. Where weights explain the rewards
+//! fewer transitions than the horizon 1 / (1 - gamma) and d; an evident one counts in full. Where weights explain the rewards
 //! without a level, the mean TD error is noise, and there is none. An importance weight counts as often as it says, and
 //! Kish's effective number of transitions is n in t. Cumulants have a level each. No number of this is learned.
 //!

@@ -349,13 +349,13 @@ impl<R: Real> UniversalParameters<R> {
         }
         summary.design_effect *= sums.level.squared_weights / sums.level.weight;
         if d == R::ZERO {
-            out.level = level(sums, &[[R::ZERO; D]; 2], R::ZERO, &summary) / units.reward;
+            out.level = level(sums, &[[R::ZERO; D]; 2], R::ZERO, &summary, d) / units.reward;
             return Ok(out);
         }
         let tabular = if d > one && sums.tells_states_apart() { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
         let (solutions @ [w, of_level], ridge) = self.solve_first(sums, &quantities)?;
-        let level = level(sums, &solutions, ridge, &summary);
+        let level = level(sums, &solutions, ridge, &summary, d);
         out.level = level / units.reward;
         let left = if level == R::ZERO { R::ONE } else { sums.subtract_level(level) };
         // (Nothing, if the level is all that there is.)
