@@ -1,13 +1,13 @@
 //! The level of the values, and how much of what a context shows is beyond noise.
 
-use super::ContextSummary;
-use super::solve::{MIN_RELATIVE_TD_ERROR, quadratic, sum_of_squares};
 use crate::context::TdSums;
 use crate::linalg::linear_system::epsilon;
 use crate::scalar::Real;
 
 /// The number of standard errors beyond which a level counts.
 const STANDARD_ERRORS: f64 = 3.0;
+/// The least mean squared TD error relative to the mean squared reward: less is rounding.
+pub(super) const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
 /// Returns the share of an estimate that counts, 1 - (noise / found)^2, where both are squares: 0 if no more was found than noise
 /// makes, and soon next to 1 beyond.
@@ -21,18 +21,39 @@ pub(super) fn share_beyond<R: Real>(noise: R, found: R) -> R {
     }
 }
 
-/// Returns the level that counts, in the units of the sums, given w_0 without a level, what a level of 1 takes from it, and its
-/// ridge.
+/// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
+#[inline(never)]
+pub(super) fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
+    let (mut sum, two) = (R::ZERO, R::from_f64(2.0));
+    for j in 0..D {
+        let mut of_j = m[j][j] * w[j] - two * b[j];
+        for i in 0..j {
+            of_j += two * m[j][i] * w[i];
+        }
+        sum += of_j * w[j];
+    }
+    sum
+}
+
+pub(super) fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
+    let mut sum = R::ZERO;
+    for x in x {
+        sum += *x * *x;
+    }
+    sum
+}
+
+/// Returns the level that counts, in the units of the sums, given w_0 without a level, what a level of 1 takes from it, its
+/// ridge, and the number of transitions beyond 1 / (1 - gamma) + d.
 ///
 /// The level is the one that leaves no mean TD error. It is compared with three standard errors, and is 0 within
-/// 1 / (1 - gamma) + d transitions: rewards that follow each other are few observations of a mean, and d weights fit d of them.
+/// the horizon and d transitions: rewards that follow each other are few observations of a mean, and d weights fit d of them.
 #[inline(never)]
 pub(super) fn level<R: Real, const D: usize>(
     sums: &TdSums<R, D>,
     [w, of_level]: &[[R; D]; 2],
     ridge: R,
-    summary: &ContextSummary<R>,
-    d: R,
+    freedom: R,
 ) -> R {
     let of = &sums.level;
     let (mut errors, mut explained) = (of.rewards, of.explained);
@@ -40,8 +61,6 @@ pub(super) fn level<R: Real, const D: usize>(
         errors -= of.features[j] * w[j];
         explained -= of.features[j] * of_level[j];
     }
-    let taken = R::ONE / (R::ONE - summary.gamma) + d;
-    let freedom = of.weight / summary.design_effect - taken;
     let least = R::from_f64(64.0) * epsilon::<R>(1) * of.explained;
     if !(explained > least && freedom > R::ZERO) {
         return R::ZERO;

@@ -1,6 +1,6 @@
 //! Three solutions of TD's fixed-point equation, and the gates that mix them.
 
-use super::level::{level, share_beyond};
+use super::level::{MIN_RELATIVE_TD_ERROR, level, quadratic, share_beyond, sum_of_squares};
 use crate::context::{TdSums, TdSystem, least_product, least_root};
 use crate::error::Error;
 use crate::linalg::linear_system::{eliminate, epsilon};
@@ -100,9 +100,6 @@ impl<S: Copy> ContextSummary<S> {
 const MAX_RELATIVE_TD_ERROR: f64 = 4.0;
 /// The share of w_1 and w_2 in the mixture is at most this number times w_0's mean squared TD error over theirs.
 const MAX_TIMES_TD_ERROR: f64 = 4.0;
-/// The least mean squared TD error relative to the mean squared reward: less is rounding.
-pub(super) const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
-
 #[inline(never)]
 fn exp<R: Real>(x: R) -> R {
     (x * R::from_f64(core::f64::consts::LOG2_E)).exp2()
@@ -185,28 +182,6 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
     sums.level.rewards *= reward;
     sums.level.explained_rewards *= reward;
     Units { features, reward, seen, lost }
-}
-
-/// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
-#[inline(never)]
-pub(super) fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
-    let (mut sum, two) = (R::ZERO, R::from_f64(2.0));
-    for j in 0..D {
-        let mut of_j = m[j][j] * w[j] - two * b[j];
-        for i in 0..j {
-            of_j += two * m[j][i] * w[i];
-        }
-        sum += of_j * w[j];
-    }
-    sum
-}
-
-pub(super) fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
-    let mut sum = R::ZERO;
-    for x in x {
-        sum += *x * *x;
-    }
-    sum
 }
 
 /// Returns E (r + gamma w phi' - w phi)^2 / E r^2.
@@ -348,14 +323,16 @@ impl<R: Real> UniversalParameters<R> {
             return if is_lost { Err(NON_FINITE) } else { Ok(out) };
         }
         summary.design_effect *= sums.level.squared_weights / sums.level.weight;
+        let taken = one / (one - summary.gamma) + d;
+        let freedom = sums.level.weight / summary.design_effect - taken;
         if d == R::ZERO {
-            out.level = level(sums, &[[R::ZERO; D]; 2], R::ZERO, &summary, d) / units.reward;
+            out.level = level(sums, &[[R::ZERO; D]; 2], R::ZERO, freedom) / units.reward;
             return Ok(out);
         }
         let tabular = if d > one && sums.tells_states_apart() { one } else { R::ZERO };
         let quantities = Quantities::new(&summary, d, tabular);
         let (solutions @ [w, of_level], ridge) = self.solve_first(sums, &quantities)?;
-        let level = level(sums, &solutions, ridge, &summary, d);
+        let level = level(sums, &solutions, ridge, freedom);
         out.level = level / units.reward;
         let left = if level == R::ZERO { R::ONE } else { sums.subtract_level(level) };
         // (Nothing, if the level is all that there is.)
