@@ -307,7 +307,12 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         for (column, a_j) in self.recurrent.data.0.iter().zip(a) {
             add_scaled(&mut sum, *a_j, column);
         }
-        sum.map(|x| x.tanh())
+        // (`map` may stay a call, which a kernel must not make.)
+        for x in &mut sum {
+            keep_apart::<S>();
+            *x = x.tanh();
+        }
+        sum
     }
 
     /// Backpropagates g, the adjoint of the pre-activation in [`RnnLayer::forward`], into the adjoints of the

@@ -121,10 +121,8 @@ fn of_core<const D: usize>(x: &[f64]) -> Vec<BTreeMap<String, u32>> {
             lstd.iter_mut().for_each(|(.., of)| of.observe(&phi, reward, &features).unwrap());
         }
         let of_td = td.iter().map(|(column, td)| {
-            (
-                column,
-                if td.is_empty() { Some(0.0) } else { Some(td.value_function().ok()?.at(&scaled)) },
-            )
+            let value = || Some(td.value_function().ok()?.at(&scaled));
+            (column, if td.is_empty() { Some(0.0) } else { value() })
         });
         let of_lstd = lstd.iter().map(|(column, lstd, context)| {
             let value = || Some(lstd.value_function(context).ok()?.at(&features));
