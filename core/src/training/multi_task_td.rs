@@ -238,12 +238,12 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     }
 }
 
-/// Scales a gradient whose norm is larger than the limit to it; numbers that overflowed become 0.
+/// Scales a gradient whose norm is larger than the limit to it; a gradient that overflowed becomes 0.
 fn clip<S: Scalar>(gradient: &mut impl Parameters<S>, limit: Option<f64>) {
     let Some(limit) = limit.map(S::from_f64) else { return };
     let square = gradient.numbers().fold(S::ZERO, |square, g| square + *g * *g);
-    // Of a lane within the limit exactly 1.
-    let scale = limit / limit.max(square.sqrt());
+    // Of a lane within the limit exactly 1; NaN of one with NaN in its gradient.
+    let scale = limit / square.sqrt().max(limit);
     for g in gradient.numbers_mut() {
         let scaled = scale * *g;
         // The larger of 0 and NaN is 0.

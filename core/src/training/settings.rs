@@ -107,8 +107,8 @@ pub struct TrainerSettings {
     pub loss: Loss,
     /// The rule that applies gradients to the parameters.
     pub optimizer: Optimizer,
-    /// If set, a gradient with a larger norm than this is scaled to it before Adam takes it, and numbers that overflowed
-    /// count as 0: so no batch moves the parameters to where values overflow. Above 0, and not for plain TD.
+    /// If set, a gradient with a larger norm than this is scaled to it before Adam takes it, and one that overflowed counts
+    /// as 0: parameters stay finite. Above 0, and not for plain TD.
     pub clip_norm: Option<f64>,
 }
 
