@@ -142,8 +142,15 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
 
     /// Updates the network, and the reference, by the trajectory that was sampled.
     fn learn(&mut self) -> Result<()> {
-        let TrainerSettings { context_len, batch_size, context_len_range, optimizer, loss, .. } =
-            self.settings;
+        let TrainerSettings {
+            context_len,
+            batch_size,
+            context_len_range,
+            optimizer,
+            loss,
+            clip_norm,
+            ..
+        } = self.settings;
         let gamma = S::from_f64(self.gamma);
         let windows = match context_len_range {
             None => self.trajectory.windows(context_len, batch_size, gamma)?,
@@ -172,6 +179,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
                 Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient)?,
                 targets => network.batch_gradient(&windows, targets, gradient)?,
             };
+            clip(gradient, clip_norm);
             adam.step(network.parameters_mut(), gradient);
         } else {
             let step_size = match optimizer {
@@ -184,6 +192,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
                 let delta = td_update(network, &windows, t, targets, step_size, gradient)?;
                 sum += delta * delta;
                 if let Some(adam) = &mut self.adam {
+                    clip(gradient, clip_norm);
                     adam.step(network.parameters_mut(), gradient);
                     continue;
                 }
@@ -226,6 +235,19 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
+    }
+}
+
+/// Scales a gradient whose norm is larger than the limit to it; a gradient that overflowed becomes 0.
+fn clip<S: Scalar>(gradient: &mut impl Parameters<S>, limit: Option<f64>) {
+    let Some(limit) = limit.map(S::from_f64) else { return };
+    let square = gradient.numbers().fold(S::ZERO, |square, g| square + *g * *g);
+    // Of a lane within the limit exactly 1; NaN of one with NaN in its gradient.
+    let scale = limit / square.sqrt().max(limit);
+    for g in gradient.numbers_mut() {
+        let scaled = scale * *g;
+        // The larger of 0 and NaN is 0.
+        *g = S::ZERO.max(scaled) - S::ZERO.max(-scaled);
     }
 }
 

@@ -12,7 +12,7 @@
 //! entries.
 
 use super::{Network, Parameters, Window};
-use crate::error::Result;
+use crate::error::{Result, ensure, out_of_range};
 use crate::linalg::arrays::{add, add_scaled, dot};
 use crate::linalg::{dot_arrays, keep_apart, zeros};
 use crate::rng::Rng;
@@ -55,6 +55,8 @@ pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const 
     /// W_o, (H).
     pub output: SVector<S, H>,
     layer_input: LayerInput,
+    /// How many entries a token has: X, or fewer with fewer features.
+    inputs: usize,
 }
 
 /// The parameters of one recurrent layer of H units that reads I numbers.
@@ -76,7 +78,15 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
             assert!(H >= 1 && L >= 1, "a network has units and layers");
         }
         let upper = (1..L).map(|_| RnnLayer::ZERO).collect();
-        Rnn { first: RnnLayer::ZERO, upper, output: zeros(), layer_input }
+        Rnn { first: RnnLayer::ZERO, upper, output: zeros(), layer_input, inputs: X }
+    }
+
+    /// Returns the same network for `dim` features, at most X / 2 - 1. W_ax^(0) then has 2 dim + 2 columns.
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) otherwise.
+    pub fn with_dim(self, dim: usize) -> Result<Self> {
+        let fits = (1..X / 2).contains(&dim);
+        ensure(fits, out_of_range("dim", "1 to what the network has inputs for"))?;
+        Ok(Rnn { inputs: 2 * dim + 2, ..self })
     }
 
     /// Returns the hidden states after one more token. `before` and the result hold one state per layer.
@@ -94,14 +104,21 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 
     /// Returns token t of a window: of its context with the flag 0, and for t = n the query with the flag 1.
     #[inline(always)]
-    fn token(window: &Window<S>, t: usize) -> [S; X] {
-        if t < window.context_len() {
+    fn token(&self, window: &Window<S>, t: usize) -> [S; X] {
+        if t == window.context_len() {
+            let mut query = window.query_column::<X>().data.0[0];
+            if let Some(flag) = query.get_mut(self.inputs - 1) {
+                *flag = S::ONE;
+            }
+            return query;
+        }
+        if self.inputs == X {
             // The memory row of the average-reward token has the place of the flag, and is 0.
             return window.column::<X>(t).data.0[0];
         }
-        let mut query = window.query_column::<X>().data.0[0];
-        query[X - 1] = S::ONE;
-        query
+        let mut token = [S::ZERO; X];
+        window.write_token(self.dim(), t, &mut token);
+        token
     }
 }
 
@@ -110,14 +127,14 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 {
     /// Returns W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
     fn slices(&self) -> impl Iterator<Item = &[S]> {
-        let layers = self.first.slices().into_iter();
-        let layers = layers.chain(self.upper.iter().flat_map(RnnLayer::slices));
+        let layers = self.first.slices(self.inputs).into_iter();
+        let layers = layers.chain(self.upper.iter().flat_map(|layer| layer.slices(H)));
         layers.chain([self.output.as_slice()])
     }
 
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
-        let layers = self.first.slices_mut().into_iter();
-        let layers = layers.chain(self.upper.iter_mut().flat_map(RnnLayer::slices_mut));
+        let layers = self.first.slices_mut(self.inputs).into_iter();
+        let layers = layers.chain(self.upper.iter_mut().flat_map(|layer| layer.slices_mut(H)));
         layers.chain([self.output.as_mut_slice()])
     }
 }
@@ -129,7 +146,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
     const CONTEXT_CAPACITY: Option<usize> = Some(N);
 
     fn dim(&self) -> usize {
-        X / 2 - 1
+        self.inputs / 2 - 1
     }
 
     fn parameters(&self) -> &Self {
@@ -154,7 +171,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         self.check(window)?;
         let mut hidden = [[S::ZERO; H]; L];
         for t in 0..=window.context_len() {
-            hidden = self.step(&hidden, &Self::token(window, t));
+            hidden = self.step(&hidden, &self.token(window, t));
         }
         Ok(self.output(&hidden))
     }
@@ -173,7 +190,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         for t in 0..=n {
             let (before, after) = after.split_at_mut(t);
             let after = if t == n { &mut last } else { &mut after[0] };
-            step(self, before.last().unwrap_or(&start), &Self::token(window, t), after);
+            step(self, before.last().unwrap_or(&start), &self.token(window, t), after);
         }
         let v = self.output(&last);
         // Backward through time, with the adjoints of the hidden states after token t.
@@ -185,7 +202,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         for t in (0..=n).rev() {
             let before = if t == 0 { &start } else { &after[t - 1] };
             let after = if t == n { &last } else { &after[t] };
-            token_back(self, gradient, &mut a_bar, before, after, &Self::token(window, t));
+            token_back(self, gradient, &mut a_bar, before, after, &self.token(window, t));
         }
         Ok(v)
     }
@@ -198,7 +215,11 @@ kernel! {
         token: &'a [S; X],
         after: &'a mut [[S; H]; L],
     ) {
-        after[0] = rnn.first.forward(token, &before[0]);
+        // The compiler then knows the number of inputs.
+        after[0] = match token.get(..rnn.inputs) {
+            Some(fewer) if fewer.len() < X => rnn.first.forward(fewer, &before[0]),
+            _ => rnn.first.forward(token, &before[0]),
+        };
         for (l, layer) in (1..L).zip(&rnn.upper) {
             let below = match rnn.layer_input {
                 LayerInput::Current => after[l - 1],
@@ -238,7 +259,13 @@ kernel! {
             layer.backward(&g, below, &before[l], gradient, &mut before_bar[l]);
         }
         let g = through_tanh(&a_bar[0], &after[0]);
-        rnn.first.backward(&g, token, &before[0], &mut gradient.first, &mut before_bar[0]);
+        let (gradient, below) = (&mut gradient.first, &mut before_bar[0]);
+        match token.get(..rnn.inputs) {
+            Some(fewer) if fewer.len() < X => {
+                rnn.first.backward(&g, fewer, &before[0], gradient, below);
+            }
+            _ => rnn.first.backward(&g, token, &before[0], gradient, below),
+        }
         *a_bar = before_bar;
     }
 }
@@ -257,19 +284,22 @@ fn through_tanh<S: Scalar, const H: usize>(a_bar: &[S; H], a: &[S; H]) -> [S; H]
 impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
     const ZERO: Self = RnnLayer { input: zeros(), recurrent: zeros(), bias: zeros() };
 
-    fn slices(&self) -> [&[S]; 3] {
+    /// Returns the parameters of the first inputs.
+    fn slices(&self, inputs: usize) -> [&[S]; 3] {
         let RnnLayer { input, recurrent, bias } = self;
-        [input.as_slice(), recurrent.as_slice(), bias.as_slice()]
+        let input = input.as_slice().get(..inputs * H).unwrap_or_default();
+        [input, recurrent.as_slice(), bias.as_slice()]
     }
 
-    fn slices_mut(&mut self) -> [&mut [S]; 3] {
+    fn slices_mut(&mut self, inputs: usize) -> [&mut [S]; 3] {
         let RnnLayer { input, recurrent, bias } = self;
-        [input.as_mut_slice(), recurrent.as_mut_slice(), bias.as_mut_slice()]
+        let input = input.as_mut_slice().get_mut(..inputs * H).unwrap_or_default();
+        [input, recurrent.as_mut_slice(), bias.as_mut_slice()]
     }
 
     /// Returns tanh(W_ax x + W_aa a + b), each sum in ascending order.
     #[inline(always)]
-    fn forward(&self, x: &[S; I], a: &[S; H]) -> [S; H] {
+    fn forward(&self, x: &[S], a: &[S; H]) -> [S; H] {
         let mut sum = self.bias.data.0[0];
         for (column, x_j) in self.input.data.0.iter().zip(x) {
             add_scaled(&mut sum, *x_j, column);
@@ -277,20 +307,18 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         for (column, a_j) in self.recurrent.data.0.iter().zip(a) {
             add_scaled(&mut sum, *a_j, column);
         }
-        sum.map(|x| x.tanh())
+        // (`map` may stay a call, which a kernel must not make.)
+        for x in &mut sum {
+            keep_apart::<S>();
+            *x = x.tanh();
+        }
+        sum
     }
 
     /// Backpropagates g, the adjoint of the pre-activation in [`RnnLayer::forward`], into the adjoints of the
     /// parameters and of a.
     #[inline(always)]
-    fn backward(
-        &self,
-        g: &[S; H],
-        x: &[S; I],
-        a: &[S; H],
-        gradient: &mut Self,
-        a_bar: &mut [S; H],
-    ) {
+    fn backward(&self, g: &[S; H], x: &[S], a: &[S; H], gradient: &mut Self, a_bar: &mut [S; H]) {
         for (column, x_j) in gradient.input.data.0.iter_mut().zip(x) {
             add_scaled(column, *x_j, g);
         }

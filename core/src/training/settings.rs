@@ -107,6 +107,9 @@ pub struct TrainerSettings {
     pub loss: Loss,
     /// The rule that applies gradients to the parameters.
     pub optimizer: Optimizer,
+    /// If set, a gradient with a larger norm than this is scaled to it before Adam takes it, and one that overflowed counts
+    /// as 0: parameters stay finite. Above 0, and not for plain TD.
+    pub clip_norm: Option<f64>,
 }
 
 impl Default for TrainerSettings {
@@ -121,6 +124,7 @@ impl Default for TrainerSettings {
             gamma_range: None,
             loss: Loss::TdError,
             optimizer: Optimizer::Adam(AdamSettings::default()),
+            clip_norm: None,
         }
     }
 }
@@ -135,6 +139,7 @@ impl TrainerSettings {
         gamma_range: Option<[f64; 2]>,
         loss: Loss,
         optimizer: Optimizer,
+        clip_norm: Option<f64>,
     }
 
     /// Returns the discount of a task, by its number. It is the same for every seed, so that a seed in a lane gets the
@@ -191,6 +196,12 @@ impl TrainerSettings {
             (self.gamma >= 0.0 && self.gamma < 1.0, "gamma", "[0, 1)"),
             (self.loss != Loss::MonteCarlo { horizon: 0 }, "horizon", "at least 1"),
             (positive(step_size), "step_size", "a positive number"),
+            (self.clip_norm.is_none_or(positive), "clip_norm", "a positive number"),
+            (
+                self.clip_norm.is_none() || !matches!(self.optimizer, Optimizer::Td { .. }),
+                "clip_norm",
+                "none for plain TD",
+            ),
         ])?;
         adam.check()?;
         // The limits in terms of the settings.

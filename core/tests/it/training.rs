@@ -284,6 +284,50 @@ fn gradient_agrees<N: Network<f64> + Clone>(
 }
 
 #[test]
+fn a_limit_of_the_norm_changes_no_smaller_gradient_and_keeps_parameters_finite() {
+    let numbers = |step_size, clip_norm| {
+        let adam = AdamSettings::default().step_size(step_size);
+        let optimizers = [Optimizer::Adam(adam), Optimizer::AdamByWindow(adam)];
+        optimizers.map(|optimizer| {
+            let settings = settings().optimizer(optimizer).clip_norm(clip_norm);
+            let mut trainer: Trainer<Lanes8> = trainer(&[1, 2, 3, 4], settings);
+            train(&mut trainer, 5);
+            (0..4).map(|lane| record(&trainer, lane)).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(numbers(0.02, Some(1e6)), numbers(0.02, None));
+    assert_ne!(numbers(0.02, Some(1e-3)), numbers(0.02, None));
+    // Steps of 10 make layers overflow at once.
+    let is_finite = |clip_norm| {
+        let optimizer = Optimizer::Adam(AdamSettings::default().step_size(10.0));
+        let settings = settings().optimizer(optimizer).clip_norm(clip_norm);
+        let mut trainer: Trainer<f32> = trainer(&[1], settings);
+        train(&mut trainer, 5);
+        trainer.network().parameters().numbers().all(|x| x.is_finite())
+    };
+    assert!(is_finite(Some(1.0)) && !is_finite(None));
+}
+
+#[test]
+fn an_rnn_with_room_for_more_features_is_the_one_without() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(11));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    fn gradient<N: Network<f64>>(mut network: N, windows: &Windows<f64>) -> Vec<f64> {
+        network.initialise_lane(0, &mut Rng::new(3));
+        let mut gradient = network.parameters().zeros_like();
+        network.batch_gradient(windows, Targets::Bootstrapped, &mut gradient).unwrap();
+        network.parameters().numbers().chain(gradient.numbers()).copied().collect()
+    }
+    for input in [LayerInput::Current, LayerInput::Delayed] {
+        let exact = Rnn::<f64, 6, 4, 3, 10>::zeros(input);
+        let roomy = Rnn::<f64, 20, 4, 3, 10>::zeros(input);
+        assert!(roomy.clone().with_dim(10).is_err());
+        let roomy = roomy.with_dim(2).unwrap();
+        assert_eq!(gradient(roomy, &windows), gradient(exact, &windows));
+    }
+}
+
+#[test]
 fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
     fn grown<N: Network<f64>>(mut network: N, size: f64) -> N {
         network.initialise_lane(0, &mut Rng::new(3));
@@ -390,6 +434,8 @@ fn bad_settings_are_named() {
         (settings().batches_per_task(0), "batches_per_task"),
         (settings().loss(Loss::MonteCarlo { horizon: 0 }), "horizon"),
         (td(-1.0), "step_size"),
+        (settings().clip_norm(Some(0.0)), "clip_norm"),
+        (td(0.1).clip_norm(Some(1.0)), "clip_norm"),
     ] {
         match make(settings, &one) {
             Some(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),

@@ -1,22 +1,30 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-pub const DIM: usize = 32;
+/// Features of linear attention, and those up to which it trains with less memory.
+pub const DIM: usize = 64;
+pub const USUAL_DIM: usize = 32;
 /// Features of literal transformers, and of tasks whose values are known.
 pub const FEW: usize = 8;
-/// Layers of linear attention.
-pub const LAYERS: usize = 16;
+/// Layers of linear attention, and those up to which it trains with less memory.
+pub const LAYERS: usize = 32;
+pub const USUAL_LAYERS: usize = 16;
 pub const SOFTMAX_LAYERS: usize = 4;
 pub const STATES: usize = 32;
 /// The states, and the features, of a task that is given as data.
 pub const OWN: usize = 64;
 pub const TILES: usize = 324;
-/// A trajectory: n + windows + 2 feature vectors.
-pub const TRAJECTORY: usize = 1100;
+/// A trajectory: n + windows + 2 feature vectors; and one that takes less memory.
+pub const TRAJECTORY: usize = CONTEXT + WINDOWS + 2;
+pub const USUAL_TRAJECTORY: usize = 1100;
 /// The context of linear attention.
-pub const CONTEXT: usize = 1024;
+pub const CONTEXT: usize = 4096;
 pub const WINDOWS: usize = 512;
+/// The context of literal transformers, which compute all columns in every layer.
+pub const PROMPT: usize = 1024;
 /// The context of softmax attention and of an RNN, which keep all of it.
 pub const SHORT_CONTEXT: usize = 64;
 pub const RNN_LAYERS: usize = 3;
 pub const RNN_HIDDEN: usize = 4;
+/// Features of an RNN that the compiler knows.
 pub const RNN_DIM: usize = 4;
+pub const SOFTMAX_DIM: usize = 4;

@@ -1,6 +1,6 @@
 //! Seeds that train in parallel, one in each lane of a SIMD register.
 
-use crate::capacity::{LAYERS, OWN, SHORT_CONTEXT, TRAJECTORY};
+use crate::capacity::{OWN, SHORT_CONTEXT};
 use crate::log::{LogPoint, Matrices};
 use crate::networks::Linear;
 use crate::recipe::Recipe;
@@ -36,15 +36,17 @@ pub trait SeedGroup {
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
-/// [`SeedGroup`] for a scalar S, a network N and room for D features.
-pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize> {
-    trainer: MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>,
+/// [`SeedGroup`] for a scalar S, a network N and room for D features and T states of a trajectory.
+pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize, const T: usize> {
+    trainer: MultiTaskTd<S, N, RecipeTasks, D, T>,
     /// K of a transformer's matrices.
     token_len: Option<usize>,
     judge: Judge<D>,
 }
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGroup<S, N, D> {
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize>
+    LaneGroup<S, N, D, T>
+{
     /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
     // Not inlined: it builds a trainer of this capacity on the stack.
     #[inline(never)]
@@ -59,7 +61,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
         let token_len = (recipe.network == NetworkKind::Transformer).then(|| 2 * recipe.dim + 1);
         let tasks = RecipeTasks(recipe.clone());
         let trainer = MultiTaskTd::new(settings, tasks, network, reference, seeds)?;
-        Ok(Box::new(LaneGroup { trainer, token_len, judge }))
+        Ok(Box::new(LaneGroup::<S, N, D, T> { trainer, token_len, judge }))
     }
 
     /// Returns the value function's distance from batch TD's, and its mean squared value error.
@@ -76,8 +78,8 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
     }
 }
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGroup
-    for LaneGroup<S, N, D>
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize> SeedGroup
+    for LaneGroup<S, N, D, T>
 {
     fn train_task(&mut self) -> Result<()> {
         self.trainer.train_task()
@@ -158,10 +160,12 @@ fn judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(
     })
 }
 
-/// Returns the judge of linear attention; its tokens have at most K = 2 D + 1 numbers.
-pub fn linear_judge<const D: usize, const K: usize>(network: Linear<Lanes8>) -> Judge<D> {
+/// Returns the judge of linear attention; its tokens have at most K = 2 D + 1 numbers, and it stores at most C layers.
+pub fn linear_judge<const D: usize, const K: usize, const C: usize>(
+    network: Linear<Lanes8>,
+) -> Judge<D> {
     judge(network, |network, Exam { alpha, context, states, .. }| {
-        let transformer = network.transformer::<K, LAYERS>(0)?;
+        let transformer = network.transformer::<K, C>(0)?;
         let mask = TdLambda::new(f64::from(network.shape().trace_decay.unwrap_or_default()))?;
         let tokens = (0..context.context_len()).map(|j| context.token::<K>(j));
         let columns = tokens.map(|z| Ok(to_f64(&z?))).collect::<Result<Vec<_>>>()?;

@@ -4,11 +4,11 @@
 //! A level changes only the speed: the operations of a seed and their order are the same, so all levels give the same bits.
 //!
 //! This is the only module of the crate with `unsafe`: calls of functions whose instructions were
-//! found to exist. The sets are private, and [`with_scalar`] is the only way to the types that name them.
+//! found to exist. The sets are private, and [`with_scalar`] and [`with_best_instructions`] are the only ways to them.
 
 #[cfg(target_arch = "x86_64")]
-use ictd_core::scalar::{Aligned32, InstructionSet, Kernel, Lanes};
-use ictd_core::scalar::{Lanes8, Scalar};
+use ictd_core::scalar::{Aligned32, InstructionSet, Lanes};
+use ictd_core::scalar::{Kernel, Lanes8, Scalar};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimdLevel {
@@ -82,6 +82,17 @@ pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output
     }
 }
 
+/// Runs a kernel, whatever its numbers are, with the best instructions of this machine.
+pub fn with_best_instructions<K: Kernel>(kernel: K) -> K::Output {
+    match SimdLevel::for_seeds(usize::MAX) {
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx2 => Avx2::run(kernel),
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx512 => Avx512::run(kernel),
+        _ => kernel.run(),
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
@@ -104,7 +115,7 @@ macro_rules! instruction_set {
                 fn compiled<K: Kernel>(kernel: K) -> K::Output {
                     kernel.run()
                 }
-                // SAFETY: `with_scalar` found that the instructions exist.
+                // SAFETY: the only callers found that the instructions exist.
                 #[allow(unsafe_code)]
                 unsafe {
                     compiled(kernel)

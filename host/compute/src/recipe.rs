@@ -84,6 +84,12 @@ impl Recipe {
     /// and that none would be ignored.
     /// Returns [`InvalidSetting`] for the first setting that fails, with the expected value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
+        self.check_tasks()?;
+        self.check_shape()
+    }
+
+    /// Checks all that [`Recipe::check`] does, apart from whether a compiled network has this shape.
+    pub fn check_tasks(&self) -> Result<(), InvalidSetting> {
         let (mut parsed, defaults) = (self.clone(), Recipe::default());
         for (name, value) in self.given() {
             parsed.set(name, &value.to_string())?;
@@ -117,7 +123,11 @@ impl Recipe {
                 &["fixed"],
                 format!("--task {parts}, whose rewards depend on nothing else"),
             ),
-            (self.optimizer == OptimizerKind::Td, &["weight-decay"], "--optimizer adam".into()),
+            (
+                self.optimizer == OptimizerKind::Td,
+                &["weight-decay", "clip-norm"],
+                "--optimizer adam".into(),
+            ),
         ];
         let changed: Vec<_> = self
             .given()
@@ -154,11 +164,21 @@ impl Recipe {
             Some(NumberRange([_, largest])) => check_discount("gamma-range", largest)?,
             None => check_discount("gamma", self.gamma)?,
         }
+        if self.loss == Loss::TrueValue && !named.iter().all(is_finite) {
+            return invalid("loss", "true-value: CartPole's true values are not known".into());
+        }
+        Ok(())
+    }
+
+    fn check_shape(&self) -> Result<(), InvalidSetting> {
+        let rnn = self.network == NetworkKind::Rnn;
+        let softmax = self.attention == AttentionKind::Softmax;
+        let small = rnn || softmax;
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
         let trajectory = self.context_length + self.batch_size;
         let most = capacity::SHORT_CONTEXT;
         let bounds = [
-            (small, "dim", self.dim, [capacity::RNN_DIM; 2], ""),
+            (softmax, "dim", self.dim, [capacity::SOFTMAX_DIM; 2], ""),
             (rnn, "layers", self.layers, [capacity::RNN_LAYERS; 2], ""),
             (softmax, "layers", self.layers, [1, capacity::SOFTMAX_LAYERS], ""),
             (small, "context-length", self.context_length, [1, most], ""),
@@ -177,9 +197,6 @@ impl Recipe {
                     if least == most { format!("{most}") } else { format!("{least} to {most}") };
                 return invalid(name, format!("{before}{value}: expected {range} here"));
             }
-        }
-        if self.loss == Loss::TrueValue && !named.iter().all(is_finite) {
-            return invalid("loss", "true-value: CartPole's true values are not known".into());
         }
         Ok(())
     }
@@ -231,6 +248,7 @@ impl Recipe {
             .gamma(self.gamma)
             .gamma_range(self.gamma_range.map(|span| span.0))
             .loss(self.loss)
+            .clip_norm(self.clip_norm)
             .optimizer(match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { step_size: self.learning_rate },
                 OptimizerKind::Adam => Optimizer::Adam(adam),

@@ -189,6 +189,9 @@ recipe! {
         real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
     weight_decay "weight-decay": f64 = 0.000001,
         real(0.0..=1000.0), "L2 weight decay, added to Adam's gradient";
+    clip_norm "clip-norm": Option<f64> = None,
+        real(POSITIVE),
+        "Largest norm of a gradient: Adam takes a larger one scaled to it, and none that overflowed";
     gamma "gamma": f64 = 0.9,
         real(0.0..1.0), "Discount factor gamma";
     trace_decay "trace-decay": f64 = 0.0,

@@ -1,10 +1,12 @@
 //! The networks that are compiled: shapes are type parameters, so a shape chosen at run time must be one of a list, and each
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
-use crate::capacity::{DIM, RNN_DIM};
+use crate::capacity::{
+    DIM, LAYERS, RNN_DIM, TRAJECTORY, USUAL_DIM, USUAL_LAYERS, USUAL_TRAJECTORY,
+};
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
-use crate::networks::{Linear, Rnn, Softmax};
+use crate::networks::{AnyRnn, Linear, Rnn, Softmax};
 use crate::recipe::Recipe;
 use crate::words::NetworkKind;
 use ictd_core::model::{AttentionKind, LayerSharing};
@@ -12,7 +14,7 @@ use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{LayerInput, LinearNetwork, LinearShape};
 use ictd_core::{Error, Result};
 
-/// Returns an RNN's values of queries in a context ([`group::values`]); missing parameters are 0.
+/// Returns an RNN's values of queries in a context ([`group::values`]), for any number of features; missing parameters are 0.
 pub fn rnn_values(
     input: LayerInput,
     parameters: &[f32],
@@ -21,9 +23,10 @@ pub fn rnn_values(
     gamma: f32,
     queries: &[f32],
 ) -> Result<Vec<f32>> {
-    let mut network = Rnn::<Lanes8>::zeros(input);
+    let dim = features.len() / (rewards.len() + 1);
+    let mut network = AnyRnn::<Lanes8>::zeros(input).with_dim(dim)?;
     group::set(&mut network, parameters);
-    group::values(&mut network, RNN_DIM, features, rewards, gamma, queries)
+    group::values(&mut network, dim, features, rewards, gamma, queries)
 }
 
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
@@ -49,28 +52,64 @@ impl WithScalar for GroupFactory<'_> {
         let GroupFactory { recipe, seeds } = self;
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) => {
-                let judge = group::linear_judge::<4, 9>(linear(recipe)?);
-                LaneGroup::<S, _, 4>::boxed(recipe, seeds, linear(recipe)?, judge)
-            }
-            (NetworkKind::Transformer, AttentionKind::Linear, 5..=DIM) => {
-                let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
-                LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge)
-            }
+            (NetworkKind::Transformer, AttentionKind::Linear, dim) => match dim {
+                _ if !is_usual(recipe) => {
+                    linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds)
+                }
+                1..=4 => linear_group::<S, 4, 9, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds),
+                _ => linear_group::<
+                    S,
+                    USUAL_DIM,
+                    { 2 * USUAL_DIM + 1 },
+                    USUAL_LAYERS,
+                    USUAL_TRAJECTORY,
+                >(recipe, seeds),
+            },
             (NetworkKind::Transformer, AttentionKind::Softmax, 4) => {
                 let (stored, depth) = (stored(recipe), recipe.layers);
                 let judge = group::softmax_judge::<4, _, _, _>(Softmax::zeros(stored, depth)?);
                 let network = Softmax::<S>::zeros(stored, depth)?;
-                LaneGroup::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Rnn, _, RNN_DIM) => {
                 let judge = group::rnn_judge::<_, RNN_DIM>(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+            }
+            (NetworkKind::Rnn, _, dim) => {
+                let judge = AnyRnn::zeros(recipe.rnn_input).with_dim(dim)?;
+                let network = AnyRnn::<S>::zeros(recipe.rnn_input).with_dim(dim)?;
+                let judge = group::rnn_judge::<_, DIM>(judge);
+                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
         }
     }
+}
+
+/// Returns true for a shape that trains with less memory.
+fn is_usual(recipe: &Recipe) -> bool {
+    let fits = recipe.dim <= USUAL_DIM && recipe.layers <= USUAL_LAYERS;
+    fits && recipe.trainer_settings().check(USUAL_TRAJECTORY).is_ok()
+}
+
+/// Returns the size in bytes of the stack that [`group`] and its methods need; the memory is reserved, not used.
+pub fn stack(recipe: &Recipe) -> usize {
+    if is_usual(recipe) { 64 << 20 } else { 512 << 20 }
+}
+
+fn linear_group<
+    S: Scalar<Element = f32>,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const T: usize,
+>(
+    recipe: &Recipe,
+    seeds: &[u64],
+) -> Result<Box<dyn SeedGroup>> {
+    let judge = group::linear_judge::<D, K, C>(linear(recipe)?);
+    LaneGroup::<S, _, D, T>::boxed(recipe, seeds, linear(recipe)?, judge)
 }
 
 fn stored(recipe: &Recipe) -> usize {

@@ -12,9 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Stack size of a thread in bytes, enough for a trainer of the largest network; the memory is reserved, not used.
-const STACK: usize = 64 << 20;
-
 /// Watches a run. Its methods are called from all of the run's threads, concurrently for different seeds. If one of them
 /// returns an error, the run ends.
 pub trait Observer: Sync {
@@ -101,7 +98,10 @@ impl Trainer<'_> {
         let (mut runs, groups) = self.groups();
         let train = |group| self.train_group(group, observer);
         let threads = self.threads.clamp(1, groups.len().max(1));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .stack_size(shapes::stack(&self.recipe))
+            .build();
         let trained: Vec<_> = match pool {
             Ok(pool) => {
                 pool.install(|| groups.into_par_iter().with_max_len(1).map(train).collect())

@@ -11,7 +11,6 @@ mod transitions;
 mod without_context;
 
 pub use contexts::Contexts;
-pub use empty::lstd_stream;
 pub(crate) use reader::{TransitionSink, padded};
 pub use transitions::{EstimatedValues, values_of};
 
@@ -30,6 +29,9 @@ pub const MAX_FEATURES: usize = 64;
 /// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
 const STACK: usize = 64 << 20;
 
+const NO_THREAD: Error =
+    Error::OutOfRange { parameter: "thread", expected: "memory for its stack" };
+
 thread_local! {
     /// True on a thread that [`on_large_stack`] made.
     static IS_LARGE: Cell<bool> = const { Cell::new(false) };
@@ -41,11 +43,19 @@ pub fn on_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T> {
     if IS_LARGE.get() {
         return Ok(f());
     }
-    let refused = Err(Error::OutOfRange { parameter: "thread", expected: "memory for its stack" });
     std::thread::scope(|scope| {
         let made = spawn_large(scope, f);
-        made.map_or(refused, |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
+        made.map_or(Err(NO_THREAD), |made| Ok(made.join().unwrap_or_else(|e| resume_unwind(e))))
     })
+}
+
+/// Starts a thread with that stack, which computes on its own. Returns the error of [`on_large_stack`].
+pub fn spawn_on_large_stack(f: impl FnOnce() + Send + 'static) -> Result<()> {
+    let made = Builder::new().stack_size(STACK).spawn(|| {
+        IS_LARGE.set(true);
+        f()
+    });
+    made.map(drop).map_err(|_| NO_THREAD)
 }
 
 /// Starts a thread with a large stack.

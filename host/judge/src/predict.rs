@@ -1,6 +1,7 @@
 //! Predictions of signals row by row, scored once the returns are known.
 
 mod candidates;
+mod grids;
 mod returns;
 mod score;
 mod series;
@@ -158,12 +159,12 @@ impl SignalForecast {
             }
             lines.push(b'\n');
             let Some(realised_return) = realised else { return };
-            if shown.len() == ROWS_IN_FIGURE {
-                shown.pop_front();
-            }
-            let (row, value, predictions) =
-                (settled.row, settled.value + level, predictions.clone());
-            shown.push_back(FigureRow { row, value, realised_return, predictions });
+            // The memory of the row that leaves serves the new one.
+            let oldest = if shown.len() == ROWS_IN_FIGURE { shown.pop_front() } else { None };
+            let mut of_row = oldest.map_or(Vec::new(), |oldest| oldest.predictions);
+            of_row.clone_from(predictions);
+            let (row, value) = (settled.row, settled.value + level);
+            shown.push_back(FigureRow { row, value, realised_return, predictions: of_row });
         });
     }
 }

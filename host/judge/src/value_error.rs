@@ -46,7 +46,7 @@ pub struct ValueErrors {
 pub enum ValuePredictor<'a> {
     /// An estimator for the tasks' number of features.
     Estimator(Estimator),
-    /// An RNN's parameters, for [`RNN_DIM`](compute::capacity::RNN_DIM) features.
+    /// An RNN's parameters.
     Rnn(RnnInput, &'a [f32]),
 }
 

@@ -5,7 +5,7 @@ pub mod encodings;
 pub mod softmax_td;
 
 use crate::construction::Construction;
-use compute::capacity::{CONTEXT, FEW};
+use compute::capacity::{FEW, PROMPT};
 use compute::words;
 use ictd_core::attention::{Attention, AverageReward, Linear, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
@@ -48,7 +48,7 @@ pub struct VerifySettings {
     pub layers: usize,
     /// d, at most [`FEW`].
     pub dim: usize,
-    /// n, at most [`CONTEXT`].
+    /// n, at most [`PROMPT`].
     pub context: usize,
     /// The discount; average reward has none.
     pub gamma: f64,
@@ -266,7 +266,7 @@ impl RandomPrompt {
         let transformer = Transformer::sequential(layers)?;
         let columns: Vec<_> = self.transitions.iter().map(|t| token(t, gamma)).collect();
         let (query, mut literal) = (query_token(&self.query), Vec::new());
-        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query)?;
+        let mut prompt = Prompt::<f64, K, PROMPT>::from_columns(&columns, query)?;
         transformer.forward(&mut prompt, &attention, |z| literal.push(z.output()))?;
         Ok([literal, stream(&transformer, query)?])
     }

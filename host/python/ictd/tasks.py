@@ -46,18 +46,14 @@ def batches(
 ) -> Iterator[Batch]:
     """The batches that `ictd.train(recipe, [seed])` trains on, in order and without end, from number `start`.
 
-    recipe, tasks: as for `ictd.train`. `ValueError` names the setting that cannot be used.
+    recipe, tasks: as for `ictd.train`; layers and networks, which no batch depends on, may be any. A thread makes batches ahead.
+    `ValueError` names the setting that cannot be used.
     """
-    stream = Batches(settings(recipe), None if tasks is None else content_of(tasks), seed)
-    n, gamma = stream.context_length, stream.gamma
+    stream = Batches(settings(recipe), None if tasks is None else content_of(tasks), seed, start)
 
     def all_of_them() -> Iterator[Batch]:
         for number in itertools.count(start):
-            phi, reward, value = stream.batch(number)
-            windows = len(reward) - n
-            at = np.arange(windows)[:, None] + np.arange(n)
-            z = prompts(phi[at[:, [*range(n), n - 1]] + ([0] * n + [1])], reward[at], phi[n + 1 :][:, None], gamma)
-            yield Batch(number, gamma, z[:, 0], reward[n + 1 :], value[n + 1 :], phi)
+            yield Batch(number, stream.gamma, *stream.next())
 
     return all_of_them()
 

@@ -67,7 +67,7 @@ impl Contexts {
     ) -> PyResult<Self> {
         let (count, seed) = (whole("contexts", count)?, whole("seed", seed)?);
         arithmetic::check()?;
-        let recipe = recipe(&settings, tasks)?;
+        let recipe = recipe(&settings, tasks, Recipe::check)?;
         if !(2..=MOST).contains(&count) {
             return Err(refused("contexts", format!("{count}; expected 2 to {MOST}")));
         }

@@ -71,11 +71,19 @@ fn invalid(e: InvalidSetting) -> PyErr {
 }
 
 /// Returns the recipe with these settings, for the caller's tasks or those of a file that the settings name.
-pub(crate) fn recipe(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
-    roomy(|| checked(settings, tasks))
+pub(crate) fn recipe(
+    settings: &Settings,
+    tasks: Option<PyBackedBytes>,
+    check: fn(&Recipe) -> Result<(), InvalidSetting>,
+) -> PyResult<Recipe> {
+    roomy(|| checked(settings, tasks, check))
 }
 
-fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe> {
+fn checked(
+    settings: &Settings,
+    tasks: Option<PyBackedBytes>,
+    check: fn(&Recipe) -> Result<(), InvalidSetting>,
+) -> PyResult<Recipe> {
     let settings = settings.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     let known = |name| ictd::options::setting(name).map(drop).map_err(|e| refused("recipe", e));
     settings.clone().try_for_each(|(name, _)| known(name))?;
@@ -90,7 +98,7 @@ fn checked(settings: &Settings, tasks: Option<PyBackedBytes>) -> PyResult<Recipe
         Some(tasks) => recipe.with_own_tasks(own("tasks", &tasks)?).map_err(invalid)?,
         None => ictd::formats::tasks::load(recipe, None).map_err(python)?,
     };
-    recipe.check().map_err(invalid)?;
+    check(&recipe).map_err(invalid)?;
     Ok(recipe)
 }
 
@@ -107,7 +115,7 @@ pub(crate) fn train<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     // Threads inherit this one's floating-point mode.
     arithmetic::check()?;
-    let recipe = recipe(&settings, tasks)?;
+    let recipe = recipe(&settings, tasks, Recipe::check)?;
     let seeds = seeds.into_iter().map(|seed| whole("seeds", seed)).collect::<PyResult<_>>()?;
     let (of, threads) = (recipe.clone(), whole("threads", threads)?);
     let runs = match folder {

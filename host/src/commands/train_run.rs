@@ -137,7 +137,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     let line = |run: &SeedRun| {
         let (seed, tasks) = (run.seed, run.diverged()?);
         let reason = format!("parameters are NaN or infinite (diverged by task {tasks})");
-        Some(format!("seed {seed}: {reason}: lower --learning-rate"))
+        Some(format!("seed {seed}: {reason}: lower --learning-rate, or set --clip-norm"))
     };
     runs.iter().filter_map(line).collect()
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, WithContext};
 use crate::options;
 use crate::run::report::bound;
 use crate::run::{Claim, Report, RunFiles, Session, Source, Verdict};
-use compute::capacity::{CONTEXT, FEW};
+use compute::capacity::{FEW, PROMPT};
 use compute::words::Word as _;
 use figures::Axis;
 use judge::construction::Construction;
@@ -53,7 +53,7 @@ pub struct Verify {
     #[arg(long, default_value = "3", value_parser = options::integer(1..=FEW))]
     pub dim: usize,
     /// Context length n (the authors' code: 100)
-    #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
+    #[arg(long, default_value = "100", value_parser = options::integer(1..=PROMPT))]
     pub context_length: usize,
     /// Discount factor gamma; average reward has none (the authors' code: 0.9)
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]

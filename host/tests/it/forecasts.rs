@@ -3,8 +3,13 @@
 use crate::common::*;
 use crate::predict::{csv, predict, predictions, signal};
 use ictd_core::Predictor;
+use ictd_core::context::{Context, Forgetting};
 use ictd_core::linalg::linear_system;
+use ictd_core::mask::TdLambda;
+use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
+use ictd_core::td::{Lstd, LstdSettings, OnlineTd, OnlineTdSettings};
 use nalgebra::{SMatrix, SVector};
+use std::collections::BTreeMap;
 
 const PERIOD: usize = 21;
 
@@ -77,6 +82,79 @@ fn forecasts_of_a_series_are_those_of_naive_formulas() {
                 let error = (found[name] - want).abs() / want.abs();
                 assert!(error < 1e-6, "gamma {gamma}, row {}, {name}: {error:e}", t + 1);
             }
+        }
+    }
+}
+
+/// The columns of TD and LSTD at the discount 0.9 in each row, from the core's algorithms; none where a value is not known.
+fn of_core<const D: usize>(x: &[f64]) -> Vec<BTreeMap<String, u32>> {
+    let gamma = 0.9;
+    let (mut signal, mut average) = (SignalFeatures::<D, f64>::new(), SlowAverage::new());
+    let mut scale = FeatureScaler::<D, f64>::new(0.999).unwrap();
+    let (mut td, mut lstd) = (Vec::new(), Vec::new());
+    for lambda in [0.0, 0.5, 0.9] {
+        for step_size in [0.01, 0.03, 0.1, 0.3] {
+            let settings = OnlineTdSettings::new(gamma).lambda(lambda);
+            let algorithm = OnlineTd::new(settings.step_size(step_size / D as f64)).unwrap();
+            let column = format!("td step_size={step_size:?} lambda={lambda:?}");
+            td.push((column, algorithm.context::<D>()));
+        }
+    }
+    for retention in [0.99, 0.998, 0.9998] {
+        for ridge in [0.03, 0.3, 3.0] {
+            let algorithm = Lstd::new(LstdSettings::new(gamma).lambda(0.9).ridge(ridge)).unwrap();
+            let memory = Forgetting::new(retention).unwrap();
+            let context =
+                Context::<D, TdLambda<f64>, _, f64>::with_memory(*algorithm.mask(), memory);
+            let column = format!("lstd ridge={ridge:?} retention={retention:?}");
+            lstd.push((column, algorithm, context));
+        }
+    }
+    let mut sorted = x.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (median, mut before) = (sorted[x.len() / 2], None);
+    let rows = x.iter().map(|x| {
+        let features = signal.observe(x - median).unwrap().0;
+        let (scaled, reward) = (scale.scaled(&features), average.observe(x - median).unwrap());
+        if let Some((phi, scaled_phi)) = before.replace((features, scaled)) {
+            td.iter_mut().for_each(|(_, td)| td.observe(&scaled_phi, reward, &scaled).unwrap());
+            lstd.iter_mut().for_each(|(.., of)| of.observe(&phi, reward, &features).unwrap());
+        }
+        let of_td = td.iter().map(|(column, td)| {
+            let value = || Some(td.value_function().ok()?.at(&scaled));
+            (column, if td.is_empty() { Some(0.0) } else { value() })
+        });
+        let of_lstd = lstd.iter().map(|(column, lstd, context)| {
+            let value = || Some(lstd.value_function(context).ok()?.at(&features));
+            (column, if context.is_empty() { Some(0.0) } else { value() })
+        });
+        let written = |value| {
+            let sum = average.discounted_sum(gamma, value) as f32;
+            ((f64::from(sum) + median / (1.0 - gamma)) as f32).to_bits()
+        };
+        let known = of_td.chain(of_lstd).filter_map(|(column, x)| Some((column.clone(), x?)));
+        known.map(|(column, value)| (column, written(value))).collect()
+    });
+    rows.collect()
+}
+
+#[test]
+fn td_and_lstd_are_the_cores_to_the_bit() {
+    // At first no feature is seen, and in the end all that was large is forgotten.
+    let mut x = signal(400);
+    x[..30].fill(0.25);
+    x[200..].iter_mut().for_each(|x| *x *= 1e-9);
+    let content = csv("x", x.iter().map(f64::to_string));
+    for (d, want) in [(1, of_core::<1>(&x)), (4, of_core::<4>(&x)), (6, of_core::<6>(&x))] {
+        let here = Folder::new();
+        predict(&here, &content, &format!("--gamma 0.9 --dim {d}"));
+        for ((row, _, numbers), want) in predictions(&here.join("out"), "x", 0.9).iter().zip(&want)
+        {
+            let of_grid = |name: &str| name.starts_with("td ") || name.starts_with("lstd ");
+            let found = numbers.iter().filter(|(name, _)| of_grid(name));
+            let found: BTreeMap<_, _> =
+                found.map(|(name, x)| (name.clone(), (*x as f32).to_bits())).collect();
+            assert_eq!(found, *want, "d = {d}, row {row}");
         }
     }
 }

@@ -96,7 +96,7 @@ fn a_log_that_cannot_be_trained_on_is_refused_in_one_line() {
         (vec![("task", array(&[2], vec![0.0; 2]))], &train, "array `task`: float64 of shape (2,)"),
         (vec![("reward", array(&[60], vec![1e39; 60]))], &train, "array `reward`: 1e39 at 0"),
         (vec![("gamma", array(&[], [1.0]))], &train, "array `gamma`: 1; expected a number in"),
-        (vec![("phi", array(&[60, 33], vec![0.0; 1980]))], &train, "--dim: 33: expected"),
+        (vec![("phi", array(&[60, 65], vec![0.0; 3900]))], &train, "65"),
     ] {
         let error = refuse(&with, line);
         assert!(error.contains(expected), "{line}: {error}");

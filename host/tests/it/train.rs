@@ -34,8 +34,8 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
     let arguments = format!("{ONE} --seeds 2 --learning-rate 1000");
     assert_eq!(ictd(&out, &format!("{arguments} --check")).status.code(), Some(1));
     let text = text(&done(&out, &arguments));
-    let line =
-        "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate";
+    let line = "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate, or \
+         set --clip-norm";
     assert!(text.lines().any(|l| l == line), "{text}");
     let results = trained(&out).json("results.json");
     assert_eq!([&results["holds"], &results["seeds"][1]["diverged"]], [true, true]);
@@ -50,6 +50,32 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
     assert!(matrices.lines().count() > 81 && !matrices.contains("NaN"));
     assert_eq!([&both["seeds"][0]["diverged"], &both["holds"]], [true, false]);
     assert_eq!(both["seeds"][1], fresh(&format!("{arguments} --seed 11"))["seeds"][0]);
+    let clipped = fresh(&format!("{arguments} --seed 10 --clip-norm 1"))["seeds"][0].clone();
+    assert!(clipped["diverged"].is_null() && clipped["ss"].is_f64(), "{clipped}");
+}
+
+#[test]
+fn the_largest_shapes_train() {
+    let smallest = "train --seeds 2 --tasks 1 --batches 1 --batch-size 2 --log-every 1";
+    for shape in [
+        "--dim 64 --states 32",
+        "--layers 32",
+        "--context-length 4096",
+        "--context-range 1..4096 --layers 2",
+        "--dim 33 --layers 17 --layer-sharing sequential --trace-decay 0.5 --context-length 9",
+        "--network rnn --dim 64 --states 32",
+    ] {
+        let out = Folder::new();
+        let result = ran(&out, &format!("{smallest} {shape}"));
+        let seeds = result["seeds"].as_array().unwrap();
+        assert!(seeds.iter().all(|seed| seed["msve"].is_f64()), "{shape}: {result}");
+    }
+    // The larger room changes no bit.
+    let of = |n: usize| {
+        let shape = format!("--context-range 1..10 --context-length {n}");
+        fresh(&format!("train --tasks 3 --batch-size 8 {shape}"))["seeds"][0]["digest"].clone()
+    };
+    assert_eq!(of(4000), of(10));
 }
 
 #[test]

@@ -1,28 +1,10 @@
 //! Empty streams of an estimator, with room for few or many features.
 
-use super::reader::{lstds, on_context};
+use super::reader::on_context;
 use super::without_context::stream;
 use super::{Estimator, MAX_FEATURES, Stream, on_large_stack};
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::{Error, Result};
-
-/// Returns a stream of d features whose values are those of LSTD(lambda) with each ridge in turn, from one context that forgets.
-/// Returns the core's error, as [`Estimator::stream`] does.
-pub fn lstd_stream(
-    d: usize,
-    gamma: f64,
-    lambda: f64,
-    ridges: &[f64],
-    retention: f64,
-) -> Result<Box<dyn Stream>> {
-    let window = Forgetting::new(retention)?;
-    match d {
-        1..=4 => lstds::<4>(d, gamma, lambda, ridges, window),
-        5..=8 => lstds::<8>(d, gamma, lambda, ridges, window),
-        9..=32 => lstds::<32>(d, gamma, lambda, ridges, window),
-        _ => Err(Error::CapacityExceeded { parameter: "features", capacity: 32 }),
-    }
-}
 
 impl Estimator {
     /// Returns an empty stream for d features. It remembers everything or, if the method reads a context, multiplies the weight

@@ -3,7 +3,7 @@
 use super::{Estimator, LinearValues, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Forgetting, Memory};
+use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask, TdLambda, TwoTraces};
 use ictd_core::model::{self, Model};
@@ -21,12 +21,10 @@ pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result
 pub(super) enum AnyValueFunction<const D: usize> {
     Linear(ValueFunction<f64, D>),
     Bounded(ClippedValueFunction<f64, D>),
-    /// Several functions, `None` where there is no solution.
-    Several(Vec<Option<ValueFunction<f64, D>>>),
     Other(OfQuery<D>),
 }
 
-pub(super) use AnyValueFunction::{Bounded, Linear, Other, Several};
+pub(super) use AnyValueFunction::{Bounded, Linear, Other};
 
 /// Compiled once for each D, whatever the value function was read from.
 impl<const D: usize> AnyValueFunction<D> {
@@ -34,7 +32,7 @@ impl<const D: usize> AnyValueFunction<D> {
         let (weights, level) = match self {
             Linear(v) => (&v.weights, 0.0),
             Bounded(v) => (&v.weights, v.level),
-            Several(_) | Other(_) => return None,
+            Other(_) => return None,
         };
         Some(LinearValues { weights: weights.as_slice()[..d].to_vec(), level })
     }
@@ -44,11 +42,6 @@ impl<const D: usize> AnyValueFunction<D> {
         Ok(match self {
             Linear(v) => states.map(|phi| v.at(&phi)).collect(),
             Bounded(v) => states.map(|phi| v.at(&phi)).collect(),
-            Several(all) => states
-                .flat_map(|phi| {
-                    all.iter().map(move |v| v.as_ref().map_or(f64::NAN, |v| v.at(&phi)))
-                })
-                .collect(),
             Other(v) => states.map(|phi| v(&phi)).collect::<Result<_>>()?,
         })
     }
@@ -236,24 +229,6 @@ impl<const D: usize, O: TransitionSink<D>> Stream for EstimatorStream<D, O> {
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.observer.restore(bytes)
     }
-}
-
-/// Returns a stream that reads LSTD with each ridge from one context.
-pub(super) fn lstds<const D: usize>(
-    d: usize,
-    gamma: f64,
-    lambda: f64,
-    ridges: &[f64],
-    window: Forgetting<f64>,
-) -> Result<Box<dyn Stream>> {
-    let lstd = |ridge: &f64| Lstd::new(LstdSettings::new(gamma).lambda(lambda).ridge(*ridge));
-    let all = ridges.iter().map(lstd).collect::<Result<Vec<_>>>()?;
-    let mask = all.first().map_or(TdLambda::new(0.0)?, |lstd| *lstd.mask());
-    let observer = Context::<D, TdLambda<f64>, _, f64>::with_memory(mask, window);
-    let read: Read<D, _> = Box::new(move |context, _| {
-        Ok(Several(all.iter().map(|lstd| lstd.value_function(context).ok()).collect()))
-    });
-    Ok(Box::new(EstimatorStream { d, takes_weights: true, observer, read }))
 }
 
 // Not inlined, as each needs megabytes of stack for 32 features.

@@ -1,5 +1,7 @@
 //! Baselines: forecasts from a series' own past, each with one standard setting.
 
+use compute::level::with_best_instructions;
+use ictd_core::scalar::Kernel;
 use std::collections::VecDeque;
 
 /// The weights of the newest value and of the newest step in Holt's level and trend.
@@ -85,8 +87,9 @@ impl SeriesForecaster {
 /// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares with forgetting; it starts as persistence. It has N - 1 lags,
 /// and the constant as the last regressor.
 pub(super) struct Autoregression<const N: usize> {
-    /// The latest values, the newest first; the last place is not used.
-    lags: [f64; N],
+    latest: f64,
+    /// The latest values, the newest first, normalised once the unit is known; and 1.
+    regressors: [f64; N],
     seen: usize,
     /// The mean and standard deviation of the first values, which normalise all values; 0 before they are known.
     centre: f64,
@@ -100,52 +103,69 @@ pub(super) struct Autoregression<const N: usize> {
     is_stable: bool,
 }
 
+/// Learns that the regressors were followed by a value, with the vector instructions that are there.
+struct Learn<'a, const N: usize>(&'a mut Autoregression<N>, f64);
+
+impl<const N: usize> Kernel for Learn<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.learn(self.1);
+    }
+}
+
 impl<const N: usize> Autoregression<N> {
     const LAGS: usize = N - 1;
 
     pub(super) fn new() -> Self {
-        let (mut weights, mut inverse) = ([0.0; N], [[0.0; N]; N]);
-        weights[0] = 1.0;
-        (0..N).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
-        let (lags, range) = ([0.0; N], [f64::INFINITY, f64::NEG_INFINITY]);
+        let [mut weights, mut regressors] = [[0.0; N]; 2];
+        (weights[0], regressors[Self::LAGS]) = (1.0, 1.0);
         Autoregression {
-            lags,
+            latest: 0.0,
+            regressors,
             seen: 0,
             centre: 0.0,
             unit: 0.0,
-            range,
+            range: [f64::INFINITY, f64::NEG_INFINITY],
             weights,
-            inverse,
+            inverse: Self::first_inverse(),
             is_stable: true,
         }
     }
 
+    fn first_inverse() -> [[f64; N]; N] {
+        let mut inverse = [[0.0; N]; N];
+        (0..N).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
+        inverse
+    }
+
     fn observe(&mut self, x: f64) {
         if self.unit == 0.0 && self.seen >= Self::LAGS {
-            let first = &self.lags[..Self::LAGS];
+            let first = &mut self.regressors[..Self::LAGS];
             let mean = |x: &mut dyn Iterator<Item = f64>| x.sum::<f64>() / Self::LAGS as f64;
             let centre = mean(&mut first.iter().copied());
-            self.unit = mean(&mut first.iter().map(|x| (x - centre) * (x - centre))).sqrt();
-            self.centre = centre;
+            let unit = mean(&mut first.iter().map(|x| (x - centre) * (x - centre))).sqrt();
+            if unit > 0.0 {
+                first.iter_mut().for_each(|x| *x = (*x - centre) / unit);
+            }
+            (self.centre, self.unit) = (centre, unit);
         }
+        let mut regressor = x;
         if self.unit > 0.0 {
-            self.learn((x - self.centre) / self.unit);
+            regressor = (x - self.centre) / self.unit;
+            with_best_instructions(Learn(self, regressor));
         }
-        self.lags.copy_within(..Self::LAGS, 1);
-        self.lags[0] = x;
+        self.regressors.copy_within(..Self::LAGS - 1, 1);
+        self.regressors[0] = regressor;
+        self.latest = x;
         self.seen += 1;
         self.range = [self.range[0].min(x), self.range[1].max(x)];
     }
 
-    /// Returns the normalised lags, and 1.
-    fn regressors(&self) -> [f64; N] {
-        let mut phi = self.lags.map(|x| (x - self.centre) / self.unit);
-        phi[Self::LAGS] = 1.0;
-        phi
-    }
-
+    #[inline(always)]
     fn learn(&mut self, x: f64) {
-        let phi = self.regressors();
+        let phi = self.regressors;
         let known: f64 = (0..N).map(|i| self.inverse[i][i]).sum();
         // Without data in some direction, forgetting would let the inverse grow without bound.
         let retention = if known < 1.0 / LEAST_RIDGE { RETENTION } else { 1.0 };
@@ -157,7 +177,7 @@ impl<const N: usize> Autoregression<N> {
         let size = retention + dot(&gain, &phi);
         // Rounding may have made the inverse useless.
         if size.is_nan() || size < retention {
-            self.inverse = Self::new().inverse;
+            self.inverse = Self::first_inverse();
             return;
         }
         let step = (x - dot(&self.weights, &phi)) / size;
@@ -175,7 +195,7 @@ impl<const N: usize> Autoregression<N> {
     /// S (1 - sum_i phi_i gamma^i) = c / (1 - gamma) + sum_i phi_i K_i, where K_i = x_{t+1-i} + gamma K_{i-1} sums known
     /// values. If the iteration grows faster than the discount falls, returns the latest value.
     fn mean(&mut self, gamma: f64) -> f64 {
-        let phi = self.regressors();
+        let phi = &self.regressors;
         let (mut known, mut power, mut left) = (0.0, 1.0, 1.0);
         let mut sum = self.weights[Self::LAGS] / (1.0 - gamma);
         let mut discounted = [0.0; N];
@@ -190,7 +210,7 @@ impl<const N: usize> Autoregression<N> {
             self.is_stable = is_stable(discounted);
         }
         if self.unit == 0.0 || !self.is_stable {
-            return self.lags[0];
+            return self.latest;
         }
         let [low, high] = self.range;
         (self.centre + self.unit * (1.0 - gamma) * sum / left).max(low).min(high)
@@ -212,6 +232,7 @@ fn is_stable<const N: usize>(mut a: [f64; N]) -> bool {
     true
 }
 
+#[inline(always)]
 fn dot<const N: usize>(x: &[f64; N], y: &[f64; N]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }

@@ -1,6 +1,6 @@
 //! Algorithms that layers run on other tokens ([`ictd_core::td::encodings`]), and softmax layers, against the algorithms.
 
-use super::{CONTEXT, LayerValues, VerifySettings};
+use super::{LayerValues, PROMPT, VerifySettings};
 use ictd_core::Result;
 use ictd_core::attention::{Linear, Td0};
 use ictd_core::context::{Context, Growing};
@@ -114,7 +114,7 @@ impl Problem {
         let transformer = Transformer::<_, 1>::autoregressive(layer, settings.layers)?;
         let query_column = query_token(&query);
         let mut literal = Vec::new();
-        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query_column)?;
+        let mut prompt = Prompt::<f64, K, PROMPT>::from_columns(&columns, query_column)?;
         transformer.forward(&mut prompt, &Linear(Td0), |z| literal.push(z.output()))?;
         let mut context = Context::<N, Td0, Growing, f64>::new();
         for (t, rho) in &tokens {
