@@ -16,7 +16,7 @@ const CRATES: &[(&str, &str)] = &[
     ("core/c", "context predictor trainer"),
     ("tests/elementary", "walk"),
     ("tests/platforms", "bare host"),
-    ("host/figures", "style font scale svg heatmap curves"),
+    ("host/figures", "style font scale drawing svg pdf heatmap curves"),
     ("host/live", "chain signals browser"),
     ("host/tables", "text problem clock reader"),
     ("host/digests", ""),
