@@ -26,12 +26,23 @@ pub fn rnn_values(
     group::values(&mut network, RNN_DIM, features, rewards, gamma, queries)
 }
 
+/// Returns how many seeds train faster one after the other than in lanes, which they would leave empty: 0 if the network has no
+/// such training.
+pub fn most_alone(recipe: &Recipe) -> usize {
+    let linear = (NetworkKind::Transformer, AttentionKind::Linear);
+    let can = (recipe.network, recipe.attention) == linear && SimdLevel::OneSeed.is_available();
+    if can { 1 + recipe.dim / 8 } else { 0 }
+}
+
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
-/// and other errors of the core.
+/// or the network the training of one seed, and other errors of the core.
 pub fn group(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
-    let expected = "a level that this machine has instructions for";
+    let expected = "a level that this machine has instructions for, and the network a training";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
+    if level == SimdLevel::OneSeed && most_alone(recipe) == 0 {
+        return refused;
+    }
     level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
 }
 
@@ -47,6 +58,11 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
+        if S::LANES == 1 {
+            // One capacity is enough: lanes would keep the features of all seeds.
+            let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
+            return LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge);
+        }
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
             (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) => {

@@ -65,10 +65,10 @@ impl<R: Real> LinearShape<R> {
         self.stored * 2 * self.matrix_len()
     }
 
-    /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
+    /// Returns the matrices of each layer in the pass: G, G Q, A and V; with a trace also U.
     #[inline(always)]
     pub(super) const fn step_matrices(&self) -> usize {
-        if self.trace_decay.is_none() { 3 } else { 4 }
+        if self.trace_decay.is_none() { 4 } else { 5 }
     }
 
     /// Returns the length of a network's workspace.
@@ -85,8 +85,8 @@ impl<R: Real> LinearShape<R> {
     }
 }
 
-/// Matrices in addition to those of layers: C, H and three for intermediate results.
-const MATRICES: usize = 5;
+/// Matrices in addition to those of layers: C, H, three for intermediate results, and four that are parameters transposed.
+const MATRICES: usize = 5 + 4;
 
 /// Vectors in addition to the column of each layer in the pass.
 const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
