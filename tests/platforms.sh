@@ -160,7 +160,7 @@ figures() {
     rm -f "$log"
     RUSTFLAGS=$flags cargo test -q -p figures --test figures --target "$target" \
         --target-dir "$out/figures" "$@" the_bytes_of_figures -- --nocapture |
-        grep -oE '[a-z-]+\.svg +[0-9a-f]{16}' | tr -s ' ' >"$log"
+        grep -oE '[a-z-]+\.(svg|pdf) +[0-9a-f]{16}' | tr -s ' ' >"$log"
     [ -s "$log" ]
 }
 

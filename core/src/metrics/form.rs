@@ -1,11 +1,11 @@
-//! Judges the form of a layer's parameters: block by block, which construction P and Q are, up to a scale, and how much of
-//! them is anything else; and element by element, whether they have Theorem 1's form.
+//! Judges the form of a layer's parameters: block by block, which construction P and Q are, up to a scale; and element by
+//! element, whether they have Theorem 1's form.
 
 use crate::layer::Layer;
 use crate::scalar::Real;
 
-/// The least share of P's energy, and of Q's, that must be a form's.
-pub const FORM_SHARE: f64 = 0.9;
+/// The largest distance ([`LayerBlocks::distances`]) from a form that P or Q has. The forms differ by 1 in a block.
+pub const FORM_DISTANCE: f64 = 0.5;
 
 /// A (K, K) matrix whose four (d, d) blocks are multiples of I, with any entries in the corner beyond them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,9 +18,6 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// P of all constructions with one head: its bottom-right entry.
-    pub const CORNER: Self = Pattern { blocks: [[0.0; 2]; 2], corner: [[1.0, 0.0], [0.0, 0.0]] };
-
     /// Q of Theorem 1: \[-I I; 0 0\]. TD(0) and TD(lambda) have one form: what tells them apart is the mask.
     pub const TD: Self = Pattern::from_blocks([[-1.0, 1.0], [0.0, 0.0]]);
 
@@ -35,56 +32,23 @@ impl Pattern {
         Pattern { blocks, corner: [[0.0; 2]; 2] }
     }
 
-    fn dot(&self, other: &Self, d: usize) -> f64 {
-        let mut sum = 0.0;
-        for i in 0..2 {
-            for j in 0..2 {
-                sum += d as f64 * self.blocks[i][j] * other.blocks[i][j];
-                sum += self.corner[i][j] * other.corner[i][j];
-            }
-        }
-        sum
-    }
-}
-
-/// P or Q, by blocks. Its energy is the sum of the squares of its entries.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Blocks {
-    /// The feature dimension d.
-    pub dim: usize,
-    /// The mean of each block's diagonal, and the entries beyond.
-    pub means: Pattern,
-    /// The energy of the whole matrix.
-    pub energy: f64,
-}
-
-impl Blocks {
     fn from_entries(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let mut blocks = Blocks { dim: d, ..Default::default() };
+        let mut means = Pattern::default();
         for i in 0..k {
             for j in 0..k {
                 let x = entry(i, j);
-                blocks.energy += x * x;
                 if i < 2 * d && j < 2 * d {
                     if i % d == j % d {
-                        blocks.means.blocks[i / d][j / d] += x / d as f64;
+                        means.blocks[i / d][j / d] += x / d as f64;
                     }
                 } else if let (Some(row), Some(column)) =
                     (i.checked_sub(2 * d), j.checked_sub(2 * d))
                 {
-                    blocks.means.corner[row.min(1)][column.min(1)] += x;
+                    means.corner[row.min(1)][column.min(1)] += x;
                 }
             }
         }
-        blocks
-    }
-
-    /// Returns the share of the energy along a pattern: the square of the cosine of the angle between the two
-    /// matrices, negative if they point opposite ways; 0 if either is 0.
-    pub fn along(&self, pattern: &Pattern) -> f64 {
-        let product = self.means.dot(pattern, self.dim);
-        let energies = self.energy * pattern.dot(pattern, self.dim);
-        if energies > 0.0 { product * product.abs() / energies } else { 0.0 }
+        means
     }
 }
 
@@ -92,22 +56,35 @@ impl Blocks {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LayerBlocks {
     /// The blocks of P.
-    pub p: Blocks,
+    pub p: Pattern,
     /// The blocks of Q.
-    pub q: Blocks,
+    pub q: Pattern,
 }
 
 impl LayerBlocks {
     /// Returns the blocks of two (k, k) matrices with 2 d + 1 <= k <= 2 d + 2, given by their entries (row, column).
     pub fn from_entries(d: usize, k: usize, entries: [impl Fn(usize, usize) -> f64; 2]) -> Self {
         let sign = if entries[0](2 * d, 2 * d) < 0.0 { -1.0 } else { 1.0 };
-        let [p, q] = entries.map(|of| Blocks::from_entries(d, k, |i, j| sign * of(i, j)));
+        let [p, q] = entries.map(|of| Pattern::from_entries(d, k, |i, j| sign * of(i, j)));
         LayerBlocks { p, q }
     }
 
-    /// Returns the shares of P's energy that is a construction's, and of Q's that is along a pattern.
-    pub fn shares(&self, q: &Pattern) -> [f64; 2] {
-        [self.p.along(&Pattern::CORNER), self.q.along(q)]
+    /// Returns how far the blocks are from a construction's, which does not depend on d: the largest block of P over
+    /// P\[2d, 2d\], and the largest difference between Q's blocks, over the absolute value of the upper left one, and a
+    /// pattern's whose upper left one is -1. Not finite if P's entry, or Q's block, is 0.
+    pub fn distances(&self, q: &Pattern) -> [f64; 2] {
+        [
+            (&self.p, self.p.corner[0][0], &Pattern::default()),
+            (&self.q, self.q.blocks[0][0].abs(), q),
+        ]
+        .map(|(of, unit, form)| {
+            let pairs = of.blocks.iter().flatten().zip(form.blocks.iter().flatten());
+            let differences = pairs.map(|(x, form)| (x - unit * form).abs());
+            // NaN propagates.
+            let largest = differences
+                .fold(0.0, |most: f64, x| if most.is_nan() || most >= x { most } else { x });
+            largest / unit
+        })
     }
 }
 

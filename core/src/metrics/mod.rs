@@ -29,4 +29,4 @@ pub mod comparison;
 pub mod form;
 
 pub use comparison::{BatchTdComparison, EvaluationStates, ValueSample, batch_td};
-pub use form::{Blocks, ElementwiseMetrics, FORM_SHARE, LayerBlocks, Pattern};
+pub use form::{ElementwiseMetrics, FORM_DISTANCE, LayerBlocks, Pattern};

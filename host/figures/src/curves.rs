@@ -1,9 +1,9 @@
 //! Curves with bands over a common x axis.
 
+use crate::drawing::{Anchor, Drawing, Point, Size};
 use crate::font;
 use crate::scale::Scale;
 use crate::style::{self, Colour};
-use crate::svg::{Anchor, Drawing, Point, Size};
 
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 8.0;
@@ -120,8 +120,8 @@ impl Curves {
         for (at, row, index) in self.legend(right - left) {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
-            let line = [(at, row), (at + 18.0, row)];
-            to.polyline(&line, Colour::Curve(index), 2.5, curve.dashed);
+            let line = vec![(at, row), (at + 18.0, row)];
+            to.polyline(line, Colour::Curve(index), 2.5, curve.dashed);
             to.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
@@ -191,7 +191,7 @@ impl Curve {
         let lower = points.iter().rev().map(|p| (p.0, p.1));
         let outline: Vec<_> = upper.chain(lower).collect();
         if outline.len() > 2 {
-            to.polygon(&outline, colour, 0.18);
+            to.polygon(outline, colour, 0.18);
         }
     }
 
@@ -203,7 +203,7 @@ impl Curve {
                 [] => {}
                 [point] => to.circle(*point, 3.0, colour),
                 points => {
-                    to.polyline(points, colour, 2.0, self.dashed);
+                    to.polyline(points.to_vec(), colour, 2.0, self.dashed);
                     let marks = points.iter().filter(|_| self.marked);
                     marks.for_each(|point| to.circle(*point, 3.0, colour));
                 }

@@ -38,8 +38,7 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let Some(face) = face(style.bold) else { return 0.0 };
     let window_of_span = |span: Span| {
-        // A missing character shows as the font's empty box.
-        let glyphs = span.text.chars().map(|c| face.glyph_index(c).unwrap_or(GlyphId(0)));
+        let glyphs = span.text.chars().map(|c| glyph(face, c));
         let units = glyphs.map(|glyph| face.glyph_hor_advance(glyph).unwrap_or(0));
         let units: f64 = units.map(f64::from).sum();
         units * span.size / face.units_per_em() as f64
@@ -56,8 +55,13 @@ pub(crate) fn cut<'a>(text: &'a str, style: &TextStyle, most: f64) -> Cow<'a, st
     ends.into_iter().find(|cut| width(cut, style) <= most).unwrap_or_default().into()
 }
 
+/// Returns the glyph of a character; a missing one shows as the font's empty box.
+pub(crate) fn glyph(face: &Face, character: char) -> GlyphId {
+    face.glyph_index(character).unwrap_or(GlyphId(0))
+}
+
 /// Returns Inter, Regular or SemiBold, embedded so that figures are the same on machines without fonts.
-fn face(bold: bool) -> Option<&'static Face<'static>> {
+pub(crate) fn face(bold: bool) -> Option<&'static Face<'static>> {
     static FACES: [OnceLock<Option<Face>>; 2] = [const { OnceLock::new() }; 2];
     let data = if bold { SEMI_BOLD } else { REGULAR };
     FACES[usize::from(bold)].get_or_init(|| Face::parse(data, 0).ok()).as_ref()

@@ -1,7 +1,7 @@
 //! A matrix in colours.
 
+use crate::drawing::{Anchor, Drawing, Point, Size};
 use crate::style::{self, Colour};
-use crate::svg::{Anchor, Drawing, Point, Size};
 
 /// A matrix in colours, on the fixed scale -1 (blue) to 1 (red), row 0 on top.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,12 +1,14 @@
-//! Draws figures as SVG, with the same bytes on every platform.
+//! Draws figures as SVG and PDF, with the same bytes on every platform.
 //!
 //! A [`Figure`] is a title and panels, side by side; a panel holds [`Curves`] with bands or a
 //! [`Heatmap`]. Every length is plain arithmetic, logarithms are `libm`'s, text widths are those of the embedded font, and
 //! `tests/figures.txt` lists digests of the bytes.
 
 mod curves;
+mod drawing;
 mod font;
 mod heatmap;
+mod pdf;
 mod scale;
 mod style;
 mod svg;
@@ -15,8 +17,7 @@ pub use curves::{Axis, Curve, Curves};
 pub use font::{REGULAR, SEMI_BOLD};
 pub use heatmap::Heatmap;
 
-use style::Colour;
-use svg::{Anchor, Drawing, Point, Size};
+use drawing::{Anchor, Drawing, Point, Size};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
@@ -82,7 +83,18 @@ impl Panel {
 
 impl Figure {
     pub fn to_svg(&self) -> String {
-        let mut to = Drawing::new("", Colour::hex);
+        let (drawing, size) = self.drawing();
+        svg::document(&drawing.marks, size, &self.title)
+    }
+
+    /// Returns a PDF document of one page, with its fonts embedded.
+    pub fn to_pdf(&self) -> Vec<u8> {
+        let (drawing, size) = self.drawing();
+        pdf::document(&drawing.marks, size, &self.title)
+    }
+
+    fn drawing(&self) -> (Drawing, Size) {
+        let mut to = Drawing::new();
         let (mut y, mut baseline) = (style::MARGIN, style::MARGIN + 13.0);
         if !self.title.is_empty() {
             to.text((style::MARGIN, baseline), &self.title, Anchor::Start, style::TITLE);
@@ -110,8 +122,7 @@ impl Figure {
             width = width.max(x - style::GUTTER + style::MARGIN);
             y += height + style::GUTTER;
         }
-        let size = (width.ceil(), (y - style::GUTTER + style::MARGIN).ceil());
-        to.document(size, &self.title)
+        (to, (width.ceil(), (y - style::GUTTER + style::MARGIN).ceil()))
     }
 
     /// Returns each panel as an SVG element for a page, as wide as a phone. The page defines colours such as `--figure-ink`,
@@ -123,12 +134,11 @@ impl Figure {
                 Panel::Curves(_) => head + 0.7 * PHONE,
                 Panel::Heatmap(heatmap) => heatmap.size().1,
             };
-            let id = format!("{id}-{i}-");
-            let mut to = Drawing::new(&id, Colour::on_page);
+            let mut to = Drawing::new();
             to.hold_texts((0.0, 0.0), (PHONE, height));
             panel.draw(&mut to, (0.0, 0.0), (PHONE, height), head);
             let title = if panel.title().is_empty() { &self.title } else { panel.title() };
-            to.element((PHONE, height), title)
+            svg::element(&to.marks, (PHONE, height), title, &format!("{id}-{i}-"))
         };
         self.panels.iter().enumerate().map(element).collect()
     }

@@ -59,6 +59,12 @@ impl Colour {
         format!("#{:06x}", self.named().1)
     }
 
+    /// Returns red, green and blue in [0, 1].
+    pub(crate) fn rgb(self) -> [f32; 3] {
+        let [_, r, g, b] = self.named().1.to_be_bytes();
+        [r, g, b].map(|channel| f32::from(channel) / 255.0)
+    }
+
     /// Returns the colour on a page whose style sheet names the theme's colours, for example `--figure-ink`.
     pub(crate) fn on_page(self) -> String {
         let name = self.named().0;

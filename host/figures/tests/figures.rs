@@ -290,12 +290,14 @@ fn curves() -> Figure {
 fn the_bytes_of_figures_are_the_same_on_every_platform() {
     let mut found = String::new();
     for (name, content) in [
-        ("curves-page.svg", curves().to_elements("curves").concat()),
-        ("matrices.svg", matrices().to_svg()),
-        ("curves.svg", curves().to_svg()),
+        ("curves-page.svg", curves().to_elements("curves").concat().into_bytes()),
+        ("matrices.svg", matrices().to_svg().into_bytes()),
+        ("matrices.pdf", matrices().to_pdf()),
+        ("curves.svg", curves().to_svg().into_bytes()),
+        ("curves.pdf", curves().to_pdf()),
     ] {
         let mut digest = Digest::EMPTY;
-        digest.bytes(content.as_bytes());
+        digest.bytes(&content);
         found.push_str(&format!("{name:<16} {digest}\n"));
         // To be looked at.
         if let Some(directory) = std::env::var_os("ICTD_FIGURES") {

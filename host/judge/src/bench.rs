@@ -214,8 +214,15 @@ fn gridworld(rng: &mut Rng) -> Result<Process> {
     const CELL: [f64; 2] = [1.0, 0.5];
     let directions: [f64; 4] = distribution(rng);
     let mut cell = || rng.below(CELLS as u32) as usize;
-    // The two cells and where they lead; the first one counts if both are one.
-    let special = CELL.map(|reward| (cell(), cell(), reward));
+    let from = CELL.map(|_| cell());
+    // Each leads to an ordinary cell, so that no part of the world is closed. The first one counts if both are one.
+    let mut ordinary = || loop {
+        let to = cell();
+        if !from.contains(&to) {
+            return to;
+        }
+    };
+    let special = [0, 1].map(|i| (from[i], ordinary(), CELL[i]));
     let (mut p, mut reward) = (SMatrix::<f64, STATES, STATES>::zeros(), zeros::<f64, STATES, 1>());
     for s in 0..CELLS {
         if let Some((_, to, gain)) = special.iter().find(|(from, ..)| *from == s) {

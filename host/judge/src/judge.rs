@@ -105,8 +105,8 @@ pub struct EvaluationPlan {
     /// where v_TF is beyond 1 / (1 - gamma), as no value of rewards in (-1, 1) is; and `stuck`: 1 if no formula explains 0.9.
     pub formulas: bool,
     /// Whether to measure, in every draw, the share of |v|^2 `lost` by keeping ten parameters per layer; the shares of |P|^2
-    /// and |Q|^2 outside these (`outside_p`, `outside_q`); `form`, the smallest share, over the matrices of the stored
-    /// layers, in the form of the algorithm that mask and loss define; and the share explained by the ten numbers, in every
+    /// and |Q|^2 outside these (`outside_p`, `outside_q`); `form_distance`, the largest distance, over the matrices of the stored
+    /// layers, from the form of the algorithm that mask and loss define; and the share explained by the ten numbers, in every
     /// draw, and by what is left `without` one of them, or with fewer.
     pub lost: bool,
 }
@@ -308,9 +308,8 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         [vd, iws].map(|of| mean(of.into_iter()))
     }
 
-    /// Returns the shares of |P|^2 and |Q|^2 in the form of the algorithm that mask and loss define; negative for the opposite
-    /// sign. A single layer starts from w = 0, so only the part of Q that multiplies rewards is trained.
-    fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
+    /// Returns the distances of P and Q from the form of the algorithm that mask and loss define. A single layer starts from w = 0, so only the part of Q that multiplies rewards is trained.
+    fn form_distances(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
         let residual = self.recipe.loss == Loss::ResidualGradient;
         let of_q = match (residual, self.recipe.layers) {
             (false, 1) => Pattern::ONE_LAYER_TD,
@@ -318,7 +317,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
             (true, 1) => Pattern::from_blocks([[-1.0, 0.0], [1.0, 0.0]]),
             (true, _) => Pattern::RESIDUAL_GRADIENT,
         };
-        LayerBlocks::from_entries(D, K, [p, q].map(|m| move |i, j| m[(i, j)])).shares(&of_q)
+        LayerBlocks::from_entries(D, K, [p, q].map(|m| move |i, j| m[(i, j)])).distances(&of_q)
     }
 
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Result<f64> {
@@ -518,8 +517,9 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
     }
 
     fn lost(&self, layers: &[Layer<f64, K>], end: AtEnd<D>) -> Result<Vec<Measurement>> {
-        let forms = layers.iter().flat_map(|layer| self.form(layer));
-        let mut numbers = vec![number("form", forms.reduce(f64::min).unwrap_or(f64::NAN))];
+        let distances = layers.iter().flat_map(|layer| self.form_distances(layer));
+        let largest = distances.reduce(f64::max).unwrap_or(f64::NAN);
+        let mut numbers = vec![number("form_distance", largest)];
         let (mut outside, mut lost) = ([f64::NAN; 2], vec![f64::NAN; DRAWS]);
         let mut explained = vec![f64::NAN; DRAWS];
         let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();

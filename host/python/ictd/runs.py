@@ -54,10 +54,12 @@ class SeedRun:
     def model(self, gamma: float | None = None, layers: int | None = None) -> _ictd.Model:
         """The transformer that was trained, as `Model.load` reads it. layers: another L, if all share one layer.
 
-        gamma: the run's; `values` takes another one. `ValueError` for an RNN.
+        gamma: the run's; `values` takes another one. `ValueError` for an RNN, and for a seed that diverged.
         """
         if self.p.shape[1] == 0:
             raise ValueError("network: an RNN; expected a run of a transformer")
+        if not (np.isfinite(self.p[-1]).all() and np.isfinite(self.q[-1]).all()):
+            raise ValueError(f"seed {self.seed} diverged in training: its P and Q are not finite; expected a smaller learning_rate, or another seed")
         return _ictd.Model._of_run(self.p[-1], self.q[-1], json.dumps(self.settings).encode(), gamma, layers)
 
 

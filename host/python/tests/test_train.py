@@ -93,6 +93,12 @@ def test_a_network_without_p_and_q_is_no_model():
         run.model()
 
 
+def test_a_seed_that_diverged_is_said_to():
+    (run,) = ictd.train({"tasks": 200, "learning_rate": 50.0}, seeds=[3])
+    with pytest.raises(ValueError, match="seed 3 diverged in training: its P and Q are not finite"):
+        run.model()
+
+
 def forward(p, q, phi, reward, query):
     """The paper's equation (1), twice: Z + P Z M (Z^T Q Z) / n, and minus the last entry."""
     p, q, n = p.astype(float), q.astype(float), len(reward)

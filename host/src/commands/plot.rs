@@ -18,7 +18,7 @@ pub struct Plot {
     /// The directory of a run, or one that holds several
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Also write each figure as PDF (if the program was built with `--features pdf`)
+    /// Also write each figure as PDF
     #[arg(long)]
     pub pdf: bool,
 }
@@ -45,7 +45,7 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
         records.draw(&drawn);
         if options.pdf {
             for (name, figure) in &drawn {
-                records.put(&format!("{name}.pdf"), pdf(&figure.to_svg())?);
+                records.put(&format!("{name}.pdf"), figure.to_pdf());
             }
         }
         report.files.extend(directory.write(records.files())?);
@@ -62,25 +62,6 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
         report.text.push_str(&format!("{}\n", file.display()));
     }
     Ok(report)
-}
-
-#[cfg(feature = "pdf")]
-fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
-    use svg2pdf::{ConversionOptions, PageOptions, to_pdf, usvg};
-    let mut read = usvg::Options::default();
-    for font in [figures::REGULAR, figures::SEMI_BOLD] {
-        read.fontdb_mut().load_font_data(font.to_vec());
-    }
-    let refuse = |e: String| Error::option("--pdf", e);
-    let tree = usvg::Tree::from_str(svg, &read).map_err(|e| refuse(e.to_string()))?;
-    to_pdf(&tree, ConversionOptions::default(), PageOptions::default())
-        .map_err(|e| refuse(e.to_string()))
-}
-
-#[cfg(not(feature = "pdf"))]
-fn pdf(_: &str) -> Result<Vec<u8>, Error> {
-    let reason = "this program was built without it: build it with `--features pdf`";
-    Err(Error::option("--pdf", reason))
 }
 
 /// Returns the directory itself if it is a run's, else the runs in it, sorted.

@@ -57,4 +57,4 @@ const EMERGES: ClaimSpec = claim(
     Source::OWN,
     |of| most(of, [("share", Threshold::AtLeast(EXPLAINED)), ("lead", Threshold::AtLeast(0.0))]),
 )
-.with_medians(&["explained by preconditioned TD", "form", "lost"]);
+.with_medians(&["explained by preconditioned TD", "form_distance", "lost"]);

@@ -98,7 +98,7 @@ pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
 }
 
 /// Returns the measurements of a seed's log and parameters: each metric at the end, `METRIC_tenth` (its mean over each tenth of
-/// the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the shares of the squared norm in the forms of
+/// the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the distances from the forms of
 /// the constructions.
 pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
@@ -127,29 +127,28 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Measurement> {
     let blocks: Vec<_> = layers.iter().map(|m| blocks_of(m, seed.token_size)).collect();
     for (l, layer) in blocks.iter().enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
-        put("q_form", layer.shares(&Pattern::TD)[1]);
-        put("q_form_one_layer", layer.shares(&Pattern::ONE_LAYER_TD)[1]);
-        put("q_form_residual", layer.shares(&Pattern::RESIDUAL_GRADIENT)[1]);
-        let Pattern { blocks, corner } = layer.p.means;
+        put("q_distance", layer.distances(&Pattern::TD)[1]);
+        put("q_distance_one_layer", layer.distances(&Pattern::ONE_LAYER_TD)[1]);
+        put("q_distance_residual", layer.distances(&Pattern::RESIDUAL_GRADIENT)[1]);
+        let Pattern { blocks, corner } = layer.p;
         for (name, i, j) in [("00", 0, 0), ("01", 0, 1), ("10", 1, 0), ("11", 1, 1)] {
             put(&format!("p_block_{name}"), blocks[i][j] / corner[0][0]);
         }
         put("p_blocks", largest_block(layer));
-        let [_, lower] = layer.q.means.blocks;
+        let [_, lower] = layer.q.blocks;
         for (name, x) in [("10", lower[0]), ("11", lower[1])] {
-            put(&format!("q_block_{name}"), x / layer.q.means.blocks[0][0]);
+            put(&format!("q_block_{name}"), x / layer.q.blocks[0][0]);
         }
-        put("q_ratio", -layer.q.means.blocks[0][1] / layer.q.means.blocks[0][0]);
+        put("q_ratio", -layer.q.blocks[0][1] / layer.q.blocks[0][0]);
     }
     let largest = blocks.iter().map(largest_block).reduce(nan_or_larger);
     numbers.extend(largest.map(|block| number("p_blocks_most", block)));
     numbers
 }
 
-/// Returns the largest diagonal of P's four blocks over P[-1,-1], which unlike a share of energy does not depend on d.
+/// Returns the largest diagonal of P's four blocks over P[-1,-1].
 fn largest_block(layer: &LayerBlocks) -> f64 {
-    let Pattern { blocks, corner } = layer.p.means;
-    blocks.iter().flatten().map(|x| (x / corner[0][0]).abs()).fold(0.0, nan_or_larger)
+    layer.distances(&Pattern::TD)[0]
 }
 
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {

@@ -36,6 +36,15 @@ fn contexts_are_consistent_and_no_score_is_of_a_wrong_value() {
 }
 
 #[test]
+fn every_context_of_the_suite_can_be_drawn() {
+    for &task in BenchTask::ALL {
+        for of in task.seeds(200, 0) {
+            assert!(task.context(of).is_ok(), "{task:?}, {of}");
+        }
+    }
+}
+
+#[test]
 fn returns_of_the_log_and_of_cart_pole_are_those_of_their_rewards() {
     // In a log that goes on, the value of a state is the reward and the next value: LSTD with enough data finds nearly that.
     for (task, limit) in

@@ -6,7 +6,7 @@ use crate::documented_numbers::differing;
 use ictd::experiments::{learning::numbers_of, measurements::MeasurementTable};
 use ictd::run::records::RunFiles;
 use ictd::train::checkpoint::Checkpoint;
-use ictd_core::metrics::FORM_SHARE;
+use ictd_core::metrics::FORM_DISTANCE;
 
 /// A metric of every seed.
 fn metric(seeds: &[Value], name: &str) -> Vec<f64> {
@@ -80,8 +80,8 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     assert!(mann_whitney(&[1.0; 30], &[2.0; 30]) < -3.29, "what ends elsewhere is told apart");
     let record =
         |of: &str| MeasurementTable::read(&RunFiles::open(&out.join(of)).unwrap()).unwrap();
-    assert_form(&record("figure-2"), "linear-l3", "q_form_0");
-    assert_form(&record("one-layer"), "linear-l1", "q_form_one_layer_0");
+    assert_form(&record("figure-2"), "linear-l3", "q_distance_0");
+    assert_form(&record("one-layer"), "linear-l1", "q_distance_one_layer_0");
     // Exactly linear in the query: what differs is rounding.
     for (iws, ss) in metric(seeds, "iws").iter().zip(metric(seeds, "ss")) {
         assert!((iws - ss).abs() < 1e-4, "IWS {iws} and SS {ss} of linear attention");
@@ -90,9 +90,10 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
 
 /// Asserts that Q of the first layer of a run has ended at a form in most of the seeds, and at others in few.
 fn assert_form(long: &MeasurementTable, run: &str, form: &str) {
-    for other in ["q_form_one_layer_0", "q_form_0", "q_form_residual_0"] {
-        let shares = long.of(run).values(other);
-        let (count, seeds) = (shares.iter().filter(|x| **x >= FORM_SHARE).count(), shares.len());
+    for other in ["q_distance_one_layer_0", "q_distance_0", "q_distance_residual_0"] {
+        let distances = long.of(run).values(other);
+        let (count, seeds) =
+            (distances.iter().filter(|x| **x <= FORM_DISTANCE).count(), distances.len());
         println!("{run}, {other}: {count} of {seeds} seeds");
         let is_so = if other == form { count * 8 >= seeds * 5 } else { count * 4 < seeds };
         assert!(seeds >= 8 && is_so, "{run}, {other}: {count} of {seeds} seeds");
@@ -109,5 +110,5 @@ fn q_of_two_layers_ends_at_theorem_1s_form() {
         let run = Checkpoint::from_bytes(&bytes).unwrap().run;
         long.extend("linear-l2", seed, numbers_of(&run));
     }
-    assert_form(&long, "linear-l2", "q_form_0");
+    assert_form(&long, "linear-l2", "q_distance_0");
 }

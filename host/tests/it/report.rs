@@ -156,16 +156,10 @@ fn a_full_disk_leaves_the_previous_page_as_it_was() {
 }
 
 #[test]
-fn figures_are_drawn_as_pdf_or_it_is_said_what_that_needs() {
+fn figures_are_drawn_as_pdf() {
     let directory = Folder::new();
     run(&directory, "demo --tasks 3 --max-context 20");
-    if cfg!(feature = "pdf") {
-        let output = run(&directory, "plot results/demo --pdf");
-        assert!(output.status.success(), "{output:?}");
-        let pdf = directory.bytes("results/demo/demo.pdf");
-        assert!(pdf.starts_with(b"%PDF-"));
-    } else {
-        let line = refused(&directory, "plot results/demo --pdf");
-        assert!(line.contains("--features pdf"), "{line}");
-    }
+    let output = run(&directory, "plot results/demo --pdf");
+    assert!(output.status.success(), "{output:?}");
+    assert!(directory.bytes("results/demo/demo.pdf").starts_with(b"%PDF-"));
 }

@@ -46,7 +46,7 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
             assert_eq!(share > 0.999, name == own, "{own}: {share}");
         }
         let outside = said("outside_p") + said("outside_q");
-        assert!(said("expected") > 0.999 && said("form") > 0.999);
+        assert!(said("expected") > 0.999 && said("form_distance") < 1e-12);
         assert!(outside < 1e-12 && said("lost") < 1e-12 && said("nonlinear") < 1e-20);
         let is_td = own == "TD(0)";
         for [vd, iws] in [["vd_converged", "iws_converged"], ["vd_judged", "iws_judged"]] {
@@ -60,10 +60,10 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
     let layer = Layer { p: random(), q: random() };
     let said = judged(&recipe, &layer);
     assert!(said("explained by TD(0)") < 0.9 && said("outside_p") > 0.5);
-    assert!(said("form") < 0.9 && said("lost") > 0.5);
+    assert!(said("form_distance") > 0.5 && said("lost") > 0.5);
     // The other sign of P alone is another layer.
     let other = OneHead { p: -td0::<f64, 4, 9>(&c).p, ..td0(&c) };
-    assert!(judged(&recipe, &other)("form") < 0.0);
+    assert!(judged(&recipe, &other)("form_distance") > 1.0);
     let diverged = judged(&recipe, &Layer { p: layer.p * f64::NAN, ..layer });
     for metric in
         ["explained by TD(0)", "lost", "outside_p", "vd_relative", "one_step", "nonlinear"]

@@ -89,8 +89,8 @@ fn no_panel_stands_alone_below_others() {
 
 #[test]
 fn names_of_records_are_words_and_all_else_stays() {
-    let said = "p_blocks_0 0.767 (0.700 to 0.818), needs >= 0.9; q_form_2 0.5; other_name 1";
+    let said = "p_blocks_0 0.767 (0.700 to 0.818), needs >= 0.9; q_distance_2 0.5; other_name 1";
     let expected = "the largest diagonal of P's blocks over P[-1,-1]: 0.767 (0.700 to 0.818), needs >= 0.9; in layer 3 the \
-                    share of Q's squared norm in Theorem 1's form: 0.5; other_name 1";
+                    distance of Q's blocks from Theorem 1's form: 0.5; other_name 1";
     assert_eq!(in_words(said), expected);
 }
