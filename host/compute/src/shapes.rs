@@ -26,19 +26,19 @@ pub fn rnn_values(
     group::values(&mut network, RNN_DIM, features, rewards, gamma, queries)
 }
 
-/// Returns how many seeds train faster one after the other than in lanes, which they would leave empty: 0 if the network has no
-/// such training.
+/// Returns the largest number of seeds that train faster one after the other than in lanes, most of which they would leave
+/// empty; 0 for networks that train in lanes only.
 pub fn most_alone(recipe: &Recipe) -> usize {
     let linear = (NetworkKind::Transformer, AttentionKind::Linear);
-    let can = (recipe.network, recipe.attention) == linear && SimdLevel::OneSeed.is_available();
-    if can { 1 + recipe.dim / 8 } else { 0 }
+    let is_linear = (recipe.network, recipe.attention) == linear;
+    if is_linear && SimdLevel::OneSeed.is_available() { 1 + recipe.dim / 8 } else { 0 }
 }
 
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
 /// or the network the training of one seed, and other errors of the core.
 pub fn group(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
-    let expected = "a level that this machine has instructions for, and the network a training";
+    let expected = "a level of this machine; for one seed, of linear attention";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
     if level == SimdLevel::OneSeed && most_alone(recipe) == 0 {
         return refused;
@@ -59,7 +59,7 @@ impl WithScalar for GroupFactory<'_> {
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
         if S::LANES == 1 {
-            // One capacity is enough: lanes would keep the features of all seeds.
+            // One capacity for all: the tasks of one seed are close together in memory in any case.
             let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
             return LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge);
         }
@@ -100,5 +100,6 @@ fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<Linear<S>> {
         gain: recipe.gain.unwrap_or(shape.gain),
         ..shape
     };
-    LinearNetwork::zeros(shape, |len| vec![S::ZERO; len])
+    let work_len = if S::LANES == 1 { shape.work_len_alone() } else { shape.work_len() };
+    LinearNetwork::new(shape, vec![S::ZERO; shape.parameter_len()], vec![S::ZERO; work_len])
 }

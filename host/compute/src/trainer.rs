@@ -117,7 +117,7 @@ impl Trainer<'_> {
     }
 
     /// Returns the finished seeds, and groups of the others. Lanes advance together, so seeds share a group only if they have
-    /// trained on the same number of tasks.
+    /// trained on the same number of tasks, and few seeds have a group each ([`shapes::most_alone`]).
     fn groups(&self) -> (Vec<SeedRun>, Vec<Vec<Started<'_>>>) {
         let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
         for (seed, found) in &self.seeds {

@@ -241,28 +241,29 @@ pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
     }
 }
 
-/// A matrix that many products take transposed: where rows fill registers, with its transposed.
+/// A matrix that many products take transposed: where rows fill registers, and if there is room, with its transposed.
 #[derive(Clone, Copy)]
 pub(crate) struct Transposable<'a, S> {
     m: &'a [S],
-    transposed: &'a [S],
+    transposed: Option<&'a [S]>,
 }
 
 impl<'a, S: Scalar> Transposable<'a, S> {
     #[inline(always)]
     pub(crate) fn new(k: usize, m: &'a [S], room: &'a mut [S]) -> Self {
-        if S::ROWS_IN_REGISTER {
-            for (j, column) in m.chunks_exact(k).enumerate() {
-                let mut at = j;
-                for x in column {
-                    if let Some(to) = room.get_mut(at) {
-                        *to = *x;
-                    }
-                    at += k;
+        if !S::ROWS_IN_REGISTER || room.len() < m.len() {
+            return Transposable { m, transposed: None };
+        }
+        for (j, column) in m.chunks_exact(k).enumerate() {
+            let mut row = &mut *room;
+            for x in column {
+                if let Some(to) = row.get_mut(j) {
+                    *to = *x;
                 }
+                row = row.get_mut(k..).unwrap_or_default();
             }
         }
-        Transposable { m, transposed: room }
+        Transposable { m, transposed: Some(room) }
     }
 
     #[inline(always)]
@@ -276,10 +277,9 @@ impl<'a, S: Scalar> Transposable<'a, S> {
         k: usize,
         vectors: [Operands<S>; M],
     ) {
-        if S::ROWS_IN_REGISTER {
-            mul_vectors(k, self.transposed, vectors);
-        } else {
-            transpose_mul_vectors(k, self.m, vectors);
+        match self.transposed {
+            Some(transposed) if S::ROWS_IN_REGISTER => mul_vectors(k, transposed, vectors),
+            _ => transpose_mul_vectors(k, self.m, vectors),
         }
     }
 }

@@ -29,8 +29,6 @@ use crate::training::network::{BatchLoss, Valued};
 
 pub(super) struct LayerPass<'a, S> {
     pub(super) g: &'a mut [S],
-    /// G Q.
-    g_q: &'a mut [S],
     pub(super) a: &'a mut [S],
     v: &'a mut [S],
     /// U; empty if G is symmetric.
@@ -65,8 +63,8 @@ impl<S: Scalar> LayerPasses<'_, S> {
 impl<'a, S: Scalar> LayerPass<'a, S> {
     #[inline(always)]
     fn within(k: usize, matrices: &'a mut [S], z: &'a mut [S]) -> Self {
-        let [g, g_q, a, v, u] = split(matrices, k * k);
-        LayerPass { g, g_q, a, v, u, z }
+        let [g, a, v, u] = split(matrices, k * k);
+        LayerPass { g, a, v, u, z }
     }
 
     #[inline(always)]
@@ -84,10 +82,11 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         }
     }
 
+    /// Computes A, and G Q on the way.
     #[inline(always)]
-    pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2]) {
-        mul(k, self.g_q, Addend::Zero, self.g, q);
-        mul(k, self.a, Addend::Zero, p, self.g_q);
+    pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
+        mul(k, g_q, Addend::Zero, self.g, q);
+        mul(k, self.a, Addend::Zero, p, g_q);
     }
 
     #[inline(always)]
@@ -119,14 +118,14 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
     pub(super) fn backward(
         &self,
         k: usize,
-        [p, q]: [&[S]; 2],
+        ([p, q], g_q): ([&[S]; 2], &[S]),
         [p_sum, q_sum]: [&mut [S]; 2],
         h: &mut [S],
         z_bar: &mut [S],
         [a_bar, product, h_b]: &mut [&mut [S]; 3],
     ) {
         self.a_bar(k, a_bar, Addend::Zero, h, z_bar);
-        mul_transpose(k, p_sum, Addend::InPlace, a_bar, self.g_q);
+        mul_transpose(k, p_sum, Addend::InPlace, a_bar, g_q);
         // P^T A-bar
         transpose_mul(k, product, Addend::Zero, p, a_bar);
         if self.is_symmetric() {

@@ -30,7 +30,8 @@
 mod layer_pass;
 
 use super::shape::{
-    LinearShape, Workspace, last, last_row, layer, layer_mut, split, statistic, write_last,
+    LinearShape, TRANSPOSABLE, Workspace, last, last_row, layer, layer_mut, pieces, split,
+    statistic, write_last,
 };
 use crate::linalg::any_size::{
     Addend, Transposable, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled,
@@ -53,7 +54,7 @@ kernel! {
     ) -> S {
         let (k, depth, matrix) = (shape.token_len(), shape.depth, shape.token_len().pow(2));
         let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
-        let Workspace { layers, sums, steps, columns, matrices, vectors, traces } = work;
+        let Workspace { layers, sums, steps, products, columns, matrices, vectors, traces, rest } = work;
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
@@ -66,8 +67,9 @@ kernel! {
         let [[p_a, q_a], [p_b, q_b]] = places.map(|l| layer(matrix, layers, l));
         let first @ [p_first, q_first] = layer(matrix, layers, 0);
 
-        let [c, h, mut scratch @ .., p_a_room, q_a_room, q_b_room, q_first_room] =
-            split::<9, S>(matrices, matrix);
+        let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
+        let transposed = split::<TRANSPOSABLE, S>(rest, matrix);
+        let [q_first_room, p_a_room, q_a_room, q_b_room] = transposed;
         let q_first = Transposable::new(k, q_first, q_first_room);
         c.fill(S::ZERO);
         let (of_slide, rest) = vectors.split_at_mut_checked(VECTORS * k).unwrap_or_default();
@@ -78,7 +80,7 @@ kernel! {
         transpose_mul_vectors(k, p_a, [(p_p, Addend::Zero, p)]);
         statistic(shape, windows, windows.count(), steps.at(0).g, of_slide);
         if first_slides {
-            steps.at(0).form(k, first);
+            steps.at(0).form(k, first, scratch[0]);
         }
 
         let last_two = LastTwo {
@@ -102,7 +104,8 @@ kernel! {
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
                 if l > 0 {
-                    step.form(k, layer(matrix, layers, l));
+                    let [g_q] = pieces(products, matrix, l - 1);
+                    step.form(k, layer(matrix, layers, l), g_q);
                 }
                 step.forward(k, &mut next);
             }
@@ -132,7 +135,9 @@ kernel! {
                 continue;
             }
             for l in (1..formed).rev() {
+                let [g_q] = pieces(products, matrix, l - 1);
                 let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
+                let layer = (layer, &*g_q);
                 steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch);
             }
             if first_slides {

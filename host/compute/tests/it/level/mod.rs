@@ -43,6 +43,7 @@ fn compare() {
         "network=rnn rnn-input=delayed",
         "task=cartpole",
         "dim=5 layers=6",
+        "dim=21 states=30 layers=4",
         "dim=3 trace-decay=0.9",
         "context-range=1..9 gamma-range=0.5..0.95",
     ] {
