@@ -139,26 +139,18 @@ kernel! {
         pairs: [(&'a [S], &'a [S]); N],
     ) {
         let pairs = or_return!(cut(k, pairs));
+        if S::ROWS_IN_REGISTER {
+            let mut i = 0;
+            tiles!(i < k.saturating_sub(9), R in [8], add_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            tiles!(i < k, R in [9, 8, 1], add_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            return;
+        }
         let mut y_j = [S::ZERO; N];
         for j in 0..k {
             for p in 0..N {
                 y_j[p] = *or_return!(pairs[p].1.get(j));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            if S::ROWS_IN_REGISTER {
-                let mut i = 0;
-                tiles!(i < k, R in [8, 1], {
-                    let mut sums: [S; R] = copied(or_return!(chunk_at(column, i)));
-                    for p in 0..N {
-                        let x: &[S; R] = or_return!(chunk_at(pairs[p].0, i));
-                        for r in 0..R {
-                            sums[r] += x[r] * y_j[p];
-                        }
-                    }
-                    set_numbers(column, i, &sums);
-                });
-                continue;
-            }
             for (i, to) in column.iter_mut().enumerate() {
                 keep_apart::<S>();
                 let mut sum = *to;
@@ -179,27 +171,18 @@ kernel! {
         pairs: [(&'a [S], &'a [S]); N],
     ) {
         let pairs = or_return!(cut(k, pairs));
+        if S::ROWS_IN_REGISTER {
+            let mut i = 0;
+            tiles!(i < k.saturating_sub(9), R in [8], symmetric_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            tiles!(i < k, R in [9, 8, 1], symmetric_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            return;
+        }
         let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
         for j in 0..k {
             for p in 0..N {
                 (x_j[p], y_j[p]) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            if S::ROWS_IN_REGISTER {
-                let mut i = 0;
-                tiles!(i < k, R in [8, 1], {
-                    let mut sums = [S::ZERO; R];
-                    for p in 0..N {
-                        let x: &[S; R] = or_return!(chunk_at(pairs[p].0, i));
-                        let y: &[S; R] = or_return!(chunk_at(pairs[p].1, i));
-                        for r in 0..R {
-                            sums[r] += x[r] * y_j[p] + y[r] * x_j[p];
-                        }
-                    }
-                    set_numbers(column, i, &sums);
-                });
-                continue;
-            }
             for (i, to) in column.iter_mut().enumerate().take(j + 1) {
                 keep_apart::<S>();
                 let mut sum = S::ZERO;
@@ -209,9 +192,60 @@ kernel! {
                 *to = sum;
             }
         }
-        if !S::ROWS_IN_REGISTER {
-            mirror(k, m);
+        mirror(k, m);
+    }
+}
+
+/// Computes rows i to i + R of [`add_outers`].
+#[inline(always)]
+fn add_outers_in_rows<S: Scalar, const R: usize, const N: usize>(
+    k: usize,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
+    i: usize,
+) {
+    let mut x = [[S::ZERO; R]; N];
+    for p in 0..N {
+        x[p] = copied(or_return!(chunk_at(pairs[p].0, i)));
+    }
+    let mut rest = or_return!(m.get_mut(i..));
+    for j in 0..k {
+        let mut sums: [S; R] = copied(or_return!(rest.first_chunk()));
+        for p in 0..N {
+            let y_j = *or_return!(pairs[p].1.get(j));
+            for r in 0..R {
+                sums[r] += x[p][r] * y_j;
+            }
         }
+        set_numbers(rest, 0, &sums);
+        rest = rest.get_mut(k..).unwrap_or_default();
+    }
+}
+
+/// Computes rows i to i + R of [`symmetric_outers`], in all columns.
+#[inline(always)]
+fn symmetric_outers_in_rows<S: Scalar, const R: usize, const N: usize>(
+    k: usize,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
+    i: usize,
+) {
+    let (mut x, mut y) = ([[S::ZERO; R]; N], [[S::ZERO; R]; N]);
+    for p in 0..N {
+        x[p] = copied(or_return!(chunk_at(pairs[p].0, i)));
+        y[p] = copied(or_return!(chunk_at(pairs[p].1, i)));
+    }
+    let mut rest = or_return!(m.get_mut(i..));
+    for j in 0..k {
+        let mut sums = [S::ZERO; R];
+        for p in 0..N {
+            let (x_j, y_j) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
+            for r in 0..R {
+                sums[r] += x[p][r] * y_j + y[p][r] * x_j;
+            }
+        }
+        set_numbers(rest, 0, &sums);
+        rest = rest.get_mut(k..).unwrap_or_default();
     }
 }
 

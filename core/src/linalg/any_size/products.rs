@@ -40,7 +40,11 @@ kernel! {
                 }
             });
         } else {
-            tiles!(i < k, N in [16, 8, 4], {
+            // 17 and 9, as K is odd: full registers and one row more, in one loop.
+            tiles!(i < k.saturating_sub(17), N in [16], {
+                rows_times_vectors::<S, N, M, false>(vectors, xs, i, rest_from(a, i), k, false);
+            });
+            tiles!(i < k, N in [17, 9, 8, 4], {
                 rows_times_vectors::<S, N, M, false>(vectors, xs, i, rest_from(a, i), k, false);
             });
         }
@@ -139,23 +143,23 @@ kernel! {
                         let onto = if from == 0 { onto } else { Addend::InPlace };
                         let b = rest_from(b, if B_TRANSPOSED { from * k } else { from });
                         let mut j = if SYMMETRIC { i } else { 0 };
-                        tiles!(j < k, M in [5, 3, 1], {
+                        tiles!(j < k, M in [4, 1], {
                             tile::<S, N, M, false, B_TRANSPOSED>(k, m, onto, [panel.as_flattened(), b], [N, len], [i, j]);
                         });
                         from += len;
                     }
                 });
             } else {
-                tiles!(i < k, N in [16, 8, 4], {
-                    let mut j = if SYMMETRIC { i } else { 0 };
-                    tiles!(j < k, M in [5, 3, 1], {
-                        tile::<S, N, M, false, B_TRANSPOSED>(k, m, onto, [rest_from(a, i), b], [k, k], [i, j]);
-                    });
+                tiles!(i < k.saturating_sub(17), N in [16], {
+                    rows_of_product::<S, N, B_TRANSPOSED, SYMMETRIC>(k, m, onto, a, b, i);
+                });
+                tiles!(i < k, N in [17, 9, 8, 4], {
+                    rows_of_product::<S, N, B_TRANSPOSED, SYMMETRIC>(k, m, onto, a, b, i);
                 });
             }
             tiles!(i < k, N in [1], {
                 let mut j = if SYMMETRIC { i } else { 0 };
-                tiles!(j < k, M in [5, 3, 1], {
+                tiles!(j < k, M in [4, 1], {
                     let (a, step) = if A_TRANSPOSED { (rest_from(a, i * k), 1) } else { (rest_from(a, i), k) };
                     tile::<S, N, M, false, B_TRANSPOSED>(k, m, onto, [a, b], [step, k], [i, j]);
                 });
@@ -174,6 +178,22 @@ kernel! {
             mirror(k, m);
         }
     }
+}
+
+/// Computes rows i to i + N of [`product`].
+#[inline(always)]
+fn rows_of_product<S: Scalar, const N: usize, const B_TRANSPOSED: bool, const SYMMETRIC: bool>(
+    k: usize,
+    m: &mut [S],
+    onto: Addend<S>,
+    a: &[S],
+    b: &[S],
+    i: usize,
+) {
+    let mut j = if SYMMETRIC { i } else { 0 };
+    tiles!(j < k, M in [4, 1], {
+        tile::<S, N, M, false, B_TRANSPOSED>(k, m, onto, [rest_from(a, i), b], [k, k], [i, j]);
+    });
 }
 
 /// Computes rows i to i + N of columns j to j + M of [`product`]: A begins with these rows, and row l follows `step` numbers
@@ -234,10 +254,10 @@ fn tile<
     }
 }
 
-/// How many columns of A^T a product keeps.
+/// The number of columns of A^T that are kept at a time.
 const PANEL: usize = 40;
 
-/// Writes columns of the transposed of A: of 8 of its columns.
+/// Writes columns of A^T, 8 rows of each: the first numbers of 8 columns of A.
 #[inline(always)]
 fn transpose<S: Scalar>(k: usize, a: &[S], to: &mut [[S; 8]]) -> Option<()> {
     let mut columns = [a; 8];

@@ -71,7 +71,8 @@ impl<R: Real> LinearShape<R> {
         if self.trace_decay.is_none() { 3 } else { 4 }
     }
 
-    /// Returns the length of the workspace of a seed that trains alone on a host: some products then take half of the time.
+    /// Returns the length of a workspace that has room for transposed parameters, too: with it one lane computes faster on a
+    /// host.
     pub const fn work_len_alone(&self) -> usize {
         self.work_len() + TRANSPOSABLE * self.matrix_len()
     }
@@ -100,8 +101,7 @@ impl<R: Real> LinearShape<R> {
 /// Matrices in addition to those of layers: C, H and three for intermediate results.
 const MATRICES: usize = 5;
 
-/// The parameters of which a batch keeps the transposed, too, where rows fill registers: first Q, P and Q of the last layer
-/// but one, last Q.
+/// The parameters that many products take transposed: the first layer's Q, P and Q of the last layer but one, the last Q.
 pub(super) const TRANSPOSABLE: usize = 4;
 
 /// Vectors in addition to the column of each layer in the pass.
