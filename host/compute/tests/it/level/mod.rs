@@ -12,12 +12,13 @@ fn small() -> Recipe {
     Recipe { tasks: 3, batches: 2, batch_size: 6, context_length: 8, ..Recipe::default() }
 }
 
-/// Returns the state of each seed after training: parameters, optimiser, random streams, position.
-fn checkpoints(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
+/// Returns the state of each seed after training (parameters, optimiser, random streams, position), and its metrics.
+fn checkpoints(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Vec<(Vec<u8>, String)> {
     let trained = |seeds: &[u64]| {
         let mut group = shapes::group(level, recipe, seeds).unwrap();
         (0..recipe.tasks).for_each(|_| group.train_task().unwrap());
-        (0..seeds.len()).map(|lane| group.save(lane)).collect::<Vec<_>>()
+        let state = |lane| (group.save(lane), format!("{:?}", group.measure(lane)));
+        (0..seeds.len()).map(state).collect::<Vec<_>>()
     };
     seeds.chunks(level.lanes()).flat_map(trained).collect()
 }
