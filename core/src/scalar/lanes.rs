@@ -81,6 +81,7 @@ impl<const W: usize, I: InstructionSet> Scalar for Lanes<W, I> {
     type Element = f32;
     type PerLane<T: Clone + Debug> = [T; W];
     const LANES: usize = W;
+    const ROWS_IN_REGISTER: bool = W == 1;
     const ZERO: Self = Self::new([0.0; W]);
     const ONE: Self = Self::new([1.0; W]);
 

@@ -55,6 +55,8 @@ pub trait Scalar:
     type PerLane<T: Clone + Debug>: Clone + Debug + AsRef<[T]> + AsMut<[T]>;
     /// The number of lanes: a power of two, 1 for `f32` and `f64`.
     const LANES: usize;
+    /// True if neighbouring rows of a matrix fill a register, as the number has one lane and a host's instructions.
+    const ROWS_IN_REGISTER: bool = false;
     /// 0 in every lane.
     const ZERO: Self;
     /// 1 in every lane.

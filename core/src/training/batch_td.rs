@@ -87,10 +87,16 @@ impl<S: Scalar, const D: usize> System<S, D> {
         System { dim: windows.dim(), inverse_len, a: [[S::ZERO; D]; D], b: [S::ZERO; D] }
     }
 
+    /// Returns the number of rows to compute: where rows fill registers, those for more features, too, which are zero.
+    #[inline(always)]
+    fn rows(&self) -> usize {
+        if S::ROWS_IN_REGISTER { D } else { self.dim }
+    }
+
     /// Adds a token x, seen by the trace of tokens x', times s.
     #[inline(always)]
     fn add(&mut self, s: S, [x, right]: OuterProduct<S>) {
-        let d = self.dim;
+        let (d, rows) = (self.dim, self.rows());
         let (here, rest) = x.split_at_checked(d).unwrap_or_default();
         let (next, rest) = rest.split_at_checked(d).unwrap_or_default();
         let reward = rest.first().copied().unwrap_or(S::ZERO);
@@ -102,12 +108,12 @@ impl<S: Scalar, const D: usize> System<S, D> {
         }
         for ((column, here), next) in self.a.iter_mut().zip(here).zip(next) {
             let difference = *here - *next;
-            for (a, trace) in column.iter_mut().zip(&trace).take(d) {
+            for (a, trace) in column.iter_mut().zip(&trace).take(rows) {
                 keep_apart::<S>();
                 *a += *trace * difference;
             }
         }
-        for (b, trace) in self.b.iter_mut().zip(&trace).take(d) {
+        for (b, trace) in self.b.iter_mut().zip(&trace).take(rows) {
             keep_apart::<S>();
             *b += reward * *trace;
         }
@@ -119,7 +125,7 @@ impl<S: Scalar, const D: usize> System<S, D> {
         let mut out = *y;
         for (column, x) in self.a.iter().zip(x).take(self.dim) {
             let x_j = -s * *x;
-            for (out, a) in out.iter_mut().zip(column).take(self.dim) {
+            for (out, a) in out.iter_mut().zip(column).take(self.rows()) {
                 keep_apart::<S>();
                 *out += *a * x_j;
             }

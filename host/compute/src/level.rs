@@ -7,11 +7,12 @@
 //! found to exist. The sets are private, and [`with_scalar`] and [`with_best_instructions`] are the only ways to them.
 
 #[cfg(target_arch = "x86_64")]
-use ictd_core::scalar::{Aligned32, InstructionSet, Lanes};
-use ictd_core::scalar::{Kernel, Lanes8, Scalar};
+use ictd_core::scalar::{Aligned32, InstructionSet, Kernel, Lanes, Lanes8, Scalar};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimdLevel {
+    /// One seed of linear attention: a register holds rows of its matrices. AVX2 on x86-64, else the baseline.
+    OneSeed,
     /// The instructions of every processor of the target architecture: SSE2 on x86-64, NEON on AArch64.
     Baseline,
     Avx2,
@@ -21,27 +22,34 @@ pub enum SimdLevel {
 
 impl SimdLevel {
     /// All levels, slowest first.
-    pub const ALL: [SimdLevel; 3] = [SimdLevel::Baseline, SimdLevel::Avx2, SimdLevel::Avx512];
+    pub const ALL: [SimdLevel; 4] =
+        [SimdLevel::OneSeed, SimdLevel::Baseline, SimdLevel::Avx2, SimdLevel::Avx512];
 
-    /// Returns the best level of this machine for this number of seeds: a wide register that would be half empty costs more
-    /// than it gains.
+    /// Returns the best level of this machine for this number of seeds in lanes: a wide register that would be half empty costs
+    /// more than it gains.
     pub fn for_seeds(seeds: usize) -> SimdLevel {
         let fits = |level: &SimdLevel| {
-            level.is_available() && (*level != SimdLevel::Avx512 || seeds > Lanes8::LANES)
+            level.is_available()
+                && level.lanes() > 1
+                && (*level != SimdLevel::Avx512 || seeds > Lanes8::LANES)
         };
         SimdLevel::ALL.into_iter().rev().find(fits).unwrap_or(SimdLevel::Baseline)
     }
 
     /// Returns the number of seeds that train in parallel.
     pub fn lanes(self) -> usize {
-        if self == SimdLevel::Avx512 { 16 } else { Lanes8::LANES }
+        match self {
+            SimdLevel::OneSeed => 1,
+            SimdLevel::Baseline | SimdLevel::Avx2 => Lanes8::LANES,
+            SimdLevel::Avx512 => 16,
+        }
     }
 
     pub fn is_available(self) -> bool {
         match self {
             SimdLevel::Baseline => true,
             #[cfg(target_arch = "x86_64")]
-            SimdLevel::Avx2 => is_x86_feature_detected!("avx2"),
+            SimdLevel::OneSeed | SimdLevel::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
             SimdLevel::Avx512 => {
                 is_x86_feature_detected!("avx512f")
@@ -50,12 +58,13 @@ impl SimdLevel {
                     && is_x86_feature_detected!("avx512bw")
             }
             #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
+            level => level == SimdLevel::OneSeed,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
+            SimdLevel::OneSeed => "one seed",
             SimdLevel::Baseline => "baseline",
             SimdLevel::Avx2 => "avx2",
             SimdLevel::Avx512 => "avx512",
@@ -74,6 +83,7 @@ pub trait WithScalar {
 pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
+        SimdLevel::OneSeed => Some(work.run::<Lanes<1, OneSeed>>()),
         #[cfg(target_arch = "x86_64")]
         SimdLevel::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
         #[cfg(target_arch = "x86_64")]
@@ -99,9 +109,8 @@ pub fn with_best_instructions<K: Kernel>(kernel: K) -> K::Output {
 struct Aligned64;
 
 /// Defines an instruction set, which is used only where it was detected.
-#[cfg(target_arch = "x86_64")]
 macro_rules! instruction_set {
-    ($name:ident, $features:literal, $aligned:ty) => {
+    ($name:ident, $aligned:ty, $feature:meta) => {
         #[derive(Clone, Copy, Debug, PartialEq)]
         struct $name;
 
@@ -110,13 +119,13 @@ macro_rules! instruction_set {
 
             #[inline(always)]
             fn run<K: Kernel>(kernel: K) -> K::Output {
-                #[target_feature(enable = $features)]
+                #[$feature]
                 #[inline(never)]
                 fn compiled<K: Kernel>(kernel: K) -> K::Output {
                     kernel.run()
                 }
                 // SAFETY: the only callers found that the instructions exist.
-                #[allow(unsafe_code)]
+                #[allow(unsafe_code, unused_unsafe)]
                 unsafe {
                     compiled(kernel)
                 }
@@ -126,6 +135,10 @@ macro_rules! instruction_set {
 }
 
 #[cfg(target_arch = "x86_64")]
-instruction_set!(Avx2, "avx2", Aligned32);
+instruction_set!(OneSeed, (), target_feature(enable = "avx2"));
+#[cfg(not(target_arch = "x86_64"))]
+instruction_set!(OneSeed, (), cfg(not(target_arch = "x86_64")));
 #[cfg(target_arch = "x86_64")]
-instruction_set!(Avx512, "avx512f,avx512vl,avx512dq,avx512bw", Aligned64);
+instruction_set!(Avx2, Aligned32, target_feature(enable = "avx2"));
+#[cfg(target_arch = "x86_64")]
+instruction_set!(Avx512, Aligned64, target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw"));

@@ -29,12 +29,23 @@ pub fn rnn_values(
     group::values(&mut network, dim, features, rewards, gamma, queries)
 }
 
+/// Returns the largest number of seeds that train faster one after the other than in lanes, most of which they would leave
+/// empty; 0 for networks that train in lanes only.
+pub fn most_alone(recipe: &Recipe) -> usize {
+    let linear = (NetworkKind::Transformer, AttentionKind::Linear);
+    let is_linear = (recipe.network, recipe.attention) == linear;
+    if is_linear && SimdLevel::OneSeed.is_available() { 1 + recipe.dim / 8 } else { 0 }
+}
+
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
-/// and other errors of the core.
+/// or the network the training of one seed, and other errors of the core.
 pub fn group(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
-    let expected = "a level that this machine has instructions for";
+    let expected = "a level of this machine; for one seed, of linear attention";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
+    if level == SimdLevel::OneSeed && most_alone(recipe) == 0 {
+        return refused;
+    }
     level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
 }
 
@@ -50,6 +61,11 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
+        if S::LANES == 1 {
+            // One capacity for all: the tasks of one seed are close together in memory in any case.
+            let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
+            return LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge);
+        }
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
             (NetworkKind::Transformer, AttentionKind::Linear, dim) => match dim {
@@ -123,5 +139,6 @@ fn linear<S: Scalar<Element = f32>>(recipe: &Recipe) -> Result<Linear<S>> {
         gain: recipe.gain.unwrap_or(shape.gain),
         ..shape
     };
-    LinearNetwork::zeros(shape, |len| vec![S::ZERO; len])
+    let work_len = if S::LANES == 1 { shape.work_len_alone() } else { shape.work_len() };
+    LinearNetwork::new(shape, vec![S::ZERO; shape.parameter_len()], vec![S::ZERO; work_len])
 }

@@ -117,7 +117,7 @@ impl Trainer<'_> {
     }
 
     /// Returns the finished seeds, and groups of the others. Lanes advance together, so seeds share a group only if they have
-    /// trained on the same number of tasks.
+    /// trained on the same number of tasks, and few seeds have a group each ([`shapes::most_alone`]).
     fn groups(&self) -> (Vec<SeedRun>, Vec<Vec<Started<'_>>>) {
         let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
         for (seed, found) in &self.seeds {
@@ -127,11 +127,14 @@ impl Trainer<'_> {
                 found => by_progress.entry(done).or_default().push((*seed, found.as_ref())),
             }
         }
-        let mut groups = Vec::new();
+        let (mut groups, most_alone) = (Vec::new(), shapes::most_alone(&self.recipe));
         for seeds in by_progress.into_values() {
             // Give every thread a group before making groups larger.
             let lanes = SimdLevel::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
-            groups.extend(seeds.chunks(lanes).map(<[_]>::to_vec));
+            for group in seeds.chunks(lanes) {
+                let len = if group.len() > most_alone { lanes } else { 1 };
+                groups.extend(group.chunks(len).map(<[_]>::to_vec));
+            }
         }
         (ended, groups)
     }
@@ -144,8 +147,9 @@ impl Trainer<'_> {
         let recipe = &self.recipe;
         let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
-        let mut group =
-            shapes::group(SimdLevel::for_seeds(numbers.len()), recipe, &numbers).map_err(refuse)?;
+        let alone = numbers.len() == 1 && shapes::most_alone(recipe) > 0;
+        let level = if alone { SimdLevel::OneSeed } else { SimdLevel::for_seeds(numbers.len()) };
+        let mut group = shapes::group(level, recipe, &numbers).map_err(refuse)?;
         let mut logs: Vec<Vec<LogPoint>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
             let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();

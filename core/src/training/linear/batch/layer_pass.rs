@@ -18,8 +18,9 @@
 //! ```
 
 use crate::linalg::any_size::{
-    Addend, add, add_outers, dot, mirror, mul, mul_transpose, mul_transpose_symmetric, mul_vectors,
-    scaled, symmetric_outers, transpose_mul, transpose_mul_vectors,
+    Addend, Operands, Transposable, add, add_outers, dot, mirror, mul, mul_transpose,
+    mul_transpose_symmetric, mul_vectors, scaled, symmetric_outers, transpose_mul,
+    transpose_mul_vectors,
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
@@ -71,6 +72,17 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         self.u.is_empty()
     }
 
+    /// Computes out = onto + G^T x.
+    #[inline(always)]
+    fn transpose_g_mul_vectors<const M: usize>(&self, k: usize, vectors: [Operands<S>; M]) {
+        if self.is_symmetric() {
+            mul_vectors(k, self.g, vectors);
+        } else {
+            transpose_mul_vectors(k, self.g, vectors);
+        }
+    }
+
+    /// Computes A, and G Q on the way.
     #[inline(always)]
     pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
         mul(k, g_q, Addend::Zero, self.g, q);
@@ -106,19 +118,21 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
     pub(super) fn backward(
         &self,
         k: usize,
-        [p, q]: [&[S]; 2],
+        ([p, q], g_q): ([&[S]; 2], &[S]),
         [p_sum, q_sum]: [&mut [S]; 2],
         h: &mut [S],
         z_bar: &mut [S],
         [a_bar, product, h_b]: &mut [&mut [S]; 3],
     ) {
         self.a_bar(k, a_bar, Addend::Zero, h, z_bar);
-        // G Q
-        mul(k, product, Addend::Zero, self.g, q);
-        mul_transpose(k, p_sum, Addend::InPlace, a_bar, product);
+        mul_transpose(k, p_sum, Addend::InPlace, a_bar, g_q);
         // P^T A-bar
         transpose_mul(k, product, Addend::Zero, p, a_bar);
-        transpose_mul(k, q_sum, Addend::InPlace, self.g, product);
+        if self.is_symmetric() {
+            mul(k, q_sum, Addend::InPlace, self.g, product);
+        } else {
+            transpose_mul(k, q_sum, Addend::InPlace, self.g, product);
+        }
         let e = a_bar;
         mul_transpose(k, e, Addend::Zero, product, q);
 
@@ -162,8 +176,9 @@ pub(super) const VECTORS: usize = 10 + 11;
 /// ```
 ///
 pub(super) struct LastTwo<'a, S> {
-    /// P and Q of each.
-    pub(super) layers: [[&'a [S]; 2]; 2],
+    pub(super) p_a: Transposable<'a, S>,
+    pub(super) q_a: Transposable<'a, S>,
+    pub(super) q_b: Transposable<'a, S>,
     /// Their places among the layers.
     pub(super) places: [usize; 2],
     /// p, the last row of P_b.
@@ -195,25 +210,25 @@ impl<S: Scalar> LastTwo<'_, S> {
         valued: &Valued<S>,
         adjoints: LastAdjoints<S>,
     ) -> bool {
-        let LastTwo { layers: [[p_a, q_a], [_, q_b]], places: [at_a, at_b], p, p_p } = *self;
+        let LastTwo { p_a, q_a, q_b, places: [at_a, at_b], p, p_p } = *self;
         let LastAdjoints { sums, p: p_bar, p_p: p_p_bar, z: z_bar, h } = adjoints;
         let z = &*step.z;
         let (forward, bars) = vectors.split_at_mut_checked(10 * k).unwrap_or_default();
         // Products are named by their factors: p_s is P_a^T s.
         let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
-        mul_vectors(k, q_a, [(q_z, Addend::Zero, z)]);
+        q_a.mul_vectors(k, [(q_z, Addend::Zero, z)]);
         if step.is_symmetric() {
             mul_vectors(k, step.g, [(g_p_p, Addend::Zero, p_p), (g_q_z, Addend::Zero, q_z)]);
         } else {
             transpose_mul_vectors(k, step.g, [(g_p_p, Addend::Zero, p_p)]);
             mul_vectors(k, step.g, [(g_q_z, Addend::Zero, q_z)]);
         }
-        mul_vectors(k, p_a, [(z_b, Addend::Other(z), g_q_z)]);
-        transpose_mul_vectors(k, q_a, [(r, Addend::Other(p), g_p_p)]);
-        mul_vectors(k, q_b, [(s, Addend::Zero, z_b)]);
-        transpose_mul_vectors(k, p_a, [(p_s, Addend::Zero, s)]);
-        transpose_mul_vectors(k, step.g, [(w, Addend::Zero, r), (g_p_s, Addend::Zero, p_s)]);
-        transpose_mul_vectors(k, q_a, [(u, Addend::Other(s), g_p_s)]);
+        p_a.mul_vectors(k, [(z_b, Addend::Other(z), g_q_z)]);
+        q_a.transpose_mul_vectors(k, [(r, Addend::Other(p), g_p_p)]);
+        q_b.mul_vectors(k, [(s, Addend::Zero, z_b)]);
+        p_a.transpose_mul_vectors(k, [(p_s, Addend::Zero, s)]);
+        step.transpose_g_mul_vectors(k, [(w, Addend::Zero, r), (g_p_s, Addend::Zero, p_s)]);
+        q_a.transpose_mul_vectors(k, [(u, Addend::Other(s), g_p_s)]);
         let Some(v_bar) = loss.take(valued, -(last(z_b) + dot(w, u))) else { return false };
 
         let [
@@ -233,18 +248,18 @@ impl<S: Scalar> LastTwo<'_, S> {
         scaled(u_bar, -v_bar, w);
         scaled(w_bar, -v_bar, u);
         mul_vectors(k, step.g, [(r_bar, Addend::Zero, w_bar)]);
-        mul_vectors(k, q_a, [(g_p_s_bar, Addend::Zero, u_bar), (g_p_p_bar, Addend::Zero, r_bar)]);
+        q_a.mul_vectors(k, [(g_p_s_bar, Addend::Zero, u_bar), (g_p_p_bar, Addend::Zero, r_bar)]);
         let onto_p_p = (p_p_bar, Addend::InPlace, &*g_p_p_bar);
         mul_vectors(k, step.g, [(p_s_bar, Addend::Zero, g_p_s_bar), onto_p_p]);
-        mul_vectors(k, p_a, [(s_bar, Addend::Other(u_bar), p_s_bar)]);
+        p_a.mul_vectors(k, [(s_bar, Addend::Other(u_bar), p_s_bar)]);
         // r.
         add(p_bar, r_bar);
         // s and z_b.
         write_last(e_k, -v_bar);
-        transpose_mul_vectors(k, q_b, [(z_b_bar, Addend::Other(e_k), s_bar)]);
-        transpose_mul_vectors(k, p_a, [(g_q_z_bar, Addend::Zero, z_b_bar)]);
-        transpose_mul_vectors(k, step.g, [(q_z_bar, Addend::Zero, g_q_z_bar)]);
-        transpose_mul_vectors(k, q_a, [(z_bar, Addend::Other(z_b_bar), q_z_bar)]);
+        q_b.transpose_mul_vectors(k, [(z_b_bar, Addend::Other(e_k), s_bar)]);
+        p_a.transpose_mul_vectors(k, [(g_q_z_bar, Addend::Zero, z_b_bar)]);
+        step.transpose_g_mul_vectors(k, [(q_z_bar, Addend::Zero, g_q_z_bar)]);
+        q_a.transpose_mul_vectors(k, [(z_bar, Addend::Other(z_b_bar), q_z_bar)]);
 
         let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
         add_outers(k, p_sum, [(s, p_s_bar), (z_b_bar, g_q_z)]);

@@ -30,11 +30,12 @@
 mod layer_pass;
 
 use super::shape::{
-    LinearShape, Workspace, last, last_row, layer, layer_mut, split, statistic, write_last,
+    LinearShape, TRANSPOSABLE, Workspace, last, last_row, layer, layer_mut, pieces, split,
+    statistic, write_last,
 };
 use crate::linalg::any_size::{
-    Addend, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled, transpose_mul,
-    transpose_mul_vectors,
+    Addend, Transposable, add, add_outers, dot, mul, mul_transpose, mul_vectors, scaled,
+    transpose_mul, transpose_mul_vectors,
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
@@ -53,7 +54,7 @@ kernel! {
     ) -> S {
         let (k, depth, matrix) = (shape.token_len(), shape.depth, shape.token_len().pow(2));
         let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
-        let Workspace { layers, sums, steps, columns, matrices, vectors, traces } = work;
+        let Workspace { layers, sums, steps, products, columns, matrices, vectors, traces, rest } = work;
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
@@ -63,10 +64,13 @@ kernel! {
         let formed = depth.saturating_sub(2);
         let first_slides = formed > 0;
         let places = [formed, depth.saturating_sub(1)];
-        let last_layers @ [[p_a, _], [p_b, q_b]] = places.map(|l| layer(matrix, layers, l));
-        let first = layer(matrix, layers, 0);
+        let [[p_a, q_a], [p_b, q_b]] = places.map(|l| layer(matrix, layers, l));
+        let first @ [p_first, q_first] = layer(matrix, layers, 0);
 
         let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
+        let transposed = split::<TRANSPOSABLE, S>(rest, matrix);
+        let [q_first_room, p_a_room, q_a_room, q_b_room] = transposed;
+        let q_first = Transposable::new(k, q_first, q_first_room);
         c.fill(S::ZERO);
         let (of_slide, rest) = vectors.split_at_mut_checked(VECTORS * k).unwrap_or_default();
         let (of_pass, rest) =
@@ -79,20 +83,29 @@ kernel! {
             steps.at(0).form(k, first, scratch[0]);
         }
 
-        let last_two = LastTwo { layers: last_layers, places, p, p_p };
+        let last_two = LastTwo {
+            p_a: Transposable::new(k, p_a, p_a_room),
+            q_a: Transposable::new(k, q_a, q_a_room),
+            q_b: Transposable::new(k, q_b, q_b_room),
+            places,
+            p,
+            p_p,
+        };
         let mut loss = BatchLoss::new(windows, targets);
         for i in loss.passes() {
             let valued = loss.pass(i);
             let mut step = steps.at(0);
             if let Some(t) = valued.t {
                 let room = (&mut *of_slide, &mut *traces);
+                let first = (p_first, q_first);
                 slide(shape, windows, t, &mut step, first_slides, first, sums, c, room);
             }
             valued.window.write_query(step.z);
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
                 if l > 0 {
-                    step.form(k, layer(matrix, layers, l), scratch[0]);
+                    let [g_q] = pieces(products, matrix, l - 1);
+                    step.form(k, layer(matrix, layers, l), g_q);
                 }
                 step.forward(k, &mut next);
             }
@@ -122,7 +135,9 @@ kernel! {
                 continue;
             }
             for l in (1..formed).rev() {
+                let [g_q] = pieces(products, matrix, l - 1);
                 let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
+                let layer = (layer, &*g_q);
                 steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch);
             }
             if first_slides {
@@ -187,7 +202,7 @@ fn slide<S: Scalar>(
     t: usize,
     step: &mut LayerPass<S>,
     is_formed: bool,
-    [p, q]: [&[S]; 2],
+    (p, q): (&[S], Transposable<S>),
     sums: &mut [S],
     c: &[S],
     (vectors, traces): (&mut [S], &mut [S]),
@@ -204,7 +219,7 @@ fn slide<S: Scalar>(
     }
     let [p_sum, q_sum] = layer_mut(k * k, sums, 0);
     mul_vectors(k, p, [(p_x, Addend::Zero, x), (minus_p_y, Addend::Zero, minus_y)]);
-    transpose_mul_vectors(k, q, [(q_x, Addend::Zero, right_x), (q_y, Addend::Zero, right_y)]);
+    q.transpose_mul_vectors(k, [(q_x, Addend::Zero, right_x), (q_y, Addend::Zero, right_y)]);
     add_outers(k, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
     scaled(minus_x, -S::ONE, q_x);
     mul_vectors(k, c, [(c_q_x, Addend::Zero, minus_x), (c_q_y, Addend::Zero, q_y)]);

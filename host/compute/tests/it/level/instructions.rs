@@ -118,6 +118,7 @@ fn check(executable: &Executable, set: &str, is_whole: fn(Register) -> bool) {
 fn kernels_keep_their_instructions() {
     let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     let executable = Executable::read(&bytes);
+    check(&executable, "OneSeed", |_| true);
     check(&executable, "Avx2", Register::is_ymm);
     check(&executable, "Avx512", Register::is_zmm);
 }

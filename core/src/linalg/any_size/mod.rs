@@ -1,14 +1,21 @@
 //! The products of training: (K, K) matrices, slices of K columns behind each other, and K vectors whose size is a value,
 //! every sum in ascending order of its index.
 //!
-//! A product works on few rows and columns at a time, so that its sums, each a register of lanes, stay in registers. Inside
+//! A product works on few rows and columns at a time, so that its sums stay in registers: each is a register of lanes, or, of
+//! a seed that trains alone, one of neighbouring rows ([`Scalar::ROWS_IN_REGISTER`]). Inside
 //! a kernel nothing is a call of a closure, since code that is not inlined would lose the kernel's instructions. An operand
 //! that is too short ends a product: no slice is cut by a call that could panic.
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
+mod products;
+
 use super::keep_apart;
 use crate::scalar::{Scalar, kernel};
+pub(crate) use products::{
+    Operands, mul, mul_transpose, mul_transpose_symmetric, mul_vectors, transpose_mul,
+    transpose_mul_vectors,
+};
 
 /// The matrix or vector that a product is added to.
 #[derive(Clone, Copy)]
@@ -72,7 +79,7 @@ fn rest_from<S>(x: &[S], at: usize) -> &[S] {
 }
 
 /// Runs the body for tiles of N indices below `$end`, each size as long as it fits. (For 4, 7 or 8 the
-/// compiler looks for vectors across rows.)
+/// compiler looks for vectors across rows: what rows in registers want.)
 macro_rules! tiles {
     ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {
         $({
@@ -96,6 +103,8 @@ macro_rules! or_return {
         }
     };
 }
+
+use or_return;
 
 #[inline(always)]
 pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
@@ -123,149 +132,6 @@ pub(crate) fn dot<S: Scalar>(x: &[S], y: &[S]) -> S {
 }
 
 kernel! {
-    /// Computes out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors (out, onto, x): A is read once.
-    fn products as Products<'a, S: Scalar, const M: usize, const TRANSPOSED: bool>(
-        k: usize,
-        a: &'a [S],
-        vectors: [Operands<'a, S>; M],
-    ) {
-        let (mut xs, mut i) = ([a; M], 0);
-        for c in 0..M {
-            xs[c] = or_return!(vectors[c].2.get(..k));
-        }
-        tiles!(i < k, N in [9, 5, 3, 1], {
-            let mut sums = [[S::ZERO; N]; M];
-            for c in 0..M {
-                if !vectors[c].1.is_zero() {
-                    sums[c] = copied(or_return!(chunk_at(vectors[c].1.source(vectors[c].0), i)));
-                }
-            }
-            let (mut rows, mut columns) = (rest_from(a, i), [a; N]);
-            if TRANSPOSED {
-                for n in 0..N {
-                    columns[n] = or_return!(part(a, (i + n) * k, k));
-                }
-            }
-            for l in 0..k {
-                let mut a_l = [S::ZERO; N];
-                if TRANSPOSED {
-                    for n in 0..N {
-                        a_l[n] = *or_return!(columns[n].get(l));
-                    }
-                } else {
-                    (a_l, rows) = (copied(or_return!(rows.first_chunk())), rest_from(rows, k));
-                }
-                for n in 0..N {
-                    for c in 0..M {
-                        sums[c][n] += a_l[n] * *or_return!(xs[c].get(l));
-                    }
-                }
-            }
-            for c in 0..M {
-                set_numbers(vectors[c].0, i, &sums[c]);
-            }
-        });
-    }
-}
-
-/// A vector out, and the vectors onto and x that it is computed from.
-pub(crate) type Operands<'a, S> = (&'a mut [S], Addend<'a, S>, &'a [S]);
-
-#[inline(always)]
-pub(crate) fn mul_vectors<S: Scalar, const M: usize>(k: usize, a: &[S], vectors: [Operands<S>; M]) {
-    products::<S, M, false>(k, a, vectors);
-}
-
-#[inline(always)]
-pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
-    k: usize,
-    a: &[S],
-    vectors: [Operands<S>; M],
-) {
-    products::<S, M, true>(k, a, vectors);
-}
-
-kernel! {
-    /// Computes M = onto + A B, of A^T if `A_TRANSPOSED`, of B^T if `B_TRANSPOSED`; if the product is `SYMMETRIC`, its upper
-    /// triangle, and the lower one by that.
-    fn product as Product<
-        'a, S: Scalar, const A_TRANSPOSED: bool, const B_TRANSPOSED: bool, const SYMMETRIC: bool
-    >(
-        k: usize,
-        m: &'a mut [S],
-        onto: Addend<'a, S>,
-        a: &'a [S],
-        b: &'a [S],
-    ) {
-        let mut i = 0;
-        tiles!(i < k, N in [3, 1], {
-            // A multiple of 3, as tiles are.
-            let mut j = if SYMMETRIC { i / 3 * 3 } else { 0 };
-            tiles!(j < k, M in [3, 1], {
-                let mut sums = [[S::ZERO; N]; M];
-                let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
-                for c in 0..M {
-                    if !onto.is_zero() {
-                        sums[c] = copied(or_return!(chunk_at(onto.source(m), (j + c) * k + i)));
-                    }
-                    if !B_TRANSPOSED {
-                        b_columns[c] = or_return!(part(b, (j + c) * k, k));
-                    }
-                }
-                if A_TRANSPOSED {
-                    for n in 0..N {
-                        a_columns[n] = or_return!(part(a, (i + n) * k, k));
-                    }
-                }
-                let (mut a_rows, mut b_rows) = (rest_from(a, i), rest_from(b, j));
-                for l in 0..k {
-                    let (mut a_l, mut b_l) = ([S::ZERO; N], [S::ZERO; M]);
-                    if A_TRANSPOSED {
-                        for n in 0..N {
-                            a_l[n] = *or_return!(a_columns[n].get(l));
-                        }
-                    } else {
-                        (a_l, a_rows) = (copied(or_return!(a_rows.first_chunk())), rest_from(a_rows, k));
-                    }
-                    if B_TRANSPOSED {
-                        (b_l, b_rows) = (copied(or_return!(b_rows.first_chunk())), rest_from(b_rows, k));
-                    }
-                    for c in 0..M {
-                        // Read where it is used: registers are few.
-                        let x = if !B_TRANSPOSED { *or_return!(b_columns[c].get(l)) } else { b_l[c] };
-                        for n in 0..N {
-                            sums[c][n] += a_l[n] * x;
-                        }
-                    }
-                }
-                for c in 0..M {
-                    set_numbers(m, (j + c) * k + i, &sums[c]);
-                }
-            });
-        });
-        if SYMMETRIC {
-            mirror(k, m);
-        }
-    }
-}
-
-macro_rules! products_of_matrices {
-    ($($name:ident: $a:literal $b:literal $symmetric:literal;)*) => {$(
-        #[inline(always)]
-        pub(crate) fn $name<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
-            product::<S, $a, $b, $symmetric>(k, m, onto, a, b);
-        }
-    )*};
-}
-
-products_of_matrices! {
-    mul: false false false;
-    transpose_mul: true false false;
-    mul_transpose: false true false;
-    mul_transpose_symmetric: false true true;
-}
-
-kernel! {
     /// Computes M += sum over the pairs of x y^T, one pair after the other.
     pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const N: usize>(
         k: usize,
@@ -273,6 +139,12 @@ kernel! {
         pairs: [(&'a [S], &'a [S]); N],
     ) {
         let pairs = or_return!(cut(k, pairs));
+        if S::ROWS_IN_REGISTER {
+            let mut i = 0;
+            tiles!(i < k.saturating_sub(9), R in [8], add_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            tiles!(i < k, R in [9, 8, 1], add_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            return;
+        }
         let mut y_j = [S::ZERO; N];
         for j in 0..k {
             for p in 0..N {
@@ -299,6 +171,12 @@ kernel! {
         pairs: [(&'a [S], &'a [S]); N],
     ) {
         let pairs = or_return!(cut(k, pairs));
+        if S::ROWS_IN_REGISTER {
+            let mut i = 0;
+            tiles!(i < k.saturating_sub(9), R in [8], symmetric_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            tiles!(i < k, R in [9, 8, 1], symmetric_outers_in_rows::<S, R, N>(k, m, pairs, i));
+            return;
+        }
         let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
         for j in 0..k {
             for p in 0..N {
@@ -318,6 +196,59 @@ kernel! {
     }
 }
 
+/// Computes rows i to i + R of [`add_outers`].
+#[inline(always)]
+fn add_outers_in_rows<S: Scalar, const R: usize, const N: usize>(
+    k: usize,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
+    i: usize,
+) {
+    let mut x = [[S::ZERO; R]; N];
+    for p in 0..N {
+        x[p] = copied(or_return!(chunk_at(pairs[p].0, i)));
+    }
+    let mut rest = or_return!(m.get_mut(i..));
+    for j in 0..k {
+        let mut sums: [S; R] = copied(or_return!(rest.first_chunk()));
+        for p in 0..N {
+            let y_j = *or_return!(pairs[p].1.get(j));
+            for r in 0..R {
+                sums[r] += x[p][r] * y_j;
+            }
+        }
+        set_numbers(rest, 0, &sums);
+        rest = rest.get_mut(k..).unwrap_or_default();
+    }
+}
+
+/// Computes rows i to i + R of [`symmetric_outers`], in all columns.
+#[inline(always)]
+fn symmetric_outers_in_rows<S: Scalar, const R: usize, const N: usize>(
+    k: usize,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
+    i: usize,
+) {
+    let (mut x, mut y) = ([[S::ZERO; R]; N], [[S::ZERO; R]; N]);
+    for p in 0..N {
+        x[p] = copied(or_return!(chunk_at(pairs[p].0, i)));
+        y[p] = copied(or_return!(chunk_at(pairs[p].1, i)));
+    }
+    let mut rest = or_return!(m.get_mut(i..));
+    for j in 0..k {
+        let mut sums = [S::ZERO; R];
+        for p in 0..N {
+            let (x_j, y_j) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
+            for r in 0..R {
+                sums[r] += x[p][r] * y_j + y[p][r] * x_j;
+            }
+        }
+        set_numbers(rest, 0, &sums);
+        rest = rest.get_mut(k..).unwrap_or_default();
+    }
+}
+
 /// Cuts vectors to their length, so that the compiler doubts no index later.
 #[inline(always)]
 fn cut<'a, const N: usize, S>(
@@ -333,12 +264,56 @@ fn cut<'a, const N: usize, S>(
 #[inline(always)]
 pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
     for j in 1..k {
-        for i in 0..j {
+        let Some((before, column)) = m.split_at_mut_checked(j * k) else { return };
+        let (mut row, mut i) = (before, 0);
+        while let (Some(to), Some(x)) = (row.get_mut(j), column.get(i)) {
             keep_apart::<S>();
-            let x = m.get(j * k + i).copied();
-            if let (Some(to), Some(x)) = (m.get_mut(i * k + j), x) {
-                *to = x;
+            *to = *x;
+            row = row.get_mut(k..).unwrap_or_default();
+            i += 1;
+        }
+    }
+}
+
+/// A matrix that many products take transposed: where rows fill registers, and if there is room, with its transposed.
+#[derive(Clone, Copy)]
+pub(crate) struct Transposable<'a, S> {
+    m: &'a [S],
+    transposed: Option<&'a [S]>,
+}
+
+impl<'a, S: Scalar> Transposable<'a, S> {
+    #[inline(always)]
+    pub(crate) fn new(k: usize, m: &'a [S], room: &'a mut [S]) -> Self {
+        if !S::ROWS_IN_REGISTER || room.len() < m.len() {
+            return Transposable { m, transposed: None };
+        }
+        for (j, column) in m.chunks_exact(k).enumerate() {
+            let mut row = &mut *room;
+            for x in column {
+                if let Some(to) = row.get_mut(j) {
+                    *to = *x;
+                }
+                row = row.get_mut(k..).unwrap_or_default();
             }
+        }
+        Transposable { m, transposed: Some(room) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn mul_vectors<const M: usize>(&self, k: usize, vectors: [Operands<S>; M]) {
+        mul_vectors(k, self.m, vectors);
+    }
+
+    #[inline(always)]
+    pub(crate) fn transpose_mul_vectors<const M: usize>(
+        &self,
+        k: usize,
+        vectors: [Operands<S>; M],
+    ) {
+        match self.transposed {
+            Some(transposed) if S::ROWS_IN_REGISTER => mul_vectors(k, transposed, vectors),
+            _ => transpose_mul_vectors(k, self.m, vectors),
         }
     }
 }
