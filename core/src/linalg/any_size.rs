@@ -71,18 +71,20 @@ fn rest_from<S>(x: &[S], at: usize) -> &[S] {
     x.get(at..).unwrap_or_default()
 }
 
-/// Runs the body for tiles of N indices below `$end`, each size as long as it fits. (For 4, 7 or 8 the
-/// compiler looks for vectors across rows.)
+/// Runs the body for tiles of N indices below `$end`, each size as long as it fits and leaves none, or enough for the
+/// smallest. (For 4, 7 or 8 the compiler looks for vectors across rows.)
 macro_rules! tiles {
-    ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {
+    ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {{
+        const SIZES: &[usize] = &[$($n),*];
+        const SMALLEST: usize = SIZES[SIZES.len() - 1];
         $({
             const $N: usize = $n;
-            while $i + $N <= $end {
+            while $i + $N <= $end && ($i + $N == $end || $i + $N + SMALLEST <= $end) {
                 $body;
                 $i += $N;
             }
         })*
-    };
+    }};
 }
 
 pub(crate) use tiles;
@@ -185,6 +187,9 @@ pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
     products::<S, M, true>(k, a, vectors);
 }
 
+/// The rows and columns of a product's small tiles: a chip's loops are short, a host's vectors are of lanes, in few registers.
+const SMALL: usize = if cfg!(target_os = "none") { 2 } else { 1 };
+
 kernel! {
     /// Computes M = onto + A B, of A^T if `A_TRANSPOSED`, of B^T if `B_TRANSPOSED`; if the product is `SYMMETRIC`, its upper
     /// triangle, and the lower one by that.
@@ -198,10 +203,9 @@ kernel! {
         b: &'a [S],
     ) {
         let mut i = 0;
-        tiles!(i < k, N in [3, 1], {
-            // A multiple of 3, as tiles are.
-            let mut j = if SYMMETRIC { i / 3 * 3 } else { 0 };
-            tiles!(j < k, M in [3, 1], {
+        tiles!(i < k, N in [3, SMALL], {
+            let mut j = if SYMMETRIC { i } else { 0 };
+            tiles!(j < k, M in [3, SMALL], {
                 let mut sums = [[S::ZERO; N]; M];
                 let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
                 for c in 0..M {
@@ -279,8 +283,9 @@ kernel! {
                 y_j[p] = *or_return!(pairs[p].1.get(j));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            for (i, to) in column.iter_mut().enumerate() {
+            for i in 0..k {
                 keep_apart::<S>();
+                let to = or_return!(column.get_mut(i));
                 let mut sum = *to;
                 for p in 0..N {
                     sum += *or_return!(pairs[p].0.get(i)) * y_j[p];
@@ -305,8 +310,9 @@ kernel! {
                 (x_j[p], y_j[p]) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            for (i, to) in column.iter_mut().enumerate().take(j + 1) {
+            for i in 0..=j {
                 keep_apart::<S>();
+                let to = or_return!(column.get_mut(i));
                 let mut sum = S::ZERO;
                 for p in 0..N {
                     sum += *or_return!(pairs[p].0.get(i)) * y_j[p] + *or_return!(pairs[p].1.get(i)) * x_j[p];
