@@ -7,7 +7,8 @@
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
 #   learner     a device that trains, loses its power, and uses what it has trained, on four chips: one
-#               digest; it links without a panic at opt-level 3, "s" and "z", and with link-time optimisation
+#               digest; on two of them it links without a panic at opt-level 3, "s" and "z", each with link-time
+#               optimisation and without
 #   tasks       a sensor task that feeds a predictor, in embassy and in RTIC, on an LM3S6965 (Cortex-M3)
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
 #               README.md's tables
@@ -48,18 +49,22 @@ if [ "$board" = flash ]; then
     need qemu-system-arm qemu-system-arm
     need qemu-system-riscv32 qemu-system-misc
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
-    products=(inference universal short)
+    products=(inference universal short stored)
     # occupied BOARD TARGET LEVEL: what each product occupies on a board.
     occupied() {
         local lto
         for lto in false '"fat"'; do
-            BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --no-default-features "${products[@]/#/--bin=}" \
-                --target-dir "$out" --config "profile.release.opt-level=$3" --config "profile.release.lto=$lto"
+            build=(build -q --release -p embedded-demo --target-dir "$out"
+                --config "profile.release.opt-level=$3" --config "profile.release.lto=$lto")
+            BOARD=$1 cargo_for "$2" "${build[@]}" --no-default-features "${products[@]/#/--bin=}"
+            BOARD=$1 cargo_for "$2" "${build[@]}" --bin stream
             printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$lto" "$COMPILER"
-            for program in "${products[@]}"; do
+            for program in "${products[@]}" stream; do
                 target/runner/debug/runner --footprint "$out/$2/release/$program"
-                # A board runs the others, at the level of its own.
-                [ "$1" != virt ] || target/runner/debug/runner --board virt "$out/$2/release/$program"
+                # A board runs the first three, at the level of its own.
+                case $1.$program in
+                virt.* | *.stored | *.stream) target/runner/debug/runner --board "$1" "$out/$2/release/$program" ;;
+                esac
             done
         done
     }
@@ -88,10 +93,15 @@ if [ "$board" = learner ]; then
         grep '^chip: ' target/learner.chip.log
         diff <(grep -v '^chip: ' target/learner.chip.log) target/learner.host.log
     }
-    learner mps2-an386 thumbv7em-none-eabihf 3 false
+    # Without link-time optimisation, cargo's default (false) still inlines between the pieces of a crate; "off" does not.
+    for level in 3 '"s"' '"z"'; do
+        learner mps2-an386 thumbv7em-none-eabihf "$level" false
+        learner mps2-an386 thumbv7em-none-eabihf "$level" '"fat"'
+        learner virt riscv32imac-unknown-none-elf "$level" '"off"'
+        learner virt riscv32imac-unknown-none-elf "$level" '"fat"'
+    done
     learner mps2-an505 thumbv8m.main-none-eabihf '"z"' '"off"'
     learner microbit thumbv6m-none-eabi '"z"' '"fat"'
-    learner virt riscv32imac-unknown-none-elf '"s"' '"off"'
     exit 0
 fi
 if [ "$board" = tasks ]; then

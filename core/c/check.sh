@@ -145,10 +145,10 @@ on() {
         ;;
     esac
 }
-# build TARGET LEVEL OPTION...: the library, for size or speed.
+# build TARGET LEVEL OPTION...: the library, for size or speed, from what embedded-demo/run.sh has built of its dependencies.
 build() {
-    cargo_for "$1" build -q --release -p ictd-c --target-dir "$out" --config "profile.release.opt-level=$2" "${@:3}"
-    library=$out/$1/release/libictd_c.a
+    cargo_for "$1" build -q --release -p ictd-c --target-dir target/embedded --config "profile.release.opt-level=$2" "${@:3}"
+    library=$PWD/target/embedded/$1/release/libictd_c.a
 }
 # program NAME OPTION...: $elf is core/c/NAME.c on the board.
 program() {

@@ -56,16 +56,11 @@
 /** The size of a predictor in words of 8 bytes. */
 #define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
 
-/** The number of features that storage has room for: 4, 8 or 16. */
-#define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
-
 /** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
-#define ICTD_CONTEXT_WORDS(features) \
-  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 32 * ICTD_FEATURE_CAPACITY(features) + 30)
+#define ICTD_CONTEXT_WORDS(features) ((features) <= 4 ? (size_t)414 : (features) <= 8 ? (size_t)1310 : (size_t)4638)
 
 /** The size of a context that forgets. */
-#define ICTD_FORGETTING_WORDS(features) \
-  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 10 * ICTD_FEATURE_CAPACITY(features) + 20)
+#define ICTD_FORGETTING_WORDS(features) ((features) <= 4 ? (size_t)124 : (features) <= 8 ? (size_t)356 : (size_t)1204)
 
 /** The type of the storage of a context that remembers every transition: `context` is what functions take. */
 #define ICTD_CONTEXT(features)                     \

@@ -1,6 +1,6 @@
 //! The parameters of a layer, theta_l, and the map that it applies to every column of Z.
 
-use crate::chip::rolled;
+use crate::chip::not_unrolled;
 use crate::error::{Error, Result, ensure};
 use crate::linalg::{add_identity, add_scaled, mul, mul_to, zeros};
 use crate::scalar::Scalar;
@@ -46,7 +46,11 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     fn check(&self) -> Result<()> {
         for (m, parameter) in self.matrices().zip(Self::NAMES) {
             // Not `linalg::is_finite`, which is faster but takes more flash: this check runs once per model.
-            ensure(m.iter().all(|x| x.is_finite()), Error::NonFinite { parameter })?;
+            let is_finite = m.iter().all(|x| {
+                not_unrolled();
+                x.is_finite()
+            });
+            ensure(is_finite, Error::NonFinite { parameter })?;
         }
         Ok(())
     }
@@ -156,12 +160,18 @@ fn is_diagonal<S: Scalar, const K: usize>(entries: &[S]) -> bool {
 
 #[inline(never)]
 fn are_zero<S: Scalar>(x: &[S]) -> bool {
-    x.iter().zip(rolled(x.len())).all(|(x, _)| *x == S::ZERO)
+    x.iter().all(|x| {
+        not_unrolled();
+        *x == S::ZERO
+    })
 }
 
 #[inline(never)]
 fn are_opposite<S: Scalar>(x: &[S], y: &[S]) -> bool {
-    x.iter().zip(y).zip(rolled(x.len())).all(|((x, y), _)| *x == -*y)
+    x.iter().zip(y).all(|(x, y)| {
+        not_unrolled();
+        *x == -*y
+    })
 }
 
 /// The parameters of one two-head layer; K = 2 D + 2, every matrix (K, K).

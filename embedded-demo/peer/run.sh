@@ -24,7 +24,7 @@ fi
 cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
 runner=target/runner/debug/runner
 target=thumbv7em-none-eabihf
-firmware=target/embedded/mps2-an386
+firmware=target/embedded
 BOARD=mps2-an386 cargo_for $target build -q --release -p embedded-demo --bin embedded-demo \
     --target-dir "$firmware"
 log=$("$runner" "$firmware/$target/release/embedded-demo")

@@ -403,10 +403,12 @@ const _: () = {
     fits::<16>();
 };
 
-/// Returns ICTD_CONTEXT_WORDS for a capacity of d features.
-const fn growing_words(d: usize) -> usize {
+/// Returns the words of 8 bytes of a context that remembers every transition, for a capacity of d features: the header has them.
+pub const fn growing_words(d: usize) -> usize {
     16 * d * d + 32 * d + 30
 }
-const fn forgetting_words(d: usize) -> usize {
+
+/// Returns the words of a context that forgets.
+pub const fn forgetting_words(d: usize) -> usize {
     4 * d * d + 10 * d + 20
 }

@@ -11,7 +11,12 @@ pub struct ictd_predictor {
     opaque: [u64; ICTD_PREDICTOR_WORDS],
 }
 
-const ICTD_PREDICTOR_WORDS: usize = 84 + 20 * ICTD_MAX_HORIZONS;
+const ICTD_PREDICTOR_WORDS: usize = predictor_words(ICTD_MAX_HORIZONS);
+
+/// Returns the words of 8 bytes of a predictor of so many horizons: the header has them.
+pub const fn predictor_words(horizons: usize) -> usize {
+    84 + 20 * horizons
+}
 
 /// The most horizons of a predictor, as the library is built.
 pub(crate) const ICTD_MAX_HORIZONS: usize = match () {

@@ -44,8 +44,20 @@ const HEAD: &str = "\
  *
  * This file is generated from the code: do not edit it. */";
 
-/// The sizes of storage, which are functions of a number.
-const SIZES: &str = "
+/// Returns the sizes of storage, which are functions of a number.
+fn sizes() -> String {
+    let of_predictor = ictd_c::predictor_words(0);
+    let of_horizon = ictd_c::predictor_words(1) - of_predictor;
+    let by_capacity = |words: fn(usize) -> usize| {
+        let [four, eight, sixteen] = [4, 8, 16].map(words);
+        format!(
+            "((features) <= 4 ? (size_t){four} : (features) <= 8 ? (size_t){eight} : (size_t){sixteen})"
+        )
+    };
+    let growing = by_capacity(ictd_c::growing_words);
+    let forgetting = by_capacity(ictd_c::forgetting_words);
+    format!(
+        "
 /** A predictor has room for so many horizons. A program that defines fewer, as CMake and Zephyr do for a library that was built
  * for fewer, saves memory; for a library that was built for more, ictd_predictor_init refuses. */
 #ifndef ICTD_MAX_HORIZONS
@@ -55,33 +67,30 @@ const SIZES: &str = "
 #endif
 
 /** The size of a predictor in words of 8 bytes. */
-#define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
-
-/** The number of features that storage has room for: 4, 8 or 16. */
-#define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
+#define ICTD_PREDICTOR_WORDS ((size_t)({of_predictor} + {of_horizon} * ICTD_MAX_HORIZONS))
 
 /** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
-#define ICTD_CONTEXT_WORDS(features) \\
-  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 32 * ICTD_FEATURE_CAPACITY(features) + 30)
+#define ICTD_CONTEXT_WORDS(features) {growing}
 
 /** The size of a context that forgets. */
-#define ICTD_FORGETTING_WORDS(features) \\
-  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 10 * ICTD_FEATURE_CAPACITY(features) + 20)
+#define ICTD_FORGETTING_WORDS(features) {forgetting}
 
 /** The type of the storage of a context that remembers every transition: `context` is what functions take. */
 #define ICTD_CONTEXT(features)                     \\
-  union {                                          \\
+  union {{                                          \\
     ictd_context context;                          \\
     uint64_t words[ICTD_CONTEXT_WORDS(features)];  \\
-  }
+  }}
 
 /** The type of the storage of a context that forgets. */
 #define ICTD_FORGETTING(features)                    \\
-  union {                                            \\
+  union {{                                            \\
     ictd_context context;                            \\
     uint64_t words[ICTD_FORGETTING_WORDS(features)]; \\
-  }
-";
+  }}
+"
+    )
+}
 
 /// Returns the checks of a struct's size, alignment and offsets.
 macro_rules! layout {
@@ -136,7 +145,8 @@ fn header() -> String {
     ];
     let macros = format!(
         "\n/** The release; ICTD_ABI_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
-         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}"
+         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{}",
+        sizes()
     );
     let config = Config {
         language: Language::C,

@@ -232,9 +232,11 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M: Mask<R>>
         context: &Context<D, M, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>> {
+        let Transformer { form, .. } = self.transformer;
         let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
+        let all = || form != LayerForm::Dense || self.transformer.layers().iter().all(td);
         ensure(
-            gamma == self.gamma || self.transformer.layers().iter().all(td),
+            gamma == self.gamma || all(),
             out_of_range("gamma", "the model's own, for which its parameters were trained"),
         )?;
         self.estimate(context, Gvf { cumulant, gamma: check_discount::<R, D, K>(gamma)? })

@@ -13,7 +13,7 @@
 //! vector that batch TD iterates.
 
 use super::Transformer;
-use crate::chip::rolled;
+use crate::chip::{not_unrolled, rolled};
 use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::linalg::{
@@ -128,6 +128,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     }
     let first = dot_arrays(&y, &y);
     for _ in rolled(depth) {
+        not_unrolled();
         add_scaled(&mut u, S::ONE, &y);
         let b = y;
         for m in 0..D {

@@ -8,14 +8,16 @@ use object::{
 
 /// The budgets of a program in bytes of flash, with the recording that `predictor` carries, and of static RAM.
 const BUDGETS: &[(&str, u64, u64)] = &[
-    ("inference", 16_500, 2 * 1024),
+    ("inference", 15_600, 2 * 1024),
     ("universal", 20 * 1024, 2 * 1024),
     ("short", 24 * 1024, 2 * 1024),
+    ("stored", 32 * 1024, 2 * 1024),
+    ("stream", 30 * 1024, 2 * 1024),
     ("predictor", 37 * 1024 + 12_000, 2 * 1024),
 ];
 
 /// The programs that are built as a product would be.
-const PRODUCTS: &[&str] = &["inference", "universal", "short"];
+const PRODUCTS: &[&str] = &["inference", "universal", "short", "stored", "stream"];
 
 /// Parts of the names of an allocator and of a panic.
 const FORBIDDEN: &[&str] = &["__rust_alloc", "panicking"];

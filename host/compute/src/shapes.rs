@@ -61,10 +61,13 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
+        if S::LANES == 1 && is_usual(recipe) {
+            // The tasks of one seed are close together in memory in any case.
+            const K: usize = 2 * USUAL_DIM + 1;
+            return linear_group::<S, USUAL_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds);
+        }
         if S::LANES == 1 {
-            // One capacity for all: the tasks of one seed are close together in memory in any case.
-            let judge = group::linear_judge::<DIM, { 2 * DIM + 1 }>(linear(recipe)?);
-            return LaneGroup::<S, _, DIM>::boxed(recipe, seeds, linear(recipe)?, judge);
+            return linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds);
         }
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.

@@ -78,13 +78,16 @@ fn rest_from<S>(x: &[S], at: usize) -> &[S] {
     x.get(at..).unwrap_or_default()
 }
 
-/// Runs the body for tiles of N indices below `$end`, each size as long as it fits. (For 4, 7 or 8 the
-/// compiler looks for vectors across rows: what rows in registers want.)
+/// Runs the body for tiles of N indices below `$end`, each size as long as it fits and leaves none, or at least so many. (For
+/// 4, 7 or 8 the compiler looks for vectors across rows: what rows in registers want.)
 macro_rules! tiles {
     ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {
+        tiles!($i < $end, $N in [$($n),*] leaving 1, $body)
+    };
+    ($i:ident < $end:expr, $N:ident in [$($n:expr),*] leaving $least:expr, $body:expr) => {
         $({
             const $N: usize = $n;
-            while $i + $N <= $end {
+            while $i + $N == $end || $i + $N + $least <= $end {
                 $body;
                 $i += $N;
             }
@@ -151,8 +154,9 @@ kernel! {
                 y_j[p] = *or_return!(pairs[p].1.get(j));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            for (i, to) in column.iter_mut().enumerate() {
+            for i in 0..k {
                 keep_apart::<S>();
+                let to = or_return!(column.get_mut(i));
                 let mut sum = *to;
                 for p in 0..N {
                     sum += *or_return!(pairs[p].0.get(i)) * y_j[p];
@@ -183,8 +187,9 @@ kernel! {
                 (x_j[p], y_j[p]) = (*or_return!(pairs[p].0.get(j)), *or_return!(pairs[p].1.get(j)));
             }
             let column = or_return!(part_mut(m, j * k, k));
-            for (i, to) in column.iter_mut().enumerate().take(j + 1) {
+            for i in 0..=j {
                 keep_apart::<S>();
+                let to = or_return!(column.get_mut(i));
                 let mut sum = S::ZERO;
                 for p in 0..N {
                     sum += *or_return!(pairs[p].0.get(i)) * y_j[p] + *or_return!(pairs[p].1.get(i)) * x_j[p];

@@ -119,6 +119,9 @@ pub(crate) fn transpose_mul_vectors<S: Scalar, const M: usize>(
     products::<S, M, true>(k, a, vectors);
 }
 
+/// The rows and columns of a product's small tiles: a chip's loops are short, a host's vectors are of lanes, in few registers.
+const SMALL: usize = if cfg!(target_os = "none") { 2 } else { 1 };
+
 kernel! {
     /// Computes M = onto + A B, of A^T if `A_TRANSPOSED`, of B^T if `B_TRANSPOSED`; if the product is `SYMMETRIC`, its upper
     /// triangle, and the lower one by that.
@@ -165,11 +168,10 @@ kernel! {
                 });
             });
         } else {
-            tiles!(i < k, N in [3, 1], {
-                // A multiple of 3, as tiles are.
-                let mut j = if SYMMETRIC { i / 3 * 3 } else { 0 };
+            tiles!(i < k, N in [3, SMALL] leaving SMALL, {
+                let mut j = if SYMMETRIC { i } else { 0 };
                 let a = rest_from(a, if A_TRANSPOSED { i * k } else { i });
-                tiles!(j < k, M in [3, 1], {
+                tiles!(j < k, M in [3, SMALL] leaving SMALL, {
                     tile::<S, N, M, A_TRANSPOSED, B_TRANSPOSED>(k, m, onto, [a, b], [k, k], [i, j]);
                 });
             });

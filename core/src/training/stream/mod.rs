@@ -276,7 +276,8 @@ impl<R: Real, const D: usize, const K: usize, const L: usize, const T: usize>
     /// Takes a step of Adam.
     fn update(&mut self) {
         let scale = R::ONE / R::from_count(self.counts.windows.into());
-        let rest = REST.map(R::from_f64);
+        // One by one: the loop of a `map` would convert them on the chip.
+        let rest = [R::from_f64(REST[0]), R::from_f64(REST[1])];
         for i in 0..2 {
             self.corrections[i] += rest[i] * (R::ONE - self.corrections[i]);
         }
