@@ -112,7 +112,7 @@ fn is_usual(recipe: &Recipe) -> bool {
     fits && recipe.trainer_settings().check(USUAL_TRAJECTORY).is_ok()
 }
 
-/// Returns the size in bytes of the stack that [`group`] and its methods need; the memory is reserved, not used.
+/// Returns the size in bytes of the stack that [`group()`] and its methods need; the memory is reserved, not used.
 pub fn stack(recipe: &Recipe) -> usize {
     if is_usual(recipe) { 64 << 20 } else { 512 << 20 }
 }

@@ -11,7 +11,7 @@ use nalgebra::SMatrix;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 /// The largest number of layers with separate parameters.
-pub const MAX_STORED_LAYERS: usize = 16;
+pub const MAX_STORED_LAYERS: usize = 32;
 
 /// The universal model, in the precision of the commands.
 pub type Universal = UniversalModel<f64>;

@@ -87,7 +87,7 @@ macro_rules! tiles {
     ($i:ident < $end:expr, $N:ident in [$($n:expr),*] leaving $least:expr, $body:expr) => {
         $({
             const $N: usize = $n;
-            while $i + $N == $end || $i + $N + $least <= $end {
+            while $crate::linalg::any_size::fits($i + $N, $end, $least) {
                 $body;
                 $i += $N;
             }
@@ -96,6 +96,12 @@ macro_rules! tiles {
 }
 
 pub(crate) use tiles;
+
+/// Returns whether a tile that ends at this index leaves no indices below `end`, or enough of them.
+#[inline(always)]
+pub(crate) const fn fits(next: usize, end: usize, least: usize) -> bool {
+    next == end || next + least <= end
+}
 
 /// Returns from a kernel without a value unless there is one.
 macro_rules! or_return {
