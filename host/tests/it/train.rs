@@ -70,7 +70,7 @@ fn the_largest_shapes_train() {
         let seeds = result["seeds"].as_array().unwrap();
         assert!(seeds.iter().all(|seed| seed["msve"].is_f64()), "{shape}: {result}");
         if shape.contains("sequential") {
-            let stored = format!("export {} --format csv", trained(&out).display());
+            let stored = format!("export {}", trained(&out).display());
             assert_eq!(ictd(&out, &stored).status.code(), Some(0), "{shape}");
         }
     }
