@@ -82,10 +82,15 @@ if [ "$board" = learner ]; then
     # The long run makes the checkpoint that the program carries.
     target/debug/learner target/learner.ictr
     cmp target/learner.ictr embedded-demo/src/bin/learner/trained.ictr
-    # learner BOARD TARGET LEVEL LTO: the chip prints the host's lines; a program with a panic would not link.
+    # learner BOARD TARGET LEVEL LTO: the chip prints the host's lines; a program with a panic would not link. The level is
+    # that of the crates whose code is in it: others are generic, or tables of a chip, and are built once.
     learner() {
+        local package levels=()
+        for package in ictd-core embedded-demo libm; do
+            levels+=(--config "profile.release.package.$package.opt-level=$3")
+        done
         BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --bin learner --target-dir "$out" \
-            --config "profile.release.opt-level=$3" --config "profile.release.lto=$4"
+            "${levels[@]}" --config "profile.release.lto=$4"
         elf=$out/$2/release/learner
         printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$4" "$COMPILER"
         target/runner/debug/runner --footprint "$elf"
