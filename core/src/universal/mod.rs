@@ -23,14 +23,14 @@
 //!
 //! Zero points do matter: the ridges pull weights towards 0, and next to a large constant they shrink what a feature's small
 //! changes would say. Subtract a level first, as [`signal`](crate::signal) does. In this example the values have the slope
-//! 1 / (1 - 0.9 * 0.8) = 3.57, and the model finds 3.65 at level 0 and 2.04 at 20. The linearity is 0.94 and 1.000, so it
+//! 1 / (1 - 0.9 * 0.8) = 3.57, and the model finds 3.65 at level 0 and 2.92 at 20. The linearity is 0.94 and 1.000, so it
 //! does not show the error.
 //!
 //! ```
 //! use ictd_core::UniversalModel;
 //!
 //! let model = UniversalModel::<f32>::pretrained(0.9)?;
-//! for (level, slope) in [(0.0, 3.65), (20.0, 2.04)] {
+//! for (level, slope) in [(0.0, 3.65), (20.0, 2.92)] {
 //!     let mut context = model.context::<2>();
 //!     let (mut random, mut x) = (1_u32, 0.0_f32);
 //!     for _ in 0..3000 {

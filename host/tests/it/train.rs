@@ -71,7 +71,7 @@ fn the_largest_shapes_train() {
         assert!(seeds.iter().all(|seed| seed["msve"].is_f64()), "{shape}: {result}");
         if shape.contains("sequential") {
             let stored = format!("export {}", trained(&out).display());
-            assert_eq!(ictd(&out, &stored).status.code(), Some(0), "{shape}");
+            done(&out.join("model.ictd"), &stored);
         }
     }
     // The larger room changes no bit.
