@@ -210,7 +210,7 @@ const BY_ADAM: &[ClaimSpec] = &[
     BALANCED.variant().refuted(),
     IWS_NEAR_1.variant().refuted(),
     P_HAS_MORE,
-    Q_STRICTLY.refuted(),
+    Q_STRICTLY,
     IS_TD0.refuted(),
     IS_PRECONDITIONED.refuted(),
 ];
