@@ -30,7 +30,7 @@ pub struct TdSums<S, const D: usize> {
     pub residual_rewards: [S; D],
     /// sum r^2.
     pub squared_rewards: S,
-    /// What shows a level of the rewards.
+    /// The sums that show a level of the rewards.
     pub level: LevelSums<S, D>,
 }
 

@@ -242,7 +242,7 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
 fn clip<S: Scalar>(gradient: &mut impl Parameters<S>, limit: Option<f64>) {
     let Some(limit) = limit.map(S::from_f64) else { return };
     let square = gradient.numbers().fold(S::ZERO, |square, g| square + *g * *g);
-    // Of a lane within the limit exactly 1; NaN of one with NaN in its gradient.
+    // The scale is exactly 1 in a lane within the limit, and NaN in one with NaN in its gradient.
     let scale = limit / square.sqrt().max(limit);
     for g in gradient.numbers_mut() {
         let scaled = scale * *g;

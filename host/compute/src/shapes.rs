@@ -61,29 +61,18 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let GroupFactory { recipe, seeds } = self;
-        if S::LANES == 1 && is_usual(recipe) {
-            // The tasks of one seed are close together in memory in any case.
-            const K: usize = 2 * USUAL_DIM + 1;
-            return linear_group::<S, USUAL_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds);
-        }
         if S::LANES == 1 {
-            return linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds);
+            // The tasks of one seed are close together in memory in any case.
+            return any_linear_group::<S>(recipe, seeds);
         }
         match (recipe.network, recipe.attention, recipe.dim) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear, dim) => match dim {
-                _ if !is_usual(recipe) => {
-                    linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds)
-                }
-                1..=4 => linear_group::<S, 4, 9, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds),
-                _ => linear_group::<
-                    S,
-                    USUAL_DIM,
-                    { 2 * USUAL_DIM + 1 },
-                    USUAL_LAYERS,
-                    USUAL_TRAJECTORY,
-                >(recipe, seeds),
-            },
+            (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) if is_usual(recipe) => {
+                linear_group::<S, 4, 9, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
+            }
+            (NetworkKind::Transformer, AttentionKind::Linear, _) => {
+                any_linear_group::<S>(recipe, seeds)
+            }
             (NetworkKind::Transformer, AttentionKind::Softmax, 4) => {
                 let (stored, depth) = (stored(recipe), recipe.layers);
                 let judge = group::softmax_judge::<4, _, _, _>(Softmax::zeros(stored, depth)?);
@@ -115,6 +104,19 @@ fn is_usual(recipe: &Recipe) -> bool {
 /// Returns the size in bytes of the stack that [`group()`] and its methods need; the memory is reserved, not used.
 pub fn stack(recipe: &Recipe) -> usize {
     if is_usual(recipe) { 64 << 20 } else { 512 << 20 }
+}
+
+/// Returns a group of linear attention with the usual capacity, or with the largest.
+fn any_linear_group<S: Scalar<Element = f32>>(
+    recipe: &Recipe,
+    seeds: &[u64],
+) -> Result<Box<dyn SeedGroup>> {
+    const K: usize = 2 * USUAL_DIM + 1;
+    if is_usual(recipe) {
+        linear_group::<S, USUAL_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
+    } else {
+        linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds)
+    }
 }
 
 fn linear_group<

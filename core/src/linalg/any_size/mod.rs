@@ -78,8 +78,8 @@ fn rest_from<S>(x: &[S], at: usize) -> &[S] {
     x.get(at..).unwrap_or_default()
 }
 
-/// Runs the body for tiles of N indices below `$end`, each size as long as it fits and leaves none, or at least so many. (For
-/// 4, 7 or 8 the compiler looks for vectors across rows: what rows in registers want.)
+/// Runs the body for tiles of N indices below `$end`. Each size is taken as long as it fits and leaves no index, or at least
+/// `$least`. (For 4, 7 or 8 the compiler looks for vectors across rows, which rows in registers want.)
 macro_rules! tiles {
     ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {
         tiles!($i < $end, $N in [$($n),*] leaving 1, $body)

@@ -140,7 +140,7 @@ pub(super) struct Workspace<'a, S> {
     pub(super) matrices: &'a mut [S],
     pub(super) vectors: &'a mut [S],
     pub(super) traces: &'a mut [S],
-    /// What there is in addition.
+    /// The part of the buffer beyond the others.
     pub(super) rest: &'a mut [S],
 }
 
