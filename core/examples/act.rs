@@ -6,7 +6,7 @@
 //! ```
 
 use ictd_core::context::Forgetting;
-use ictd_core::mask::TwoTraces;
+use ictd_core::mask::Td0Trace;
 use ictd_core::rng::Rng;
 use ictd_core::{Context, Error, UniversalModel};
 
@@ -36,8 +36,8 @@ fn greedy(w: &[f32; D], state: usize, rng: &mut Rng) -> usize {
 }
 
 fn main() -> Result<(), Error> {
-    let model = UniversalModel::<f32>::pretrained(0.95)?;
-    let mut context: Context<D, TwoTraces, Forgetting> = model.forgetting(0.998)?;
+    let model = UniversalModel::<f32>::new(0.95)?;
+    let mut context: Context<D, Td0Trace, Forgetting> = model.forgetting(0.998)?;
     println!("context: {} bytes, whatever its length", size_of_val(&context));
     let (mut rng, mut w, mut rewards) = (Rng::new(1), [0.0; D], 0.0);
     let (mut state, mut action) = (0, 0);

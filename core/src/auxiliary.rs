@@ -1,4 +1,4 @@
-//! The sums that a context keeps in addition to G: second moments of features and rewards, or those of two traces.
+//! The sums that a context keeps in addition to G: second moments of features and rewards, or those of a trace.
 
 use crate::entrywise::{Entrywise, close_at, entrywise};
 use crate::linalg::keep_apart;
@@ -42,11 +42,11 @@ pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S>
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
 }
 
-/// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares; and what a
+/// The sums of a trace, column by column: A and b of TD(lambda) for every discount, and the trace's squares; and what a
 /// level of the rewards changes in these and in G.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSums<S, const D: usize, const C: usize> {
-    pub(crate) columns: [[TraceColumn<S, D, C>; D]; 2],
+    pub(crate) columns: [TraceColumn<S, D, C>; D],
     pub(crate) features: [FeatureSums<S>; D],
     /// sum r_m of each cumulant, over all transitions and over those that end an episode.
     pub(crate) rewards: [[S; 2]; C],
@@ -85,26 +85,25 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     #[inline(always)]
     fn update(
         &mut self,
-        [low, high, token]: [&Token<S, D, C>; 3],
+        [trace, _, token]: [&Token<S, D, C>; 3],
         Weight { root, at_end }: Weight<S>,
         mut f: impl FnMut(&mut S, S, S),
     ) {
-        for (columns, trace) in self.columns.iter_mut().zip([&low.phi, &high.phi]) {
-            for j in 0..D {
-                let TraceColumn { sums, square, all, .. } = &mut columns[j];
-                for i in 0..D {
-                    f(&mut sums.phi[i], trace[i], token.phi[j]);
-                }
-                for i in 0..D {
-                    f(&mut sums.phi_next[i], trace[i], token.phi_next[j]);
-                }
-                for m in 0..C {
-                    f(&mut sums.rewards[m], trace[j], token.rewards[m]);
-                }
-                let before = trace[j] - token.phi[j];
-                f(square, before, before);
-                f(all, trace[j], root);
+        let trace = &trace.phi;
+        for j in 0..D {
+            let TraceColumn { sums, square, all, .. } = &mut self.columns[j];
+            for i in 0..D {
+                f(&mut sums.phi[i], trace[i], token.phi[j]);
             }
+            for i in 0..D {
+                f(&mut sums.phi_next[i], trace[i], token.phi_next[j]);
+            }
+            for m in 0..C {
+                f(&mut sums.rewards[m], trace[j], token.rewards[m]);
+            }
+            let before = trace[j] - token.phi[j];
+            f(square, before, before);
+            f(all, trace[j], root);
         }
         for j in 0..D {
             let FeatureSums { phi, phi_next, .. } = &mut self.features[j];
@@ -119,8 +118,7 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
         f(&mut weights.squares, rho, rho);
         let Some(at_end) = at_end else { return };
         for j in 0..D {
-            f(&mut self.columns[0][j].at_end, low.phi[j], at_end);
-            f(&mut self.columns[1][j].at_end, high.phi[j], at_end);
+            f(&mut self.columns[j].at_end, trace[j], at_end);
             f(&mut self.features[j].at_end, token.phi[j], at_end);
         }
         for m in 0..C {
@@ -130,10 +128,7 @@ impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for Trace
     }
 
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
-        let sums = self.columns.iter_mut().zip(&mut error.columns).zip(&mut full.columns);
-        for ((total, error), full) in sums {
-            close_at(total, error, full, index);
-        }
+        close_at(&mut self.columns, &mut error.columns, &mut full.columns, index);
         close_at(&mut self.features, &mut error.features, &mut full.features, index);
         if index >= D {
             let m = index - D;

@@ -7,7 +7,7 @@
 //! | [`context`] | the streaming context: G = Z M Z^T of all transitions seen, in constant memory |
 //! | [`model`], [`transformer`], [`layer`] | transformers with stored or constructed weights, and one layer of them |
 //! | [`mask`], [`statistic`] | the masks M of TD(0), TD(lambda) and the others; the statistics that contexts keep |
-//! | [`universal`] | the model that ships: TD's fixed points for three lambdas, mixed by gates |
+//! | [`universal`] | the model that ships: TD's fixed point, with a ridge that fits the noise |
 //! | [`value_function`] | what a model computes from a context: a weight vector w and the value w^T phi |
 //! | [`predictor`], [`signal`] | predictions of sensor samples, with a band and a surprise; features of signals |
 //! | [`td`] | classical algorithms: online TD(lambda), LSTD, recursive LSTD, batch TD |

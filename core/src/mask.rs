@@ -9,7 +9,7 @@
 //! | [`Td0`] | sum_j z_j z_j^T | none |
 //! | [`TdLambda`] | sum_i z_i e_i^T, e_i = lambda e_{i-1} + z_i | the trace e |
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
-//! | [`TwoTraces`] | as for [`Td0`], and in addition the sums of two traces | both traces |
+//! | [`Td0Trace`] | as for [`Td0`], and in addition the sums of a trace | the trace |
 
 use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
 #[doc(hidden)]
@@ -283,55 +283,51 @@ impl<S: Scalar> Mask<S> for MeanCentred {
 
 entrywise!([S: Scalar, V: Entrywise<S>] S, RunningMean<S, V> { mean, weight });
 
-/// TD(0)'s mask, with the sums of two eligibility traces in addition to its statistic. The
-/// [universal model](crate::universal) reads them: it solves for TD's fixed point with three lambdas and decides from the
+/// TD(0)'s mask, with the sums of an eligibility trace in addition to its statistic. The
+/// [universal model](crate::universal) reads them: it solves for TD's fixed point with two lambdas and decides from the
 /// context which of them is right.
 ///
 /// In the paper's terms each lambda is a head with a mask of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TwoTraces<S: Scalar = f32> {
-    /// The trace decays, the faster one first.
-    pub(crate) decays: [S; 2],
+pub struct Td0Trace<S: Scalar = f32> {
+    pub(crate) trace_decay: S,
 }
 
-impl<S: Scalar> TwoTraces<S> {
-    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\]; another one is
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
-    pub fn new(low: S, high: S) -> Result<Self, Error> {
-        Ok(TwoTraces { decays: [check_decay(low)?, check_decay(high)?] })
+impl<S: Scalar> Td0Trace<S> {
+    /// Returns the mask of a trace decay, gamma lambda, in \[0, 1\], or [`Error::NonFinite`] or [`Error::OutOfRange`], naming
+    /// `trace_decay`.
+    pub fn new(trace_decay: S) -> Result<Self, Error> {
+        Ok(Td0Trace { trace_decay: check_decay(trace_decay)? })
     }
 }
 
-impl<S: Scalar> Mask<S> for TwoTraces<S> {
-    /// Both traces, e_i = decay e_{i-1} + z_i with e_{-1} = 0.
-    type State<V: Entrywise<S>> = [V; 2];
+impl<S: Scalar> Mask<S> for Td0Trace<S> {
+    /// The trace, e_i = decay e_{i-1} + z_i with e_{-1} = 0.
+    type State<V: Entrywise<S>> = [V; 1];
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const IS_GRAM: bool = true;
     const STATE_IS_TRACE: bool = true;
     // A sliding context's sums are recomputed: the state does not say what a trace still holds of the oldest token.
-    const CODE: u8 = 5;
+    const CODE: u8 = 6;
 
-    fn from_trace_decays([low, high]: [S; 2]) -> Result<Self, Error> {
-        Self::new(low, high)
+    fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
+        only_zeros([none], ())?;
+        Self::new(trace_decay)
     }
 
     fn trace_decays(&self) -> [S; 2] {
-        self.decays
+        [self.trace_decay, S::ZERO]
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
         Td0.entry(row, column, n)
     }
 
-    /// Returns the traces. G itself needs only the token.
+    /// Returns the trace and the token. G itself needs only the token.
     #[inline(always)]
-    fn rank_one_update<V: Entrywise<S>>(&self, [low, high]: &mut [V; 2], z: &V, _: S) -> (V, V) {
-        let [low_decay, high_decay] = self.decays;
-        V::zip3(low, high, z, |low, high, z| {
-            *low = low_decay * *low + z;
-            *high = high_decay * *high + z;
-        });
-        (*low, *high)
+    fn rank_one_update<V: Entrywise<S>>(&self, [trace]: &mut [V; 1], z: &V, _: S) -> (V, V) {
+        V::zip(trace, z, |trace, z| *trace = self.trace_decay * *trace + z);
+        (*trace, *z)
     }
 }
 

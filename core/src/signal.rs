@@ -14,7 +14,7 @@
 //! use ictd_core::context::{Context, Forgetting};
 //! use ictd_core::signal::SignalFeatures;
 //!
-//! let model = UniversalModel::<f32>::pretrained(0.9)?;
+//! let model = UniversalModel::<f32>::new(0.9)?;
 //! let mut context = Context::<4, _, Forgetting>::with_memory(*model.mask(), Forgetting::new(0.995)?);
 //! let mut signal = SignalFeatures::new();
 //! let (mut phi, _) = signal.observe(20.5)?;

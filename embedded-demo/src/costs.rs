@@ -106,7 +106,7 @@ fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
     let task = demo::task(&mut rng)?;
     let mut state = task.initial_state(&mut rng);
-    let model = UniversalModel::<f32>::pretrained(GAMMA)?;
+    let model = UniversalModel::<f32>::new(GAMMA)?;
     let mut context = model.context::<4>();
     let mut observe = 0;
     for _ in 0..100 {

@@ -154,7 +154,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
 }
 
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    Universal::pretrained(gamma).context("the model")
+    Universal::new(gamma).context("the model")
 }
 
 /// Returns a model for a stream of d features and a discount, from a source of [`open`]; layers that share their parameters are

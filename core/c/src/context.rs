@@ -4,7 +4,7 @@ use crate::{Handle, ictd_status, kind, make_in, status, stored, write_to};
 use core::mem::MaybeUninit;
 use core::slice::from_raw_parts;
 use ictd_core::context::{Context, Forgetting, Growing, Memory};
-use ictd_core::mask::TwoTraces;
+use ictd_core::mask::Td0Trace;
 #[cfg(feature = "trainer")]
 use ictd_core::statistic::Statistic;
 use ictd_core::universal::Estimate;
@@ -41,7 +41,7 @@ pub struct ictd_value_function {
 /// The context in a handle, with its discount: a model makes its traces from that.
 struct OfFeatures<const D: usize, W: Memory<f32>> {
     gamma: f32,
-    context: Context<D, TwoTraces, W>,
+    context: Context<D, Td0Trace, W>,
 }
 
 /// Returns the features, with zeros for those that there is only room for.
@@ -55,7 +55,7 @@ fn padded<const D: usize>(features: &[f32]) -> [f32; D] {
 impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
     #[inline(never)]
     fn new_in(place: &mut MaybeUninit<Self>, gamma: f32, retention: f32) -> Result<(), Error> {
-        let mask = *UniversalModel::<f32>::pretrained(gamma)?.mask();
+        let mask = *UniversalModel::<f32>::new(gamma)?.mask();
         let memory = W::from_retention(retention)?;
         place.write(OfFeatures { gamma, context: Context::with_memory(mask, memory) });
         Ok(())
@@ -71,7 +71,7 @@ impl<const D: usize, W: Memory<f32>> OfFeatures<D, W> {
 
     #[inline(never)]
     fn estimate(&self, out: &mut ictd_value_function) -> Result<(), Error> {
-        let model = UniversalModel::<f32>::pretrained(self.gamma)?;
+        let model = UniversalModel::<f32>::new(self.gamma)?;
         let Estimate { value_function, linearity } = model.estimate(&self.context, model.gvf(0))?;
         out.linearity = linearity;
         out.value_clip = value_function.value_clip;

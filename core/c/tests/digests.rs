@@ -22,7 +22,7 @@ fn add(digest: &mut u32, number: f32) {
 
 fn contexts() -> Result<u32, Error> {
     let (mut sensor, mut digest) = (Sensor(1), 0);
-    let model = UniversalModel::<f32>::pretrained(0.9)?;
+    let model = UniversalModel::<f32>::new(0.9)?;
     let mut context = model.context::<4>();
     let mut phi = [(); 4].map(|()| sensor.read());
     for n in 1..=1000 {

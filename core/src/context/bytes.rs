@@ -78,7 +78,7 @@ impl<const D: usize, M: Mask<R>, Mem: Memory<R>, R: Real, const C: usize> Contex
     /// | 4 | 1 | format version: 2 |
     /// | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
     /// | 6 | 1 | memory: 1 growing, 2 forgetting, 3 sliding |
-    /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward), 5 two traces |
+    /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward), 6 TD(0) with a trace |
     /// | 8 | 2 | d |
     /// | 10 | 2 | C, the cumulants |
     /// | 12 | 4 | the capacity of a sliding memory, 0 of another |
@@ -145,7 +145,7 @@ impl<const D: usize, M: Mask<R>, Mem: Memory<R>, R: Real, const C: usize> Contex
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),
             ("memory (1: growing, 2: forgetting, 3: sliding)", 1),
-            ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred, 5: two traces)", 1),
+            ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred, 6: TD(0) with a trace)", 1),
             ("feature dimension", 2),
             ("number of cumulants", 2),
             ("capacity of the memory", 4),

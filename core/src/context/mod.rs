@@ -281,7 +281,7 @@ impl<const D: usize, M: Mask<S>, Mem: Memory<S>, S: Scalar, const C: usize>
     ///
     /// States still count as often as b visits them, and a trace's variance grows with the products of the ratios. It compiles
     /// for contexts that grow or forget, under the masks [`Td0`], [`TdLambda`](crate::mask::TdLambda) and
-    /// [`TwoTraces`](crate::mask::TwoTraces).
+    /// [`Td0Trace`](crate::mask::Td0Trace).
     ///
     /// ```
     /// // b tosses a coin for a reward of 1 or 0; pi takes the first with probability 0.9.

@@ -2,7 +2,7 @@
 
 use super::{DiscountedView, Memory};
 use crate::entrywise::entrywise;
-use crate::mask::{TdLambda, TwoTraces};
+use crate::mask::{Td0Trace, TdLambda};
 use crate::scalar::Scalar;
 
 /// A feature whose root of the sum of squares is at most this counts as never seen: it was forgotten long ago, and the
@@ -16,12 +16,12 @@ pub(crate) const fn least_product<R>() -> f64 {
     if size_of::<R>() == 4 { 1e-34 } else { 1e-290 }
 }
 
-/// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices are stored column by
+/// The sums of a context under the mask [`Td0Trace`](crate::mask::Td0Trace), for a discount and a cumulant. Matrices are stored column by
 /// column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TdSums<S, const D: usize> {
-    /// TD's systems for e = phi, lambda = 0, and for both traces.
-    pub systems: [TdSystem<S, D>; 3],
+    /// TD's systems for e = phi, lambda = 0, and for the trace.
+    pub systems: [TdSystem<S, D>; 2],
     /// 2 F = sum (phi phi^T + phi' phi'^T), its upper triangle.
     pub second_moments: [[S; D]; D],
     /// sum x x^T with x = phi - gamma phi', its upper triangle.
@@ -117,27 +117,15 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         roots
     }
 
-    /// Returns true if no two features were ever nonzero in the same state, as with a feature for each state.
-    #[inline(never)]
-    pub(crate) fn tells_states_apart(&self) -> bool {
-        let mut sum = S::ZERO;
-        for j in 0..D {
-            for i in 0..j {
-                sum += self.second_moments[j][i].abs();
-            }
-        }
-        sum == S::ZERO
-    }
-
     /// Computes the sums in place.
     #[inline(always)]
     pub(crate) fn fill_from<Mem: Memory<S>, const C: usize>(
         &mut self,
-        read: &DiscountedView<S, TwoTraces<S>, Mem, D, C>,
+        read: &DiscountedView<S, Td0Trace<S>, Mem, D, C>,
     ) {
         let r = read.cumulant;
         self.squared_rewards = read.sum(|m| m.rewards.get(r)?.rewards.first());
-        let [plain, traces @ ..] = &mut self.systems;
+        let [plain, traced] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         for j in 0..D {
             for i in 0..D {
@@ -157,21 +145,18 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
             plain.b[j] = read.sum(|m| m.rewards.get(r)?.phi.get(j));
             self.residual_rewards[j] =
                 plain.b[j] - gamma * read.sum(|m| m.rewards.get(r)?.phi_next.get(j));
-            for (l, system) in traces.iter_mut().enumerate() {
-                for i in 0..D {
-                    let now = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi.get(i));
-                    let next =
-                        read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.phi_next.get(i));
-                    system.a[j][i] = now - gamma * next;
-                }
-                system.b[j] = read.sum(|m| m.auxiliary.columns.get(l)?.get(j)?.sums.rewards.get(r));
-                system.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.square));
-                system.c[j] = explained(
-                    gamma,
-                    read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.all)),
-                    read.sum(|m| Some(&m.auxiliary.columns.get(l)?.get(j)?.at_end)),
-                );
+            for i in 0..D {
+                let now = read.sum(|m| m.auxiliary.columns.get(j)?.sums.phi.get(i));
+                let next = read.sum(|m| m.auxiliary.columns.get(j)?.sums.phi_next.get(i));
+                traced.a[j][i] = now - gamma * next;
             }
+            traced.b[j] = read.sum(|m| m.auxiliary.columns.get(j)?.sums.rewards.get(r));
+            traced.squares[j] = read.sum(|m| Some(&m.auxiliary.columns.get(j)?.square));
+            traced.c[j] = explained(
+                gamma,
+                read.sum(|m| Some(&m.auxiliary.columns.get(j)?.all)),
+                read.sum(|m| Some(&m.auxiliary.columns.get(j)?.at_end)),
+            );
             let phi = read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi));
             let next = gamma * read.sum(|m| Some(&m.auxiliary.features.get(j)?.phi_next));
             let at_end = read.sum(|m| Some(&m.auxiliary.features.get(j)?.at_end));

@@ -5,7 +5,7 @@ use super::DigestRun;
 use crate::constructions;
 use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::error::Result;
-use crate::mask::{MeanCentred, Td0, TdLambda, TwoTraces};
+use crate::mask::{MeanCentred, Td0, Td0Trace, TdLambda};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
 use crate::signal::{FeatureScaler, SignalFeatures};
@@ -61,7 +61,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
             mut number: impl FnMut() -> f32,
             mut show: impl FnMut(f32),
         ) -> Result<()> {
-            let mut context = Context::<D, TwoTraces, Mem>::with_memory(*model.mask(), memory);
+            let mut context = Context::<D, Td0Trace, Mem>::with_memory(*model.mask(), memory);
             for t in 0..60 {
                 let phi = [number(), 256.0 * number(), 1.0];
                 match t % 20 {
@@ -78,7 +78,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Res
             Ok(())
         }
         for gamma in [0.0, 0.5, 0.9, 0.99] {
-            let model = UniversalModel::<f32>::pretrained(gamma)?;
+            let model = UniversalModel::<f32>::new(gamma)?;
             stream(&model, Growing, || rng.normal(), |x| digest.number(x))?;
             stream(&model, Forgetting::new(0.95)?, || rng.normal(), |x| digest.number(x))?;
             stream(&model, Sliding::<9>, || rng.normal(), |x| digest.number(x))?;

@@ -11,14 +11,13 @@
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
 //! | 6 | 1 | low 4 bits: the attention, 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting; high 4 bits: the mask, 0 TD(0) or TD(lambda), 1 mean-centred, 8 to 15 of your own |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
-//! | 8 | 2 | d, the feature dimension; in version 4 the number of learned numbers |
+//! | 8 | 2 | d, the feature dimension; in version 4 0 |
 //! | 10 | 2 | L, the number of layers; in version 4 0 |
 //! | 12 | b | gamma, the discount; two heads: 1 |
 //! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask; two heads: 0 |
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
 //! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
-//! | (version 4) | b | the second trace decay, and then, instead of P and Q: |
-//! | (version 4) | b per number | the [parameters](crate::universal::UniversalParameters) in order |
+//! | (version 4) | b | 0, instead of P and Q |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are stored as IEEE 754 bits, so a model is read with the same bits that were written.

@@ -10,7 +10,7 @@
 //! ```
 //! use ictd_core::td::{Lstd, LstdSettings};
 //!
-//! let model = Lstd::new(LstdSettings::new(0.5).lambda(0.9).ridge(0.001))?; // instead of UniversalModel::<f32>::pretrained(0.5)?
+//! let model = Lstd::new(LstdSettings::new(0.5).lambda(0.9).ridge(0.001))?; // instead of UniversalModel::<f32>::new(0.5)?
 //! let mut context = model.context::<1>();
 //! for _ in 0..100 {
 //!     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1

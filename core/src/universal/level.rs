@@ -1,4 +1,4 @@
-//! The level of the values, and how much of what a context shows is beyond noise.
+//! The level of the values, and the TD errors that values leave.
 
 use crate::context::TdSums;
 use crate::linalg::linear_system::epsilon;
@@ -7,19 +7,7 @@ use crate::scalar::Real;
 /// The number of standard errors beyond which a level counts.
 const STANDARD_ERRORS: f64 = 3.0;
 /// The least mean squared TD error relative to the mean squared reward: less is rounding.
-pub(super) const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
-
-/// Returns the share of an estimate that counts, 1 - (noise / found)^2, where both are squares: 0 if no more was found than noise
-/// makes, and soon next to 1 beyond.
-#[inline(never)]
-pub(super) fn share_beyond<R: Real>(noise: R, found: R) -> R {
-    if found > noise {
-        let ratio = noise / found;
-        R::ONE - ratio * ratio
-    } else {
-        R::ZERO
-    }
-}
+const MIN_RELATIVE_TD_ERROR: f64 = 1e-6;
 
 /// Returns w^T M w - 2 <b, w>, with only the upper triangle of the symmetric M read.
 #[inline(never)]
@@ -31,14 +19,6 @@ pub(super) fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w:
             of_j += two * m[j][i] * w[i];
         }
         sum += of_j * w[j];
-    }
-    sum
-}
-
-pub(super) fn sum_of_squares<R: Real, const D: usize>(x: &[R; D]) -> R {
-    let mut sum = R::ZERO;
-    for x in x {
-        sum += *x * *x;
     }
     sum
 }
@@ -66,23 +46,22 @@ pub(super) fn level<R: Real, const D: usize>(
         return R::ZERO;
     }
     let m = errors / explained;
-    let (mut fitted, mut rewards) = ([R::ZERO; D], [R::ZERO; D]);
+    let (mut fitted, mut of_ridge) = (*w, R::ZERO);
     for j in 0..D {
-        fitted[j] = w[j] - m * of_level[j];
-        rewards[j] = sums.residual_rewards[j] - m * of.residual[j];
+        fitted[j] -= m * of_level[j];
+        of_ridge += fitted[j] * fitted[j];
     }
     // The sum of the squared TD errors, and what the ridge adds to it.
-    let squares = quadratic(&sums.residual_gram, &rewards, &fitted);
-    let noise = sums.squared_without(m) + squares + ridge * sum_of_squares(&fitted);
-    let noise = noise.max(R::from_f64(MIN_RELATIVE_TD_ERROR));
+    let noise = sums.td_error(&fitted, m) + ridge * of_ridge;
     let found = m * of.explained;
-    let least = R::from_f64(STANDARD_ERRORS * STANDARD_ERRORS) * (of.weight * noise);
-    m * share_beyond(least, freedom * (found * found))
+    let ratio = R::from_f64(STANDARD_ERRORS * STANDARD_ERRORS) * (of.weight * noise)
+        / (freedom * (found * found));
+    if ratio < R::ONE { m * (R::ONE - ratio * ratio) } else { R::ZERO }
 }
 
 impl<R: Real, const D: usize> TdSums<R, D> {
     /// Returns sum (r - m c)^2 over sum r^2, given a level m.
-    fn squared_without(&self, m: R) -> R {
+    pub(super) fn squared_without(&self, m: R) -> R {
         let of = &self.level;
         let explained = of.explained_rewards;
         let left = R::ONE - m * (explained + explained - m * of.squares);
@@ -90,18 +69,14 @@ impl<R: Real, const D: usize> TdSums<R, D> {
         if left > R::from_f64(16.0) * epsilon::<R>(1) { left } else { R::ZERO }
     }
 
-    /// Takes a level m out of the rewards, whose sum of squares becomes 1 again; returns what it was before that.
+    /// Returns sum delta^2 over sum r^2, with the TD errors delta that the values m + <w, phi> leave.
     #[inline(never)]
-    pub(super) fn subtract_level(&mut self, m: R) -> R {
-        let left = self.squared_without(m);
-        let unit = R::ONE / left.sqrt();
+    pub(super) fn td_error(&self, w: &[R; D], m: R) -> R {
+        let mut rewards = self.residual_rewards;
         for j in 0..D {
-            let of_level = m * self.level.residual[j];
-            self.residual_rewards[j] = (self.residual_rewards[j] - of_level) * unit;
-            for system in &mut self.systems {
-                system.b[j] = (system.b[j] - m * system.c[j]) * unit;
-            }
+            rewards[j] -= m * self.level.residual[j];
         }
-        left
+        let error = self.squared_without(m) + quadratic(&self.residual_gram, &rewards, w);
+        error.max(R::from_f64(MIN_RELATIVE_TD_ERROR))
     }
 }

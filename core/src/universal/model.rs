@@ -1,10 +1,10 @@
-//! The model as it is linked: a discount, two trace decays, and the learned parameters.
+//! The model as it is linked: a discount and a trace decay.
 
-use super::{ContextSummary, GatedSolution, UniversalParameters};
+use super::solve::{ContextSummary, Solution, solution};
 use crate::bytes::{Reader, write};
 use crate::context::{Context, Forgetting, Growing, Memory, TdSums};
 use crate::error::{Error, StoredError};
-use crate::mask::{Entrywise as _, Mask, TwoTraces};
+use crate::mask::{Entrywise as _, Mask, Td0Trace};
 use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
 use crate::transition::check_gamma;
@@ -16,7 +16,7 @@ use crate::value_function::{ClippedValueFunction, Gvf};
 /// ```
 /// use ictd_core::UniversalModel;
 ///
-/// let model = UniversalModel::<f32>::pretrained(0.9)?;
+/// let model = UniversalModel::<f32>::new(0.9)?;
 /// let mut context = model.context::<4>(); // or any other number of features
 /// context.observe(&[0.5, -0.25, 1.0, 0.0], 0.75, &[1.0, 0.5, -0.5, 0.25])?;
 /// let value = model.value_function(&context)?;
@@ -26,8 +26,7 @@ use crate::value_function::{ClippedValueFunction, Gvf};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniversalModel<R: Real = f32> {
     gamma: R,
-    mask: TwoTraces<R>,
-    parameters: UniversalParameters<R>,
+    mask: Td0Trace<R>,
 }
 
 /// The value function that the model estimates from a context, and how far it trusts its features.
@@ -36,41 +35,26 @@ pub struct Estimate<R: Real, const D: usize> {
     /// v(s) = level + <w, phi(s)>, clipped.
     pub value_function: ClippedValueFunction<R, D>,
     /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
-    /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
-    /// features would. Where nothing is random the solutions agree, and it says nothing; nor does it where features are far
-    /// from 0 compared with their changes: it is then 1, and the values are wrong.
+    /// best one if they are linear. At 1, more data improve the predictions, as far as noise allows; near 0, better
+    /// features would. It is 1 until the context shows the opposite, and where features are far from 0 compared with their changes:
+    /// the values are then wrong.
     pub linearity: R,
 }
 
 impl<R: Real> UniversalModel<R> {
-    /// The lambda of the first trace; that of the second is 1.
+    /// The lambda of the trace.
     pub const LAMBDA: f64 = 0.92;
 
-    /// Returns a model of the given discount, trace decays and parameters.
-    /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
-    pub fn new(
-        gamma: R,
-        mask: TwoTraces<R>,
-        parameters: UniversalParameters<R>,
-    ) -> Result<Self, Error> {
-        if !parameters.iter().all(|x| x.is_finite()) {
-            return Err(Error::NonFinite { parameter: "parameters" });
-        }
-        Ok(UniversalModel { gamma: check_gamma(gamma)?, mask, parameters })
-    }
-
-    /// Returns the same model for another discount, with the traces of that discount.
+    /// Returns the model of a discount and a trace.
     /// Returns [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
-    pub fn with_gamma(self, gamma: R) -> Result<Self, Error> {
-        let gamma = check_gamma(gamma)?;
-        let mask = TwoTraces::new(R::from_f64(Self::LAMBDA) * gamma, gamma)?;
-        Ok(UniversalModel { gamma, mask, ..self })
+    pub fn with_mask(gamma: R, mask: Td0Trace<R>) -> Result<Self, Error> {
+        Ok(UniversalModel { gamma: check_gamma(gamma)?, mask })
     }
 
     /// Returns an empty context for D features that remembers every transition. The model reads any other context of
     /// its mask, too, with any memory and any number of cumulants.
-    pub const fn context<const D: usize>(&self) -> Context<D, TwoTraces<R>, Growing, R> {
-        Context::<D, TwoTraces<R>, Growing, R>::with_memory(self.mask, Growing)
+    pub const fn context<const D: usize>(&self) -> Context<D, Td0Trace<R>, Growing, R> {
+        Context::<D, Td0Trace<R>, Growing, R>::with_memory(self.mask, Growing)
     }
 
     /// Returns an empty context for D features that forgets: with each transition the weight of the past is multiplied by
@@ -79,9 +63,9 @@ impl<R: Real> UniversalModel<R> {
     pub fn forgetting<const D: usize>(
         &self,
         retention: R,
-    ) -> Result<Context<D, TwoTraces<R>, Forgetting<R>, R>, Error> {
+    ) -> Result<Context<D, Td0Trace<R>, Forgetting<R>, R>, Error> {
         let memory = Forgetting::new(retention)?;
-        Ok(Context::<D, TwoTraces<R>, _, R>::with_memory(self.mask, memory))
+        Ok(Context::<D, Td0Trace<R>, _, R>::with_memory(self.mask, memory))
     }
 
     /// Returns the value function, v(s) = level + <w, phi(s)>, of the first cumulant of a context that
@@ -98,7 +82,7 @@ impl<R: Real> UniversalModel<R> {
     /// singular in spite of its ridge.
     pub fn value_function<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
+        context: &Context<D, Td0Trace<R>, Mem, R, CUMULANTS>,
     ) -> Result<ClippedValueFunction<R, D>, Error> {
         Ok(self.estimate(context, self.gvf(0))?.value_function)
     }
@@ -110,14 +94,13 @@ impl<R: Real> UniversalModel<R> {
     /// `gamma` or `cumulant`.
     pub fn estimate<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
+        context: &Context<D, Td0Trace<R>, Mem, R, CUMULANTS>,
         gvf: Gvf<R>,
     ) -> Result<Estimate<R, D>, Error> {
         let Gvf { cumulant, gamma } = gvf;
         let (mut sums, summary) = (TdSums::ZERO, self.context_summary(context, gamma));
         self.fill(&mut sums, context, gvf)?;
-        let GatedSolution { weights, level, mut roots, linearity } =
-            self.parameters.solve(&mut sums, summary)?;
+        let Solution { weights, level, mut roots, linearity } = solution(&mut sums, summary)?;
         let mut len = summary.effective_len;
         if context.memory().retention() < R::ONE {
             len = R::from_count(context.len());
@@ -135,7 +118,7 @@ impl<R: Real> UniversalModel<R> {
     /// decays; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     pub fn sums<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
+        context: &Context<D, Td0Trace<R>, Mem, R, CUMULANTS>,
         gvf: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
         let mut sums = TdSums::ZERO;
@@ -147,7 +130,7 @@ impl<R: Real> UniversalModel<R> {
     fn fill<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
         sums: &mut TdSums<R, D>,
-        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
+        context: &Context<D, Td0Trace<R>, Mem, R, CUMULANTS>,
         Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<(), Error> {
         if self.mask != *context.mask() {
@@ -159,9 +142,9 @@ impl<R: Real> UniversalModel<R> {
     }
 
     /// Returns what the model needs to know of a context in addition to its sums.
-    pub fn context_summary<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
+    fn context_summary<const D: usize, Mem: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, TwoTraces<R>, Mem, R, CUMULANTS>,
+        context: &Context<D, Td0Trace<R>, Mem, R, CUMULANTS>,
         gamma: R,
     ) -> ContextSummary<R> {
         let (effective_len, one) = (context.effective_len(), R::ONE);
@@ -169,7 +152,7 @@ impl<R: Real> UniversalModel<R> {
         // sum retention^2j / sum retention^j, j = 0 to n - 1.
         let design_effect = (one + one - effective_len * (one - retention)) / (one + retention);
         let design_effect = if retention < one { design_effect } else { one };
-        let admissible = self.mask.trace_decays().map(|decay| decay <= gamma);
+        let admissible = self.mask.trace_decay <= gamma;
         ContextSummary { effective_len, design_effect, gamma, admissible }
     }
 
@@ -179,16 +162,16 @@ impl<R: Real> UniversalModel<R> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::parse_kind(bytes, true)?;
         header.expect::<R>(AttentionKind::Linear, 0, 0, 1)?;
-        if usize::from(header.numbers) != UniversalParameters::COUNT {
-            let (found, expected) = (header.numbers.into(), UniversalParameters::COUNT as u32);
+        if header.numbers > 0 {
+            let found = header.numbers.into();
             return Err(
-                StoredError::Mismatch { part: "learned parameters", found, expected }.into()
+                StoredError::Mismatch { part: "learned parameters", found, expected: 0 }.into()
             );
         }
         let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
         let gamma = reader.number();
-        let mask = TwoTraces::from_trace_decays([reader.number(), reader.number()])?;
-        Self::new(gamma, mask, UniversalParameters::SHAPE.map(|_| reader.number()))
+        let mask = Td0Trace::from_trace_decays([reader.number(), reader.number()])?;
+        Self::with_mask(gamma, mask)
     }
 
     /// Returns how many bytes the stored model takes.
@@ -201,10 +184,8 @@ impl<R: Real> UniversalModel<R> {
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, self.header().byte_len(), |writer| {
             writer.bytes(&self.header().to_bytes());
-            let [low, high] = self.mask.trace_decays();
-            for x in [self.gamma, low, high].iter().chain(self.parameters.iter()) {
-                writer.number(*x);
-            }
+            let [trace_decay, none] = self.mask.trace_decays();
+            [self.gamma, trace_decay, none].into_iter().for_each(|x| writer.number(x));
         })
     }
 
@@ -216,18 +197,13 @@ impl<R: Real> UniversalModel<R> {
             mask: 0,
             mode: LayerSharing::Autoregressive,
             feature_dimension: 0,
-            numbers: UniversalParameters::COUNT as u16,
+            numbers: 0,
             depth: 0,
         }
     }
 
-    /// Returns the learned parameters.
-    pub fn parameters(&self) -> &UniversalParameters<R> {
-        &self.parameters
-    }
-
     /// Returns the mask.
-    pub fn mask(&self) -> &TwoTraces<R> {
+    pub fn mask(&self) -> &Td0Trace<R> {
         &self.mask
     }
 
@@ -242,44 +218,15 @@ impl<R: Real> UniversalModel<R> {
     }
 }
 
-/// The parameters that ship. A quasi-Newton search found them, from LSTD's ridges (the program `ictd search` of commit e7cf859).
-pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
-    log_ridge: [
-        [1.1013925, -0.416008, 0.39123097, -0.23958413],
-        [7.0237136, -0.30793044, 1.0248021, 0.34961322],
-        [5.3106666, -1.2736095, 0.050885383, 1.4633176],
-    ],
-    log_bellman_mix: [0.07543403, -1.1466419],
-    ridge_mix_logit: [[1.0558496, 0.56267], [0.13912258, 2.085495]],
-    gate_logits: [
-        [
-            3.8518972, -4.488887, -1.824174, -2.7431402, -5.6056986, 2.0802124, 0.3686777,
-            1.1451789, -0.9729323,
-        ],
-        [
-            -0.01677364,
-            -3.472305,
-            -4.222683,
-            0.8943375,
-            -2.8333368,
-            -0.3954443,
-            -1.1820643,
-            -3.8256621,
-            -0.94384736,
-        ],
-    ],
-    tabular: [-0.31114867, 0.40617815, 3.4680045],
-};
-
 impl UniversalModel<f32> {
-    /// Returns the model that ships, for a discount.
+    /// Returns the model for a discount.
     ///
     /// Usable in a constant, where a bad argument fails the build:
     ///
     /// ```
     /// use ictd_core::UniversalModel;
     ///
-    /// const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
+    /// const MODEL: UniversalModel = match UniversalModel::<f32>::new(0.9) {
     ///     Ok(model) => model,
     ///     Err(_) => panic!("gamma is out of range"),
     /// };
@@ -288,22 +235,21 @@ impl UniversalModel<f32> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
-    pub const fn pretrained(gamma: f32) -> Result<Self, Error> {
+    pub const fn new(gamma: f32) -> Result<Self, Error> {
         if !gamma.is_finite() {
             return Err(Error::NonFinite { parameter: "gamma" });
         }
         if !(gamma >= 0.0 && gamma < 1.0) {
             return Err(Error::OutOfRange { parameter: "gamma", expected: "[0, 1)" });
         }
-        let mask = TwoTraces { decays: [Self::LAMBDA as f32 * gamma, gamma] };
-        Ok(UniversalModel { gamma, mask, parameters: PRETRAINED })
+        let mask = Td0Trace { trace_decay: Self::LAMBDA as f32 * gamma };
+        Ok(UniversalModel { gamma, mask })
     }
 }
 
 impl UniversalModel<f64> {
-    /// Returns the model that ships, in `f64`, with the errors of the one in `f32`.
-    pub fn pretrained(gamma: f64) -> Result<Self, Error> {
-        let mask = TwoTraces { decays: [Self::LAMBDA * gamma, gamma] };
-        Self::new(gamma, mask, PRETRAINED.map(f64::from))
+    /// Returns the model for a discount, in `f64`, with the errors of the one in `f32`.
+    pub fn new(gamma: f64) -> Result<Self, Error> {
+        Self::with_mask(gamma, Td0Trace::new(Self::LAMBDA * gamma)?)
     }
 }

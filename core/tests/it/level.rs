@@ -3,7 +3,7 @@
 
 use super::*;
 use ictd_core::context::Rewards;
-use ictd_core::mask::{Mask, TdLambda, TwoTraces};
+use ictd_core::mask::{Mask, Td0Trace, TdLambda};
 use ictd_core::td::{Lstd, LstdSettings};
 
 const GAMMA: f64 = 0.9;
@@ -93,8 +93,8 @@ fn shifted<W: Memory<f64>, const S: usize, const D: usize>(
     of: &Family<S, D>,
     c: f64,
 ) -> [[f64; S]; 2] {
-    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
-    let mut context = Context::<D, TwoTraces<f64>, W, f64, 2>::with_memory(*model.mask(), memory);
+    let model = UniversalModel::<f64>::new(GAMMA).unwrap();
+    let mut context = Context::<D, Td0Trace<f64>, W, f64, 2>::with_memory(*model.mask(), memory);
     observe(&mut context, of, |reward, explained| {
         [0.0, c].map(|more| reward + (20.0 + more) * explained)
     });
@@ -147,7 +147,7 @@ fn errors<const S: usize, const D: usize>(of: &Family<S, D>) -> [f64; 3] {
         let off = of.phi.iter().zip(&of.values).map(|(phi, v)| (at(phi) - v) * (at(phi) - v));
         off.sum::<f64>() / of.values.iter().map(|v| v * v).sum::<f64>()
     };
-    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
+    let model = UniversalModel::<f64>::new(GAMMA).unwrap();
     let mut context = model.context::<D>();
     observe(&mut context, of, |reward, _| [reward]);
     let value = model.value_function(&context).unwrap();

@@ -1,7 +1,6 @@
 use super::*;
-use ictd_core::mask::TwoTraces;
+use ictd_core::mask::Td0Trace;
 use ictd_core::tasks::{FiniteTaskKind, Task as _};
-use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use ictd_core::value_function::ClippedValueFunction;
 
 type Task = Mrp<f64, 4, 10>;
@@ -12,7 +11,7 @@ fn unclipped<const D: usize>(value: &ClippedValueFunction<f64, D>, phi: &[f64; D
 
 /// Observes so many transitions of a task, with each feature changed.
 fn observe<W: Memory<f64>, const D: usize>(
-    context: &mut Context<D, TwoTraces<f64>, W, f64>,
+    context: &mut Context<D, Td0Trace<f64>, W, f64>,
     task: &Task,
     n: usize,
     change: impl Fn(&SVector<f64, 4>) -> [f64; D],
@@ -27,7 +26,7 @@ fn observe<W: Memory<f64>, const D: usize>(
 
 #[test]
 fn every_damage_to_a_stored_model_is_found() {
-    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f32>::new(0.9).unwrap();
     let mut buffer = [0; 300];
     let len = model.write(&mut buffer).unwrap().len();
     assert_eq!(len, model.byte_len());
@@ -51,22 +50,22 @@ fn every_damage_to_a_stored_model_is_found() {
 
 #[test]
 fn a_context_of_other_traces_or_without_transitions_is_refused() {
-    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f32>::new(0.9).unwrap();
     let empty = model.context::<2>();
     assert_eq!(model.value_function(&empty), Err(Error::Empty { parameter: "context" }));
-    let other = TwoTraces::new(0.5, 0.6).unwrap();
-    let mut other = Context::<2, TwoTraces>::with_memory(other, Growing);
+    let other = Td0Trace::new(0.5).unwrap();
+    let mut other = Context::<2, Td0Trace>::with_memory(other, Growing);
     other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
     let mismatch = Error::Mismatch { parameter: "trace decays of model and context" };
     assert_eq!(model.value_function(&other), Err(mismatch));
-    assert!(UniversalModel::<f32>::pretrained(1.0).is_err());
-    assert!(TwoTraces::new(0.5, f32::NAN).is_err() && TwoTraces::new(1.5, 0.5_f32).is_err());
+    assert!(UniversalModel::<f32>::new(1.0).is_err());
+    assert!(Td0Trace::new(f32::NAN).is_err() && Td0Trace::new(1.5_f32).is_err());
 }
 
 #[test]
 fn units_and_features_that_are_never_seen_change_no_bit() {
     let task: Task = boyan_chain(10, 4, &mut Rng::new(1)).unwrap();
-    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
     let mut plain = model.context::<4>();
     observe(&mut plain, &task, 50, |phi| (*phi).into());
     let w = model.value_function(&plain).unwrap().weights;
@@ -86,7 +85,7 @@ fn units_and_features_that_are_never_seen_change_no_bit() {
 fn ill_conditioned_features_give_bounded_values() {
     let task: Task = boyan_chain(10, 4, &mut Rng::new(2)).unwrap();
     for gamma in [0.0, 0.9, 0.995] {
-        let model = UniversalModel::<f32>::pretrained(gamma).unwrap();
+        let model = UniversalModel::<f32>::new(gamma).unwrap();
         for n in [1, 2, 5, 30, 3000] {
             let mut rng = Rng::new(3);
             let (mut context, mut state) = (model.context::<8>(), task.initial_state(&mut rng));
@@ -116,7 +115,7 @@ fn ill_conditioned_features_give_bounded_values() {
 #[test]
 fn a_rare_state_is_not_held_back() {
     let one_hot = |s: usize| core::array::from_fn::<f64, 10, _>(|i| f64::from(i == s % 10));
-    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
     let mut context = model.context::<10>();
     for t in 0..100 {
         context.observe(&one_hot(t), f64::from(t % 10 == 9), &one_hot(t + 1)).unwrap();
@@ -137,12 +136,12 @@ fn a_rare_state_is_not_held_back() {
 fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let kind = FiniteTaskKind::BoyanChainRepresentable;
     let task: Task = kind.draw(10, 4, 0.9, &mut Rng::new(4)).unwrap();
-    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
     let sums = model.sums(&context, model.gvf(0)).unwrap();
     let system = sums.systems[0];
-    // The mask of two traces has TD(0)'s statistic.
+    // The model's mask has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
     let layer = constructions::td0(&scaled_identity::<f64, 4>(0.5));
     let looped = Transformer::<_, 1>::autoregressive(layer, 2000).unwrap();
@@ -163,7 +162,7 @@ fn the_sums_of_a_sliding_window_are_those_of_what_is_in_it() {
     let task: Task = boyan_chain(10, 4, &mut Rng::new(3)).unwrap();
     let all = task.trajectory::<500>(500, &mut Rng::new(5)).unwrap();
     let sums = |memory, seen: core::ops::Range<usize>| -> Vec<f64> {
-        let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+        let model = UniversalModel::<f64>::new(0.9).unwrap();
         let mut context = Context::<4, _, Sliding<40>, f64>::with_memory(*model.mask(), memory);
         for t in seen {
             context.observe_transition(&all[t]).unwrap();
@@ -182,7 +181,7 @@ fn the_sums_of_a_sliding_window_are_those_of_what_is_in_it() {
 
 #[test]
 fn features_long_forgotten_and_units_of_any_size_are_no_error() {
-    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f32>::new(0.9).unwrap();
     let value = |phi: f32, other: f32, reward: f32| {
         let mut context = model.context::<2>();
         for t in 0..50 {
@@ -216,104 +215,58 @@ fn features_long_forgotten_and_units_of_any_size_are_no_error() {
     }
 }
 
-/// Features that tell all of four states apart, and others, with rewards.
-fn read(
-    model: &UniversalModel<f64>,
-    phi: impl Fn(usize) -> [f64; 4],
-    gamma: f64,
-) -> ([f64; 4], f64) {
-    let (mut context, mut rng) = (model.context::<4>(), Rng::new(13));
-    let mut s = 0;
-    for _ in 0..30 {
-        let next = (s + 1 + (rng.uniform::<f64>() * 2.0) as usize) % 4;
-        context.observe(&phi(s), f64::from(s == 3) + rng.uniform::<f64>(), &phi(next)).unwrap();
-        s = next;
-    }
-    let estimate = model.estimate(&context, Gvf { cumulant: 0, gamma }).unwrap();
-    (estimate.value_function.weights.into(), estimate.linearity)
-}
-
-type Change<'a> = &'a dyn Fn(&mut UniversalParameters<f64>);
-
+/// A feature for each of eight states shows no other solution to be right; one for each half of them does, unless the trace decays
+/// more slowly than gamma, 0.828.
 #[test]
-fn each_parameter_counts_where_it_is_documented_to() {
-    let plain = UniversalModel::<f64>::pretrained(0.9).unwrap();
-    let changed = |change: Change| {
-        let mut parameters = PRETRAINED.map(f64::from);
-        change(&mut parameters);
-        UniversalModel::new(0.9, *plain.mask(), parameters).unwrap()
-    };
-    let one_hot = |s: usize| core::array::from_fn(|i| f64::from(i == s));
-    let dense = |s: usize| core::array::from_fn(|i| if i == s { 1.0 } else { -0.1 * s as f64 });
-    let alone = |s: usize| [1.0 + s as f64, 0.0, 0.0, 0.0];
-    // What tabular adds it adds to the constant and log_n_per_feature of ln k_0, and to g_1's logit; with s = 0.
-    let tabular = |to: [f64; 3]| changed(&|parameters| parameters.tabular = to);
-    let added = changed(&|parameters| {
-        parameters.tabular = [0.0; 3];
-        parameters.log_ridge[0][0] += 0.5;
-        parameters.log_ridge[0][1] += -0.25;
-        parameters.gate_logits[0][0] += 2.0;
-    });
-    let [(a, g), (b, h)] =
-        [&tabular([0.5, -0.25, 2.0]), &added].map(|model| read(model, one_hot, 0.9));
-    // (s is 0 for such features, whatever else is set.)
-    let differs = (0..4).map(|i| (a[i] - b[i]).abs()).fold((g - h).abs(), f64::max);
-    assert!(differs < 1e-12, "{a:?} {b:?} {g} {h}");
-    assert_ne!(read(&plain, one_hot, 0.9), read(&tabular([0.0; 3]), one_hot, 0.9));
-    assert_eq!(read(&plain, dense, 0.9), read(&tabular([0.0; 3]), dense, 0.9));
-    assert_eq!(read(&plain, alone, 0.9), read(&tabular([0.0; 3]), alone, 0.9));
-    // Below a trace's decay (0.828 and 0.9) its equation, its ridge and its gate are left out.
-    let traces: [Change; 2] = [
-        &|parameters| (parameters.log_ridge[1][0], parameters.gate_logits[0][0]) = (0.0, 1.0),
-        &|parameters| (parameters.log_ridge[2][0], parameters.gate_logits[1][0]) = (0.0, 1.0),
-    ];
-    for (gamma, counts) in [(0.5, [false, false]), (0.86, [true, false]), (0.95, [true, true])] {
-        for (change, counts) in traces.iter().zip(counts) {
-            let same = read(&plain, dense, gamma) == read(&changed(change), dense, gamma);
-            assert_eq!(same, !counts, "{gamma}");
+fn values_beyond_the_features_are_seen_by_the_trace() {
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
+    let linearity = |states: usize, gamma: f64| {
+        let phi = |s: usize| core::array::from_fn(|i| f64::from(i == s / states));
+        let (mut context, mut rng, mut s) = (model.context::<8>(), Rng::new(13), 0);
+        for _ in 0..3000 {
+            let next = (s + rng.below(2) as usize) % 8;
+            let reward = f64::from(s == 7) + 0.1 * rng.normal::<f64>();
+            context.observe(&phi(s), reward, &phi(next)).unwrap();
+            s = next;
         }
-    }
-    assert_eq!(read(&plain, dense, 0.5).1, 1.0);
-    let other = UniversalModel::<f64>::pretrained(0.5).unwrap();
-    assert_eq!(other.with_gamma(0.9), Ok(plain));
+        model.estimate(&context, Gvf { cumulant: 0, gamma }).unwrap().linearity
+    };
+    assert_eq!([0.82, 0.9].map(|gamma| linearity(1, gamma)), [1.0; 2]);
+    assert_eq!(linearity(4, 0.82), 1.0);
+    let found = linearity(4, 0.9);
+    assert!(found < 0.9, "{found}");
 }
 
 #[test]
-fn nothing_seen_is_worth_nothing_and_a_solution_that_explodes_is_held_back() {
-    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
+fn nothing_seen_is_worth_nothing() {
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
     for (phi, reward) in [(0.0, 1.0), (1.0, 0.0)] {
         let mut context = model.context::<2>();
         context.observe(&[phi, 0.0], reward, &[0.5 * phi, 0.0]).unwrap();
         let estimate = model.estimate(&context, model.gvf(0)).unwrap();
-        assert_eq!((estimate.value_function.at(&[1.0, 1.0]), estimate.linearity), (0.0, 0.5));
+        assert_eq!((estimate.value_function.at(&[1.0, 1.0]), estimate.linearity), (0.0, 1.0));
     }
-    // Two states in turn show that values are linear in their features.
-    let mut context = model.context::<2>();
-    context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
-    context.observe(&[0.0, 1.0], 0.0, &[1.0, 0.0]).unwrap();
-    assert!(model.estimate(&context, model.gvf(0)).unwrap().linearity > 0.5);
-    // w_0 alone, of TD's equation alone with hardly a ridge, where A is nearly 0.
-    let mut parameters = PRETRAINED.map(f64::from);
-    parameters.log_ridge[0] = [-40.0, 0.0, 0.0, 0.0];
-    parameters.log_bellman_mix[0] = 60.0;
-    parameters.gate_logits[0] = [60.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let model = UniversalModel::new(0.9, *model.mask(), parameters).unwrap();
+}
+
+/// Where A is next to 0 the ridge of a few transitions leaves large weights; their TD errors ask for a larger one.
+#[test]
+fn a_solution_that_explodes_is_held_back() {
+    let model = UniversalModel::<f64>::new(0.9).unwrap();
     let mut context = model.context::<1>();
-    // (Ten transitions show no level of the rewards.)
-    for t in 0..10 {
-        let next = if t % 2 == 0 { (2.0 - 1e-6) / 0.9 } else { 0.0 };
-        context.observe(&[1.0], 1.0, &[next]).unwrap();
+    for t in 0..1000 {
+        let sign = if t % 4 < 2 { 1.0 } else { -1.0 };
+        let next = if t % 2 == 0 { 2.0 / 0.9 } else { 0.0 };
+        context.observe(&[sign], sign, &[sign * next]).unwrap();
     }
     let w = model.value_function(&context).unwrap().weights[0];
-    // delta = 1 + w or 1 - w, and 4 / (1 - gamma) = 40.
-    assert!((w * w - 39.0).abs() < 3.0, "{w}");
+    assert!(w.abs() < 2.0, "{w}");
 }
 
 /// Neither rewards that go on, nor states that were seen within twice its effective length, are held back by a context that
 /// forgets.
 #[test]
 fn a_context_that_forgets_holds_back_no_value_that_goes_on() {
-    let model = UniversalModel::<f64>::pretrained(0.99).unwrap();
+    let model = UniversalModel::<f64>::new(0.99).unwrap();
     let mut forgetting = model.forgetting::<1>(0.99).unwrap();
     for _ in 0..5000 {
         forgetting.observe(&[1.0], 1.0, &[1.0]).unwrap();
@@ -321,7 +274,7 @@ fn a_context_that_forgets_holds_back_no_value_that_goes_on() {
     let value = model.value_function(&forgetting).unwrap().at(&[1.0]);
     assert!((value - 100.0).abs() < 3.0, "{value}");
     // A cycle of 20 states, a reward after the last one.
-    let model = UniversalModel::<f64>::pretrained(0.0).unwrap();
+    let model = UniversalModel::<f64>::new(0.0).unwrap();
     let mut context = model.forgetting::<20>(0.95).unwrap();
     let state =
         |t: usize| -> [f64; 20] { core::array::from_fn(|i| if i == t % 20 { 1.0 } else { 0.0 }) };

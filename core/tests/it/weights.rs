@@ -61,7 +61,7 @@ impl Mdp {
 
 #[test]
 fn values_of_another_policy_are_found_on_12_mdps() {
-    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
+    let model = UniversalModel::<f64>::new(GAMMA).unwrap();
     let (mut weighted, mut unweighted) = (Vec::new(), Vec::new());
     for seed in 0..12 {
         let rng = &mut Rng::new(seed);
@@ -133,7 +133,7 @@ fn sums_are_those_of_per_decision_importance_sampling() {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
     };
-    let model = UniversalModel::<f64>::pretrained(GAMMA).unwrap();
+    let model = UniversalModel::<f64>::new(GAMMA).unwrap();
     let decays = [0.0, UniversalModel::<f64>::LAMBDA * GAMMA, GAMMA];
     let growing = observed(*model.mask(), Growing, &episodes);
     let forgetting = observed(*model.mask(), Forgetting::new(0.95).unwrap(), &episodes);
@@ -159,7 +159,7 @@ fn sums_are_those_of_per_decision_importance_sampling() {
 
 #[test]
 fn weights_of_1_change_no_bit_and_refused_ones_leave_no_trace() {
-    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+    let model = UniversalModel::<f32>::new(0.9).unwrap();
     let mut contexts = [model.context::<2>(), model.context::<2>()];
     let mut rng = Rng::new(1);
     for _ in 0..600 {

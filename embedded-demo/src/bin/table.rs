@@ -22,7 +22,7 @@ mod table {
     use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
-    use ictd_core::mask::{Mask, Td0, TwoTraces};
+    use ictd_core::mask::{Mask, Td0, Td0Trace};
     use ictd_core::model::{Linear, Model};
     use ictd_core::rng::Rng;
     use ictd_core::td::{
@@ -174,7 +174,7 @@ mod table {
     #[inline(never)]
     fn universal_value_function<const D: usize>(
         model: &UniversalModel,
-        context: &Context<D, TwoTraces>,
+        context: &Context<D, Td0Trace>,
     ) -> Result<ClippedValueFunction<f32, D>, Error> {
         model.value_function(context)
     }
@@ -182,7 +182,7 @@ mod table {
     /// Prints the costs of the universal model and of dense layers.
     #[inline(never)]
     fn universal<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
-        let model = UniversalModel::<f32>::pretrained(GAMMA)?;
+        let model = UniversalModel::<f32>::new(GAMMA)?;
         let (context, observed) = observe::<D, _, _>(counter, *model.mask(), Growing)?;
         let phi = features::<D>(&mut Rng::new(3));
         let (value, read) =
@@ -208,7 +208,7 @@ mod table {
             dense_observed.instructions,
             Count(dense_read.instructions),
             dense_query.instructions,
-            size_of::<Context<D, TwoTraces>>(),
+            size_of::<Context<D, Td0Trace>>(),
             observed.stack,
             read.stack
         );

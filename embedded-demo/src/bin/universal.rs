@@ -17,7 +17,7 @@ use product::Sensor;
 const EXPECTED: u32 = 0x548f_3206;
 
 /// A constant, so that an invalid discount fails the build.
-const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
+const MODEL: UniversalModel = match UniversalModel::<f32>::new(0.9) {
     Ok(model) => model,
     Err(_) => panic!("gamma is out of range"),
 };

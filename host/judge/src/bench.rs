@@ -311,7 +311,7 @@ fn pendulum(rng: &mut Rng) -> BenchContext {
 /// Returns the core's error for a model that cannot be made.
 pub fn references() -> Result<Vec<(&'static str, Estimator)>> {
     let of = |method, layers| Estimator { method, gamma: GAMMA, layers };
-    let universal = Universal::pretrained(GAMMA)?;
+    let universal = Universal::new(GAMMA)?;
     Ok(vec![
         ("TD(0)", of(Method::BatchTd { lambda: 0.0, alpha: 0.2 }, 15)),
         ("LSTD(0.9)", of(Method::Lstd { lambda: 0.9, ridge: 0.3 }, 0)),

@@ -82,7 +82,7 @@ pub fn shares(critic: &Critic, seed: u64) -> Result<Vec<f64>, Error> {
     let mdp = RandomMdp::draw(&mut rng)?;
     let (method, retention, interval) = match critic.method.clone() {
         // It is read every 20 steps.
-        None => (Method::Universal(Box::new(Universal::pretrained(GAMMA)?)), Some(RETENTION), 20),
+        None => (Method::Universal(Box::new(Universal::new(GAMMA)?)), Some(RETENTION), 20),
         Some(method) => (method, None, 1),
     };
     let mut stream = Estimator { method, gamma: GAMMA, layers: 1 }.stream(FEATURES, retention)?;

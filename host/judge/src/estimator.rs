@@ -76,7 +76,7 @@ pub const SOFTMAX_CONTEXT: usize = 512;
 /// lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Method {
-    /// The universal model: TD's fixed points, mixed by gates, for any number of features.
+    /// The universal model: TD's fixed point, for any number of features.
     Universal(#[serde(with = "as_bytes")] Box<Universal>),
     /// A trained transformer with linear attention, which streams, or softmax attention, which keeps its transitions.
     Trained {
@@ -199,15 +199,15 @@ impl Estimator {
     pub fn with_gamma(&self, gamma: f64) -> Result<Self> {
         let mut other = Estimator { gamma, ..self.clone() };
         if let Method::Universal(model) = &mut other.method {
-            **model = model.with_gamma(gamma)?;
+            **model = Universal::new(gamma)?;
         }
         Ok(other)
     }
 
-    /// Returns the trace decay of the mask, the larger of the universal model's two; 0 for an algorithm.
+    /// Returns the trace decay of the mask; 0 for an algorithm.
     pub fn trace_decay(&self) -> f64 {
         match &self.method {
-            Method::Universal(model) => model.mask().trace_decays()[1],
+            Method::Universal(model) => model.mask().trace_decays()[0],
             Method::Trained { parameters, .. } => parameters.trace_decay,
             Method::Constructed { trace_decay, .. } => *trace_decay,
             _ => 0.0,

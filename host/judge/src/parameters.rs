@@ -3,7 +3,7 @@
 use ictd_core::Result;
 use ictd_core::UniversalModel;
 use ictd_core::layer::Layer;
-use ictd_core::mask::{Mask as _, TwoTraces};
+use ictd_core::mask::{Mask as _, Td0Trace};
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
@@ -88,10 +88,11 @@ impl Parameters {
 /// Reads a stored universal model; `gamma` overrides the file's. Returns the core's error for bytes that are not such a model.
 pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal> {
     let stored = UniversalModel::<f32>::from_bytes(bytes)?;
-    let [low, high] = stored.mask().trace_decays().map(f64::from);
-    let numbers = stored.parameters().map(f64::from);
-    let model = UniversalModel::new(stored.gamma().into(), TwoTraces::new(low, high)?, numbers)?;
-    gamma.map_or(Ok(model), |gamma| model.with_gamma(gamma))
+    if let Some(gamma) = gamma {
+        return UniversalModel::<f64>::new(gamma);
+    }
+    let [trace_decay, _] = stored.mask().trace_decays().map(f64::from);
+    UniversalModel::with_mask(stored.gamma().into(), Td0Trace::new(trace_decay)?)
 }
 
 /// Serialises a universal model as its discount in `f64` and its stored bytes.
@@ -100,7 +101,7 @@ pub(crate) mod as_bytes {
 
     pub(crate) fn serialize<S: Serializer>(model: &Universal, to: S) -> Result<S::Ok, S::Error> {
         // A discount may be nearer to 1 than a single can be.
-        let stored = model.with_gamma(0.0).and_then(|model| universal_to_bytes(&model));
+        let stored = Universal::new(0.0).and_then(|model| universal_to_bytes(&model));
         (model.gamma(), stored.map_err(ser::Error::custom)?).serialize(to)
     }
 
@@ -114,9 +115,8 @@ pub(crate) mod as_bytes {
 
 /// Returns the stored bytes of a universal model, in `f32`. Returns the core's error for parameters outside the range of `f32`.
 pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>> {
-    let [low, high] = model.mask().trace_decays().map(|x| x as f32);
-    let numbers = model.parameters().map(|x| x as f32);
-    let model = UniversalModel::new(model.gamma() as f32, TwoTraces::new(low, high)?, numbers)?;
+    let [trace_decay, _] = model.mask().trace_decays().map(|x| x as f32);
+    let model = UniversalModel::with_mask(model.gamma() as f32, Td0Trace::new(trace_decay)?)?;
     let mut bytes = vec![0; model.byte_len()];
     model.write(&mut bytes)?;
     Ok(bytes)

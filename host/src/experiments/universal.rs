@@ -12,7 +12,6 @@ use crate::run::session::Session;
 use compute::words::Word as _;
 use figures::Axis;
 use ictd_core::rng::{Rng, RngStream};
-use ictd_core::universal::PRETRAINED;
 use judge::universal::{Benchmark, BenchmarkCell, Family, OF_LAMBDA, summary};
 
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
@@ -177,7 +176,7 @@ const fn curves(cell: &'static str) -> [CurveSpec; 7] {
 
 fn put(work: &ExperimentInputs, long: &mut MeasurementTable) -> Result<(), Error> {
     let (Some(tasks), [run]) = (work.fresh_tasks, work.runs) else { return Ok(()) };
-    let judge = Benchmark::new(&PRETRAINED, &run.seeds, run.recipe.layers);
+    let judge = Benchmark::new(&run.seeds, run.recipe.layers);
     put_errors(&judge, tasks, work.session, long)?;
     for (families, values) in [
         (&OTHERS[..], "values beyond the features"),

@@ -115,7 +115,7 @@ fn core(case: &Case) -> Core<()> {
             constructed(constructions::preconditioned_td::<_, 2, 5>(ALPHA, BETA), 0.0)?;
         }
         "universal" => {
-            let model = UniversalModel::<f64>::pretrained(gamma)?;
+            let model = UniversalModel::<f64>::new(gamma)?;
             let context = model.context::<2>();
             through(case, context, |c, t| c.observe_transition(t), |c| model.value_function(c))?;
         }
@@ -156,7 +156,7 @@ fn estimator(case: &Case) -> Core<()> {
     let Case { gamma, layers, .. } = *case;
     let (lambda, alpha, ridge) = (LAMBDA, ALPHA, RIDGE);
     let method = match case.algorithm {
-        "universal" => Method::Universal(Box::new(UniversalModel::<f64>::pretrained(gamma)?)),
+        "universal" => Method::Universal(Box::new(UniversalModel::<f64>::new(gamma)?)),
         "td0" => Method::Constructed { alpha, trace_decay: 0.0 },
         "td_lambda" => Method::Constructed { alpha, trace_decay: TRACE_DECAY },
         "preconditioned_td" => Method::PreconditionedTd { alpha, beta: BETA },
@@ -266,7 +266,7 @@ fn c_has_cores_outcomes() {
         let case =
             Case { algorithm: "universal", n, gamma: 0.9, layers: 0, level: 0.0, scale: 1.0 };
         let features = |i| features(&case, i).map(|x| x as f32 * scale);
-        let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
+        let model = UniversalModel::<f32>::new(0.9).unwrap();
         let mut context = model.context::<2>();
         let of_core = (0..n)
             .try_for_each(|i| context.observe(&features(i), reward(i) as f32, &features(i + 1)));

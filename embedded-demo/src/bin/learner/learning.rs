@@ -163,7 +163,7 @@ const PRECONDITIONED: Result<Model<2>, Error> = Model::<2>::preconditioned_td(
     ConstructionSettings::new(GAMMA).step_size(7.0).depth(DEPTH),
     1.1,
 );
-const UNIVERSAL: Result<UniversalModel, Error> = UniversalModel::<f32>::pretrained(GAMMA);
+const UNIVERSAL: Result<UniversalModel, Error> = UniversalModel::<f32>::new(GAMMA);
 
 /// The tasks on which weights are compared, by their seeds; training has others. And the transitions of each.
 const HELD_OUT: Range<u64> = 1_000_000..1_000_100;

@@ -5,7 +5,7 @@ use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
-use ictd_core::mask::{Mask, TdLambda, TwoTraces};
+use ictd_core::mask::{Mask, Td0Trace, TdLambda};
 use ictd_core::model::{self, Model};
 use ictd_core::td::{BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm};
 use ictd_core::transformer::Transformer;
@@ -261,13 +261,13 @@ pub(super) fn on_context<const D: usize, const K: usize, W>(
 where
     W: Memory<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,
-    Context<D, TwoTraces<f64>, W, f64>: Send + Sync,
+    Context<D, Td0Trace<f64>, W, f64>: Send + Sync,
 {
     let Estimator { ref method, gamma, layers } = *estimator;
     let context = |mask| Context::<D, TdLambda<f64>, W, f64>::with_memory(mask, window);
     let (trace_decay, transformer) = match method {
         Method::Universal(model) => {
-            let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
+            let context = Context::<D, Td0Trace<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
             return reading(estimator, d, context, move |c, _| {
                 model.value_function(c).map(Bounded)

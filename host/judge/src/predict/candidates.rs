@@ -48,7 +48,7 @@ impl CandidateSet {
         let Settings { given, retention, d, period } = settings;
         let model =
             |estimator: &Estimator| estimator.with_gamma(gamma)?.stream(*d, Some(*retention));
-        let universal = Method::Universal(Box::new(UniversalModel::<f64>::pretrained(gamma)?));
+        let universal = Method::Universal(Box::new(UniversalModel::<f64>::new(gamma)?));
         let mut candidates = Vec::new();
         let mut add = |name: &str, settings: String| {
             candidates.push(Candidate { name: name.into(), column: format!("{name}{settings}") });

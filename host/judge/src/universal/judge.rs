@@ -4,14 +4,13 @@ use super::Family;
 use crate::estimator::TransitionSink;
 use compute::capacity::STATES;
 use compute::log::SeedRun;
-use ictd_core::context::{Context, Growing, TdSums};
+use ictd_core::context::{Context, Growing, TdSums, TdSystem};
 use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
-use ictd_core::mask::TwoTraces;
+use ictd_core::mask::Td0Trace;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _};
 use ictd_core::transformer::Transformer;
-use ictd_core::universal::UniversalParameters;
 use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
@@ -54,33 +53,32 @@ struct ContextErrors {
 /// The errors of one task, at the lengths that it reached.
 pub struct Errors(Vec<ContextErrors>);
 
-/// The universal model, and seeds of the paper's: TD(0)'s mask, d = 4.
+/// Seeds of the paper's model, to be compared with the universal one: TD(0)'s mask, d = 4.
 pub struct Benchmark {
-    parameters: UniversalParameters<f64>,
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
 }
 
-type Seen<const D: usize> = Context<D, TwoTraces<f64>, Growing, f64>;
+type Seen<const D: usize> = Context<D, Td0Trace<f64>, Growing, f64>;
 
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 fn lstd<const D: usize>(
-    sums: &TdSums<f64, D>,
+    TdSums { second_moments, .. }: &TdSums<f64, D>,
+    TdSystem { a, b, .. }: &TdSystem<f64, D>,
     len: f64,
-    lambda: usize,
     ridge: f64,
 ) -> SVector<f64, D> {
-    let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| sums.systems[lambda].a[j][i]);
+    let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| a[j][i]);
     for i in 0..D {
-        let square = 0.5 * sums.second_moments[i][i];
+        let square = 0.5 * second_moments[i][i];
         a[(i, i)] += if square > 0.0 { ridge * square / len } else { 1.0 };
     }
-    let solved = linear_system::solve(a, sums.systems[lambda].b.into(), D, "LSTD");
+    let solved = linear_system::solve(a, (*b).into(), D, "LSTD");
     solved.unwrap_or_else(|_| SVector::zeros())
 }
 
 impl Benchmark {
-    /// Returns the benchmark of parameters and of the seeds of a run with shared layers and d = 4.
-    pub fn new(parameters: &UniversalParameters<f32>, runs: &[SeedRun], depth: usize) -> Self {
+    /// Returns the benchmark with the seeds of a run with shared layers and d = 4.
+    pub fn new(runs: &[SeedRun], depth: usize) -> Self {
         let matrix =
             |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
         let paper = |run: &SeedRun| {
@@ -88,8 +86,7 @@ impl Benchmark {
             // `None` for a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
-        let papers = runs.iter().map(paper).collect();
-        Benchmark { parameters: parameters.map(f64::from), papers }
+        Benchmark { papers: runs.iter().map(paper).collect() }
     }
 
     /// Returns the errors on a task of at most 32 features; each task is assigned to one of the paper's seeds.
@@ -97,7 +94,7 @@ impl Benchmark {
     pub fn errors(&self, cell: BenchmarkCell, task: usize, seed: u64) -> Result<Errors, Error> {
         let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
         match cell.d {
-            // The mask of two traces has TD(0)'s statistic.
+            // The universal model's mask has TD(0)'s statistic.
             4 => self.of_task::<4>(cell, (task, seed), &|context| {
                 paper?.value_function(&context.statistic(cell.gamma, 0).ok()?).ok()
             }),
@@ -115,8 +112,9 @@ impl Benchmark {
         paper: &dyn Fn(&Seen<D>) -> Option<ValueFunction<f64, D>>,
     ) -> Result<Errors, Error> {
         let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
-        let model = UniversalModel::<f64>::pretrained(gamma)?;
-        let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
+        let model = UniversalModel::<f64>::new(gamma)?;
+        // The sums for lambda = 1, which the model does not read.
+        let returns = UniversalModel::with_mask(gamma, Td0Trace::new(gamma)?)?;
         let task: Mrp<f64, D, STATES> = family.draw(d, gamma, &mut rng)?;
         let (seen_as, noise) = (family.seen_as(&task, d, &mut rng)?, family.noise(&mut rng));
         let (v, d_p) = (task.true_value(gamma)?, seen_as.stationary_distribution()?);
@@ -126,7 +124,7 @@ impl Benchmark {
             let error = task.msve(&d_p, &v_hat, &v) / of_zero;
             if error < DIVERGED { error } else { DIVERGED }
         };
-        let mut context = model.context::<D>();
+        let mut contexts = [&model, &returns].map(UniversalModel::context::<D>);
         let mut td = [SVector::<f64, D>::zeros(); STEP_SIZES.len()];
         let (mut trace, mut state) = (td[0], task.initial_state(&mut rng));
         let mut found = Vec::new();
@@ -135,22 +133,26 @@ impl Benchmark {
             if skips(200, 5) || skips(1000, 40) || skips(5000, 200) {
                 break;
             }
-            while context.len() < n {
+            while contexts[0].len() < n {
                 let s = state;
                 let mut t = seen_as.transition(&mut state, &mut rng);
                 if noise > 0.0 {
                     t.reward += noise * rng.normal::<f64>();
                 }
                 let rho = task.transition_from(s)[state] / seen_as.transition_from(s)[state];
-                TransitionSink::observe(&mut context, &t, rho, false)?;
+                for context in &mut contexts {
+                    TransitionSink::observe(context, &t, rho, false)?;
+                }
                 trace = (trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi) * rho;
                 for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
                     let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);
                     *w += trace * (alpha * delta);
                 }
             }
-            let value = model.value_function(&context)?;
-            let sums = model.sums(&context, model.gvf(0))?;
+            let value = model.value_function(&contexts[0])?;
+            let sums = model.sums(&contexts[0], model.gvf(0))?;
+            let [of_td, traced] = sums.systems;
+            let systems = [of_td, traced, returns.sums(&contexts[1], model.gvf(0))?.systems[1]];
             // LSTD and TD get the model's own bounds on features and values.
             let bounded = |weights: SVector<f64, D>| {
                 let most = value.value_clip.into_iter().map(f64::abs).fold(0.0, f64::max);
@@ -159,13 +161,14 @@ impl Benchmark {
                 error(&|phi| value.at(phi))
             };
             let lstd = std::array::from_fn(|at| {
-                bounded(lstd(&sums, n as f64, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
+                let system = &systems[at / RIDGES.len()];
+                bounded(lstd(&sums, system, n as f64, RIDGES[at % RIDGES.len()]))
             });
             found.push(ContextErrors {
                 universal: error(&|phi| value.at(phi)),
                 lstd,
                 td: td.map(bounded),
-                paper: paper(&context).map(|value| error(&|phi| value.at(phi))),
+                paper: paper(&contexts[0]).map(|value| error(&|phi| value.at(phi))),
             });
         }
         Ok(Errors(found))

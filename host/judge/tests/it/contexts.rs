@@ -6,7 +6,7 @@ use ictd_core::rng::Rng;
 use judge::estimator::{Contexts, Estimator, Method};
 
 fn estimators() -> Vec<Estimator> {
-    let universal = UniversalModel::<f64>::pretrained(0.9).unwrap();
+    let universal = UniversalModel::<f64>::new(0.9).unwrap();
     let methods = [
         Method::Universal(Box::new(universal)),
         Method::Constructed { alpha: 0.2, trace_decay: 0.5 },
