@@ -18,7 +18,7 @@ class Model:
 
     @staticmethod
     def universal(d: int | None = None, gamma: float = 0.9) -> Model:
-        """The pretrained model: 39 parameters, for any number of features, context length and scale.
+        """The model that ships, for any number of features, context length and scale.
 
         Features must be distances from a level: of a temperature in kelvin it predicts nearly nothing.
         """
