@@ -23,7 +23,7 @@ const OBSERVE_CUMULANTS: u32 = 220 + 45 * CUMULANTS as u32;
 const VALUE_FUNCTION: u32 = 8_000;
 const QUERY: u32 = 30;
 const CONSTRUCTED: u32 = 1_000;
-const UNIVERSAL: u32 = 6_900;
+const UNIVERSAL: u32 = 4_900;
 
 /// Rewards that are observed with each transition of [`other_contexts`].
 const CUMULANTS: usize = 8;
