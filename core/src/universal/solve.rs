@@ -31,7 +31,8 @@ const HALF_RESIDUAL: f64 = 3.0;
 /// The share of the rewards that is at least noise, times the share of Bellman's residual: few transitions can be fitted.
 const LEAST_NOISE: f64 = 0.3;
 /// The least and the largest mean square of the values relative to that of the rewards, as far as the ridge knows.
-const VALUE_SCALES: [f64; 2] = [0.01, 6.0];
+const LEAST_VALUES: f64 = 0.01;
+const MOST_VALUES: f64 = 6.0;
 /// The number of standard errors beyond which the test counts.
 const STANDARD_ERRORS: f64 = 3.0;
 
@@ -190,7 +191,8 @@ pub(super) fn solution<R: Real, const D: usize>(
         return Ok(out);
     }
     let values = quadratic(&sums.second_moments, &[R::ZERO; D], &first.weights);
-    let [least, most] = VALUE_SCALES.map(|scale| R::from_f64(scale) * first.rewards);
+    let least = R::from_f64(LEAST_VALUES) * first.rewards;
+    let most = R::from_f64(MOST_VALUES) * first.rewards;
     let values = if values < most { values.max(least) } else { most };
     let noise = first.td_error.max(R::from_f64(LEAST_NOISE) * share * first.rewards);
     // The ridge for such noise if the weights have the variance that such values have for each feature.

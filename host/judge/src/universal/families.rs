@@ -27,8 +27,7 @@ pub enum Family {
     Rare,
     /// Boyan's chains with random rewards and features that are 0 or 1.
     Binary,
-    /// Walks on a line or a circle of 2 d states, one feature per pair of neighbours. The search never saw these and the
-    /// following families.
+    /// Walks on a line or a circle of 2 d states, one feature per pair of neighbours.
     Aggregated,
     /// Random MDPs with random rewards, to which noise of 0.3 to 3 of their deviations is added.
     Noise,
