@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 . tests/platforms/cargo-for.sh
 
 board=${1:-mps2-an386}
-# Boards of one target share what is built for both.
+# Boards of one target share what is built for both; the host's programs are there, too, where no other build holds the folder.
 out=target/embedded
 if [ "$board" = table ]; then
     need qemu-system-arm qemu-system-arm
@@ -77,10 +77,10 @@ if [ "$board" = learner ]; then
     need qemu-system-arm qemu-system-arm
     need qemu-system-riscv32 qemu-system-misc
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
-    cargo build -q --workspace --bin learner
-    target/debug/learner | tee target/learner.host.log
+    cargo build -q -p embedded-demo --bin learner --target-dir "$out"
+    "$out/debug/learner" | tee target/learner.host.log
     # The long run makes the checkpoint that the program carries.
-    target/debug/learner target/learner.ictr
+    "$out/debug/learner" target/learner.ictr
     cmp target/learner.ictr embedded-demo/src/bin/learner/trained.ictr
     # learner BOARD TARGET LEVEL LTO [fat]: the chip prints the host's lines; a program with a panic would not link. The level is
     # that of the crates whose code is in it: others are generic, or tables of a chip, and are built once. All have
@@ -162,11 +162,10 @@ for program in "${products[@]}"; do
     "$runner" --board "$board" "$elf/$program"
     echo "$program: the host's value, stack within its budget"
 done
-# Of the workspace, whose features are those that its tests are built with.
-cargo build -q --workspace "${demos[@]/#/--bin=}"
+cargo build -q -p embedded-demo --target-dir "$out" "${demos[@]/#/--bin=}"
 for program in "${demos[@]}"; do
     "$runner" --board "$board" "$elf/$program" | tee "$out/$program.chip.log"
-    "target/debug/$program" >"$out/$program.host.log"
+    "$out/debug/$program" >"$out/$program.host.log"
     # The chip's lines, but for those about the chip, are the host's.
     if ! diff <(grep -v '^chip: ' "$out/$program.chip.log") "$out/$program.host.log"; then
         echo "$program: the chip's lines differ from the host's" >&2
