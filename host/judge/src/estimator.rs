@@ -26,8 +26,9 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 pub const MAX_FEATURES: usize = 64;
 
-/// Stack size in bytes for layers of [`MAX_FEATURES`]; the memory is reserved, not used.
-const STACK: usize = 64 << 20;
+/// Stack size in bytes for 32 layers of [`MAX_FEATURES`], of which unoptimised code holds several copies; the memory is
+/// reserved, not used.
+const STACK: usize = 256 << 20;
 
 const NO_THREAD: Error =
     Error::OutOfRange { parameter: "thread", expected: "memory for its stack" };
