@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 . tests/platforms/cargo-for.sh
 
 board=${1:-mps2-an386}
-# Boards of one target share what is built for both.
+# Boards of one target share what is built for both; the host's programs are there, too, where no other build holds the folder.
 out=target/embedded
 if [ "$board" = table ]; then
     need qemu-system-arm qemu-system-arm
@@ -77,22 +77,24 @@ if [ "$board" = learner ]; then
     need qemu-system-arm qemu-system-arm
     need qemu-system-riscv32 qemu-system-misc
     cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
-    cargo build -q -p embedded-demo --bin learner
-    target/debug/learner | tee target/learner.host.log
+    cargo build -q -p embedded-demo --bin learner --target-dir "$out"
+    "$out/debug/learner" | tee target/learner.host.log
     # The long run makes the checkpoint that the program carries.
-    target/debug/learner target/learner.ictr
+    "$out/debug/learner" target/learner.ictr
     cmp target/learner.ictr embedded-demo/src/bin/learner/trained.ictr
-    # learner BOARD TARGET LEVEL LTO: the chip prints the host's lines; a program with a panic would not link. The level is
-    # that of the crates whose code is in it: others are generic, or tables of a chip, and are built once.
+    # learner BOARD TARGET LEVEL LTO [fat]: the chip prints the host's lines; a program with a panic would not link. The level is
+    # that of the crates whose code is in it: others are generic, or tables of a chip, and are built once. All have
+    # bitcode beside their code, for a fat link of the same builds.
     learner() {
-        local package levels=()
+        local package levels=() link=()
         for package in ictd-core embedded-demo libm; do
             levels+=(--config "profile.release.package.$package.opt-level=$3")
         done
-        BOARD=$1 cargo_for "$2" build -q --release -p embedded-demo --bin learner --target-dir "$out" \
-            "${levels[@]}" --config "profile.release.lto=$4"
+        [ $# = 4 ] || link=(-C lto=fat)
+        BOARD=$1 RUSTFLAGS="-C embed-bitcode=yes" cargo_for "$2" rustc -q --release -p embedded-demo --bin learner \
+            --target-dir "$out" "${levels[@]}" --config "profile.release.lto=$4" -- "${link[@]}"
         elf=$out/$2/release/learner
-        printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "$4" "$COMPILER"
+        printf '\n%s, opt-level %s, lto %s, %s\n' "$1" "$3" "${5:-$4}" "$COMPILER"
         target/runner/debug/runner --footprint "$elf"
         target/runner/debug/runner --board "$1" "$elf" >target/learner.chip.log
         grep '^chip: ' target/learner.chip.log
@@ -101,12 +103,12 @@ if [ "$board" = learner ]; then
     # Without link-time optimisation, cargo's default (false) still inlines between the pieces of a crate; "off" does not.
     for level in 3 '"s"' '"z"'; do
         learner mps2-an386 thumbv7em-none-eabihf "$level" false
-        learner mps2-an386 thumbv7em-none-eabihf "$level" '"fat"'
+        learner mps2-an386 thumbv7em-none-eabihf "$level" false fat
         learner virt riscv32imac-unknown-none-elf "$level" '"off"'
-        learner virt riscv32imac-unknown-none-elf "$level" '"fat"'
+        learner virt riscv32imac-unknown-none-elf "$level" '"off"' fat
     done
     learner mps2-an505 thumbv8m.main-none-eabihf '"z"' '"off"'
-    learner microbit thumbv6m-none-eabi '"z"' '"fat"'
+    learner microbit thumbv6m-none-eabi '"z"' false fat
     exit 0
 fi
 if [ "$board" = tasks ]; then
@@ -160,9 +162,10 @@ for program in "${products[@]}"; do
     "$runner" --board "$board" "$elf/$program"
     echo "$program: the host's value, stack within its budget"
 done
+cargo build -q -p embedded-demo --target-dir "$out" "${demos[@]/#/--bin=}"
 for program in "${demos[@]}"; do
     "$runner" --board "$board" "$elf/$program" | tee "$out/$program.chip.log"
-    cargo run -q -p embedded-demo --bin "$program" >"$out/$program.host.log"
+    "$out/debug/$program" >"$out/$program.host.log"
     # The chip's lines, but for those about the chip, are the host's.
     if ! diff <(grep -v '^chip: ' "$out/$program.chip.log") "$out/$program.host.log"; then
         echo "$program: the chip's lines differ from the host's" >&2

@@ -8,14 +8,13 @@ target=$(cd ../.. && pwd)/target
 environment=$target/python/environment
 "${1:-python3}" -m venv --clear "$environment"
 . "$environment/bin/activate"
-# Quick to build: no bit depends on the level.
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
-CARGO_TARGET_DIR=$target/python pip install --quiet --disable-pip-version-check ".[tests]"
+# From what the program's tests are built from: only what Python needs is compiled.
+MATURIN_PEP517_ARGS="--profile dev" pip install --quiet --disable-pip-version-check ".[tests]"
 if [ -z "${ICTD_PROGRAM:-}" ]; then
-  cargo build --quiet -p host --manifest-path ../Cargo.toml
+  cargo build --quiet -p host
   export ICTD_PROGRAM=$target/debug/ictd
 fi
-CARGO_TARGET_DIR=$target/python cargo clippy --quiet -- -D warnings
+cargo clippy --quiet --features extension -- -D warnings
 mypy --strict ictd
 # Not from this folder, where the sources would be found in place of what was installed.
 pytest tests --import-mode=importlib -p no:cacheprovider

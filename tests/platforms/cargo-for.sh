@@ -59,7 +59,7 @@ cargo_for() {
     fi
     if has_target "$target"; then
         COMPILER=$(rustc -V | cut -d' ' -f1,2)
-        cargo "$@" --target "$target"
+        cargo "$1" --target "$target" "${@:2}"
         return
     fi
     local rustc=${RUSTC_WITH_SOURCE:-/usr/bin/rustc}
@@ -81,6 +81,6 @@ cargo_for() {
     host=$(rustc -vV | sed -n 's/^host: //p')
     lld=$(rustc --print sysroot)/lib/rustlib/$host/bin
     COMPILER=$("$rustc" -V | cut -d' ' -f1,2)
-    PATH=$lld:$PATH RUSTC_BOOTSTRAP=1 RUSTC=$rustc cargo "$@" --target "$target" -Zbuild-std=core \
-        ${BUILD_STD_FEATURES:+-Zbuild-std-features=$BUILD_STD_FEATURES}
+    PATH=$lld:$PATH RUSTC_BOOTSTRAP=1 RUSTC=$rustc cargo "$1" --target "$target" -Zbuild-std=core \
+        ${BUILD_STD_FEATURES:+-Zbuild-std-features=$BUILD_STD_FEATURES} "${@:2}"
 }

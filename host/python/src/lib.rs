@@ -1,4 +1,5 @@
 //! In-context temporal-difference learning for Python; `ictd/_ictd.pyi` documents it.
+#![cfg(feature = "extension")]
 
 mod arithmetic;
 mod array;
