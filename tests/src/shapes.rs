@@ -177,6 +177,14 @@ pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     transformer.unwrap_or_else(|e| panic!("{}: {e}", case.label()))
 }
 
+/// Returns the entries of the stored layers, P and Q of each, column by column.
+pub fn numbers<S: Scalar, const K: usize, const C: usize>(
+    transformer: &Transformer<Layer<S, K>, C>,
+) -> Vec<S> {
+    let matrices = transformer.layers().iter().flat_map(|layer| layer.matrices());
+    matrices.flatten().copied().collect()
+}
+
 /// Returns the entries of a matrix, row by row as the data has them.
 pub fn row_major<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> Vec<S> {
     (0..R).flat_map(|i| (0..C).map(move |j| m[(i, j)])).collect()
