@@ -2,7 +2,7 @@
 //! time among those compiled in.
 
 use crate::golden::{Array, Case};
-use ictd_core::layer::Layer;
+use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
