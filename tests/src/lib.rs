@@ -19,5 +19,5 @@ mod shapes;
 
 pub use check::{Computation, Outputs, check_case, check_family, on_a_large_stack};
 pub use golden::{Array, Case, FAMILIES, INFORMATIONAL, OWN_FAMILY, folder};
-pub use shapes::{MAX_CONTEXT, MAX_LAYERS, has_lanes, load, matrices, prompt, vector};
+pub use shapes::{MAX_CONTEXT, MAX_LAYERS, has_lanes, load, matrices, numbers, prompt, vector};
 pub use shapes::{columns, columns_of, row_major, rows, trajectory, transformer};

@@ -2,7 +2,7 @@
 //! time among those compiled in.
 
 use crate::golden::{Array, Case};
-use ictd_core::layer::Layer;
+use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
@@ -175,6 +175,14 @@ pub fn transformer<S: Scalar, const K: usize, const C: usize>(
         other => panic!("{}: mode {other}", case.label()),
     };
     transformer.unwrap_or_else(|e| panic!("{}: {e}", case.label()))
+}
+
+/// Returns the entries of the stored layers, P and Q of each, column by column.
+pub fn numbers<S: Scalar, const K: usize, const C: usize>(
+    transformer: &Transformer<Layer<S, K>, C>,
+) -> Vec<S> {
+    let matrices = transformer.layers().iter().flat_map(|layer| layer.matrices());
+    matrices.flatten().copied().collect()
 }
 
 /// Returns the entries of a matrix, row by row as the data has them.

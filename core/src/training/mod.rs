@@ -53,6 +53,6 @@ pub use network::{
 };
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, TrainerSettings};
-pub use softmax::SoftmaxNetwork;
+pub use softmax::{SoftmaxNetwork, SoftmaxParameters};
 pub use stream::{StreamTd, StreamTdSettings};
 pub use windows::{TrajectoryBuffer, Window, Windows};

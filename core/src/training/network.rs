@@ -1,9 +1,7 @@
 use super::{Window, Windows};
 use crate::error::{Error, Result, ensure, out_of_range};
-use crate::layer::LayerParameters;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
-use crate::transformer::Transformer;
 use core::fmt::Debug;
 
 /// A network that values the query of a window, with parameters to train: a transformer of either attention, or a
@@ -106,16 +104,6 @@ impl<S: Scalar, B: Storage<S>> Parameters<S> for B {
     }
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
         core::iter::once(self.as_mut())
-    }
-}
-
-/// P_0, Q_0, P_1, Q_1, ... of the stored layers, each matrix column by column.
-impl<L: LayerParameters, const C: usize> Parameters<L::Scalar> for Transformer<L, C> {
-    fn slices(&self) -> impl Iterator<Item = &[L::Scalar]> {
-        self.layers().iter().flat_map(|layer| layer.matrices())
-    }
-    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [L::Scalar]> {
-        self.layers_mut().iter_mut().flat_map(|layer| layer.matrices_mut())
     }
 }
 

@@ -116,11 +116,10 @@ fn moved<P: Parameters<f64>>(theta: &P, g: &SMatrix<f64, 2, 2>) -> P {
     let mut s = identity::<f64, K>();
     s.fixed_view_mut::<2, 2>(0, 0).copy_from(g);
     s.fixed_view_mut::<2, 2>(2, 2).copy_from(g);
-    let mut out = theta.clone();
-    for matrix in out.slices_mut().flat_map(|slice| slice.chunks_mut(K * K)) {
-        let m = SMatrix::<f64, K, K>::from_column_slice(matrix);
-        matrix.copy_from_slice(mul_transpose(&mul(&s, &m), &s).as_slice());
-    }
+    let (mut out, numbers) = (theta.clone(), theta.numbers().copied().collect::<Vec<_>>());
+    let matrices = numbers.chunks(K * K).map(SMatrix::<f64, K, K>::from_column_slice);
+    let moved: Vec<_> = matrices.map(|m| mul_transpose(&mul(&s, &m), &s)).collect();
+    out.numbers_mut().zip(moved.iter().flatten()).for_each(|(to, from)| *to = *from);
     out
 }
 

@@ -309,7 +309,7 @@ fn a_limit_of_the_norm_changes_no_smaller_gradient_and_keeps_parameters_finite()
 }
 
 #[test]
-fn an_rnn_with_room_for_more_features_is_the_one_without() {
+fn a_network_with_room_for_more_features_is_the_one_without() {
     let (features, rewards) = random_windows::<f64>(&mut Rng::new(11));
     let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
     fn gradient<N: Network<f64>>(mut network: N, windows: &Windows<f64>) -> Vec<f64> {
@@ -322,6 +322,13 @@ fn an_rnn_with_room_for_more_features_is_the_one_without() {
         let exact = Rnn::<f64, 6, 4, 3, 10>::zeros(input);
         let roomy = Rnn::<f64, 20, 4, 3, 10>::zeros(input);
         assert!(roomy.clone().with_dim(10).is_err());
+        let roomy = roomy.with_dim(2).unwrap();
+        assert_eq!(gradient(roomy, &windows), gradient(exact, &windows));
+    }
+    for (stored, depth) in [(1, 1), (1, 3), (2, 2)] {
+        let exact = SoftmaxNetwork::<f64, 5, 2, 3, 6>::zeros(stored, depth).unwrap();
+        let roomy = SoftmaxNetwork::<f64, 13, 2, 4, 8>::zeros(stored, depth).unwrap();
+        assert!(roomy.clone().with_dim(7).is_err());
         let roomy = roomy.with_dim(2).unwrap();
         assert_eq!(gradient(roomy, &windows), gradient(exact, &windows));
     }

@@ -8,7 +8,8 @@ pub const FEW: usize = 8;
 /// Layers of linear attention, and those up to which it trains with less memory.
 pub const LAYERS: usize = 32;
 pub const USUAL_LAYERS: usize = 16;
-pub const SOFTMAX_LAYERS: usize = 4;
+pub const SOFTMAX_LAYERS: usize = 8;
+pub const USUAL_SOFTMAX_LAYERS: usize = 4;
 pub const STATES: usize = 32;
 /// The states, and the features, of a task that is given as data.
 pub const OWN: usize = 64;
@@ -21,10 +22,14 @@ pub const CONTEXT: usize = 4096;
 pub const WINDOWS: usize = 512;
 /// The context of literal transformers, which compute all columns in every layer.
 pub const PROMPT: usize = 1024;
-/// The context of softmax attention and of an RNN, which keep all of it.
+/// The context of softmax attention, which keeps all of it.
+pub const SOFTMAX_CONTEXT: usize = 256;
+/// The context of an RNN, and that up to which softmax attention trains with less memory.
 pub const SHORT_CONTEXT: usize = 64;
 pub const RNN_LAYERS: usize = 3;
 pub const RNN_HIDDEN: usize = 4;
 /// Features of an RNN that the compiler knows.
 pub const RNN_DIM: usize = 4;
-pub const SOFTMAX_DIM: usize = 4;
+/// Features of softmax attention, and those that the compiler knows.
+pub const SOFTMAX_DIM: usize = 16;
+pub const USUAL_SOFTMAX_DIM: usize = 4;

@@ -1,6 +1,6 @@
 //! Seeds that train in parallel, one in each lane of a SIMD register.
 
-use crate::capacity::{OWN, SHORT_CONTEXT};
+use crate::capacity::OWN;
 use crate::log::{LogPoint, Matrices};
 use crate::networks::Linear;
 use crate::recipe::Recipe;
@@ -72,7 +72,8 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T:
         let trajectory = trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(trainer.settings().context_len, 1, gamma)?;
         let alpha = trainer.reference.step_size.lane(lane);
-        let states = EvaluationStates::new(known.states, &known.weights, &known.features)?;
+        let states = EvaluationStates::new(known.states, &known.weights, &known.features)?
+            .with_dim(trainer.network().dim());
         let context = windows.window(0)?;
         (self.judge)(parameters, &Exam { alpha, context, states, values: known.values })
     }
@@ -180,14 +181,20 @@ pub fn linear_judge<const D: usize, const K: usize, const C: usize>(
     })
 }
 
-pub fn softmax_judge<const D: usize, const K: usize, const C: usize, const L: usize>(
-    network: SoftmaxNetwork<Lanes8, K, C, L, SHORT_CONTEXT>,
+pub fn softmax_judge<
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const L: usize,
+    const N: usize,
+>(
+    network: SoftmaxNetwork<Lanes8, K, C, L, N>,
 ) -> Judge<D> {
     judge(network, |network, Exam { alpha, context, states, .. }| {
-        let network = SoftmaxNetwork::<_, K, C, L, SHORT_CONTEXT>::new(network.transformer(0)?)?;
-        let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
+        let network = SoftmaxNetwork::<_, K, C, L, N>::new(network.transformer(0)?)?;
+        let mut prompt = context.prompt::<K, N>()?;
         let statistic = Statistic::from_prompt(&prompt, &Td0)?;
-        let v_td = batch_td(&statistic, *alpha, network.parameters().depth())?;
+        let v_td = batch_td(&statistic, *alpha, network.depth())?;
         let v_tf = states.sample(|phi| {
             prompt.query = query_token(phi);
             let (v, z_bar) = network.value_and_query_gradient(&prompt)?;

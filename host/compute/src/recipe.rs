@@ -176,9 +176,9 @@ impl Recipe {
         let small = rnn || softmax;
         let largest = self.context_range.map_or(0, |NumberRange([_, largest])| largest);
         let trajectory = self.context_length + self.batch_size;
-        let most = capacity::SHORT_CONTEXT;
+        let most = if softmax { capacity::SOFTMAX_CONTEXT } else { capacity::SHORT_CONTEXT };
         let bounds = [
-            (softmax, "dim", self.dim, [capacity::SOFTMAX_DIM; 2], ""),
+            (softmax, "dim", self.dim, [1, capacity::SOFTMAX_DIM], ""),
             (rnn, "layers", self.layers, [capacity::RNN_LAYERS; 2], ""),
             (softmax, "layers", self.layers, [1, capacity::SOFTMAX_LAYERS], ""),
             (small, "context-length", self.context_length, [1, most], ""),

@@ -2,16 +2,17 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{
-    DIM, LAYERS, RNN_DIM, TRAJECTORY, USUAL_DIM, USUAL_LAYERS, USUAL_TRAJECTORY,
+    DIM, LAYERS, RNN_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS, TRAJECTORY,
+    USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_DIM, USUAL_SOFTMAX_LAYERS, USUAL_TRAJECTORY,
 };
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
-use crate::networks::{AnyRnn, Linear, Rnn, Softmax};
+use crate::networks::{AnyRnn, Linear, Rnn};
 use crate::recipe::Recipe;
 use crate::words::NetworkKind;
 use ictd_core::model::{AttentionKind, LayerSharing};
 use ictd_core::scalar::{Lanes8, Scalar};
-use ictd_core::training::{LayerInput, LinearNetwork, LinearShape};
+use ictd_core::training::{LayerInput, LinearNetwork, LinearShape, SoftmaxNetwork};
 use ictd_core::{Error, Result};
 
 /// Returns an RNN's values of queries in a context ([`group::values`]), for any number of features; missing parameters are 0.
@@ -37,13 +38,29 @@ pub fn most_alone(recipe: &Recipe) -> usize {
     if is_linear && SimdLevel::OneSeed.is_available() { 1 + recipe.dim / 8 } else { 0 }
 }
 
+/// Returns true for softmax networks of the larger shape, which have one level: each would take as long to compile as the
+/// usual shape in all.
+fn has_one_level(recipe: &Recipe) -> bool {
+    recipe.attention == AttentionKind::Softmax && !is_usual(recipe)
+}
+
+/// Returns the best level of this machine for this number of seeds in lanes.
+pub fn level(recipe: &Recipe, seeds: usize) -> SimdLevel {
+    if has_one_level(recipe) { SimdLevel::Baseline } else { SimdLevel::for_seeds(seeds) }
+}
+
 /// Returns a group of at most [`SimdLevel::lanes`] seeds, which train in parallel with a level's instructions. Returns
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]) and if this machine lacks the instructions,
 /// or the network the training of one seed, and other errors of the core.
 pub fn group(level: SimdLevel, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn SeedGroup>> {
     let expected = "a level of this machine; for one seed, of linear attention";
     let refused = Err(Error::OutOfRange { parameter: "level", expected });
-    if level == SimdLevel::OneSeed && most_alone(recipe) == 0 {
+    let is_compiled = match level {
+        SimdLevel::OneSeed => most_alone(recipe) > 0,
+        SimdLevel::Baseline => true,
+        _ => !has_one_level(recipe),
+    };
+    if !is_compiled {
         return refused;
     }
     level::with_scalar(level, GroupFactory { recipe, seeds }).unwrap_or(refused)
@@ -73,11 +90,17 @@ impl WithScalar for GroupFactory<'_> {
             (NetworkKind::Transformer, AttentionKind::Linear, _) => {
                 any_linear_group::<S>(recipe, seeds)
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, 4) => {
-                let (stored, depth) = (stored(recipe), recipe.layers);
-                let judge = group::softmax_judge::<4, _, _, _>(Softmax::zeros(stored, depth)?);
-                let network = Softmax::<S>::zeros(stored, depth)?;
-                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+            (NetworkKind::Transformer, AttentionKind::Softmax, _) if is_usual(recipe) => {
+                const K: usize = 2 * USUAL_SOFTMAX_DIM + 1;
+                softmax_group::<S, USUAL_SOFTMAX_DIM, K, USUAL_SOFTMAX_LAYERS, SHORT_CONTEXT>(
+                    recipe, seeds,
+                )
+            }
+            (NetworkKind::Transformer, AttentionKind::Softmax, _) => {
+                const K: usize = 2 * SOFTMAX_DIM + 1;
+                softmax_group::<Lanes8, SOFTMAX_DIM, K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
+                    recipe, seeds,
+                )
             }
             (NetworkKind::Rnn, _, RNN_DIM) => {
                 let judge = group::rnn_judge::<_, RNN_DIM>(Rnn::zeros(recipe.rnn_input));
@@ -97,7 +120,14 @@ impl WithScalar for GroupFactory<'_> {
 
 /// Returns true for a shape that trains with less memory.
 fn is_usual(recipe: &Recipe) -> bool {
-    let fits = recipe.dim <= USUAL_DIM && recipe.layers <= USUAL_LAYERS;
+    let longest = recipe.context_range.map_or(recipe.context_length, |span| span.0[1] + 1);
+    let fits = match recipe.attention {
+        AttentionKind::Softmax => {
+            let short = recipe.layers <= USUAL_SOFTMAX_LAYERS && longest <= SHORT_CONTEXT;
+            recipe.dim == USUAL_SOFTMAX_DIM && short
+        }
+        _ => recipe.dim <= USUAL_DIM && recipe.layers <= USUAL_LAYERS,
+    };
     fits && recipe.trainer_settings().check(USUAL_TRAJECTORY).is_ok()
 }
 
@@ -131,6 +161,23 @@ fn linear_group<
 ) -> Result<Box<dyn SeedGroup>> {
     let judge = group::linear_judge::<D, K, C>(linear(recipe)?);
     LaneGroup::<S, _, D, T>::boxed(recipe, seeds, linear(recipe)?, judge)
+}
+
+fn softmax_group<
+    S: Scalar<Element = f32>,
+    const D: usize,
+    const K: usize,
+    const L: usize,
+    const N: usize,
+>(
+    recipe: &Recipe,
+    seeds: &[u64],
+) -> Result<Box<dyn SeedGroup>> {
+    let (stored, depth) = (stored(recipe), recipe.layers);
+    let judge = SoftmaxNetwork::<_, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
+    let network = SoftmaxNetwork::<S, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
+    let judge = group::softmax_judge::<D, _, _, _, _>(judge);
+    LaneGroup::<_, _, D, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
 }
 
 fn stored(recipe: &Recipe) -> usize {

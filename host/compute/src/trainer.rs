@@ -130,7 +130,8 @@ impl Trainer<'_> {
         let (mut groups, most_alone) = (Vec::new(), shapes::most_alone(&self.recipe));
         for seeds in by_progress.into_values() {
             // Give every thread a group before making groups larger.
-            let lanes = SimdLevel::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
+            let of_thread = seeds.len().div_ceil(self.threads.max(1));
+            let lanes = shapes::level(&self.recipe, of_thread).lanes();
             for group in seeds.chunks(lanes) {
                 let len = if group.len() > most_alone { lanes } else { 1 };
                 groups.extend(group.chunks(len).map(<[_]>::to_vec));
@@ -148,7 +149,7 @@ impl Trainer<'_> {
         let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
         let alone = numbers.len() == 1 && shapes::most_alone(recipe) > 0;
-        let level = if alone { SimdLevel::OneSeed } else { SimdLevel::for_seeds(numbers.len()) };
+        let level = if alone { SimdLevel::OneSeed } else { shapes::level(recipe, numbers.len()) };
         let mut group = shapes::group(level, recipe, &numbers).map_err(refuse)?;
         let mut logs: Vec<Vec<LogPoint>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {

@@ -64,6 +64,8 @@ fn the_largest_shapes_train() {
         "--context-range 1..4096 --layers 2",
         "--dim 33 --layers 17 --layer-sharing sequential --trace-decay 0.5 --context-length 9",
         "--network rnn --dim 64 --states 32",
+        "--attention softmax --dim 16 --states 20 --layers 8 --context-length 256",
+        "--attention softmax --dim 3 --layers 2 --layer-sharing sequential",
     ] {
         let out = Folder::new();
         let result = ran(&out, &format!("{smallest} {shape}"));

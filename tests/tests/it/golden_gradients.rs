@@ -21,7 +21,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize
             out.field("y", "readout", [-linalg::dot(&readout, &prompt.query)]);
             out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));
             let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());
-            let numbers: Vec<S> = transformer.numbers().copied().collect();
+            let numbers = tests::numbers(&transformer);
             let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
             learn::<S, K>(network.unwrap(), case, lane, &mut out);
         }

@@ -30,7 +30,7 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, lane: usize) ->
     match case.word("activation") {
         "identity" => {
             let shape = LinearShape::new(D, stored, depth);
-            let numbers: Vec<S> = transformer.numbers().copied().collect();
+            let numbers = tests::numbers(&transformer);
             let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
         }

@@ -31,12 +31,13 @@
 
 mod first_layer;
 mod layers;
+mod parameters;
 mod scores;
 
 use super::network::{BatchLoss, deviation};
 use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
 use crate::entrywise::Entrywise as _;
-use crate::error::{Error, Result, ensure};
+use crate::error::{Error, Result, ensure, out_of_range};
 use crate::layer::{Layer, LayerParameters as _};
 use crate::linalg::arrays::{add_scaled, scale, vector};
 use crate::prompt::Prompt;
@@ -46,16 +47,17 @@ use crate::transformer::Transformer;
 use first_layer::FirstLayer;
 use layers::{LastLayer, LayerTape, backward_layer, forward_layer, last_layer};
 use nalgebra::SVector;
+pub use parameters::SoftmaxParameters;
 use scores::PromptColumns;
 
-/// A softmax transformer in training, on tokens of size K = 2 d + 1. C is the capacity for stored layers, L for layers
-/// in the pass, N for context columns.
+/// A softmax transformer in training, on tokens of size K = 2 d + 1, or more with room for more features. C is the capacity
+/// for stored layers, L for layers in the pass, N for context columns.
 ///
 /// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoftmaxNetwork<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
 {
-    transformer: Transformer<Layer<S, K>, C>,
+    parameters: SoftmaxParameters<S, K, C>,
 }
 
 impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
@@ -65,10 +67,19 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     /// is deeper than L.
     pub fn new(transformer: Transformer<Layer<S, K>, C>) -> Result<Self> {
         const {
-            assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
+            assert!(K > 1 && K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
         }
         ensure(transformer.depth() <= L, Error::capacity("layers", L))?;
-        Ok(SoftmaxNetwork { transformer })
+        Ok(SoftmaxNetwork { parameters: SoftmaxParameters { transformer, dim: K / 2 } })
+    }
+
+    /// Returns the same network for `dim` features, whose other rows and columns must be 0.
+    /// Returns [`Error::OutOfRange`] unless it has room for them, K / 2 features.
+    pub fn with_dim(mut self, dim: usize) -> Result<Self> {
+        let fits = (1..=K / 2).contains(&dim);
+        ensure(fits, out_of_range("dim", "1 to what the network has room for"))?;
+        self.parameters.dim = dim;
+        Ok(self)
     }
 
     /// Makes `depth` layers of zeros: one pair (P, Q) that they share if `stored` is 1, or one for each.
@@ -81,22 +92,27 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Self::new(Transformer::sequential(&[Layer::ZERO; L][..depth])?)
     }
 
+    /// Returns L, the number of layers in the pass.
+    pub fn depth(&self) -> usize {
+        self.parameters.transformer.depth()
+    }
+
     /// Returns the transformer that one lane has learned, or [`Error::NonFinite`] if its parameters blew up.
     pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>> {
         let mut layers = [Layer::ZERO; C];
-        for (to, layer) in layers.iter_mut().zip(self.transformer.layers()) {
+        for (to, layer) in layers.iter_mut().zip(self.parameters.transformer.layers()) {
             *to = layer.lane(lane);
         }
-        let stored = self.transformer.layers().len();
-        Transformer::from_stored(layers, stored, self.transformer.depth())
+        let stored = self.parameters.transformer.layers().len();
+        Transformer::from_stored(layers, stored, self.depth())
     }
 
     /// Returns TF_L(Z_0) and its derivative with respect to the query's column, (K).
     /// Returns [`Error::Empty`] without context.
     pub fn value_and_query_gradient(&self, prompt: &Prompt<S, K, N>) -> Result<(S, SVector<S, K>)> {
         prompt.inverse_len()?;
-        let (mut tape, layers) = (Tape::<S, K, L, N>::new(), self.transformer.layers());
-        let z = tape.input(prompt.context_len(), self.transformer.depth());
+        let (mut tape, layers) = (Tape::<S, K, L, N>::new(), self.parameters.transformer.layers());
+        let z = tape.input(prompt.context_len(), self.depth());
         let z = z.ok_or(Error::capacity("layers", L))?;
         for (column, token) in z.context.iter_mut().zip(prompt.context()) {
             *column = token.data.0[0];
@@ -112,38 +128,40 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
     fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Result<S> {
         self.check(window)?;
         let n = window.context_len();
-        let z = tape.input(n, self.transformer.depth()).ok_or(Error::capacity("layers", L))?;
+        let z = tape.input(n, self.depth()).ok_or(Error::capacity("layers", L))?;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
             *column = window.column::<K>(j).data.0[0];
         }
         z.query = window.query_column::<K>().data.0[0];
-        Ok(tape.forward(self.transformer.layers(), 0))
+        Ok(tape.forward(self.parameters.transformer.layers(), 0))
     }
 }
 
 impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> Network<S>
     for SoftmaxNetwork<S, K, C, L, N>
 {
-    type Parameters = Transformer<Layer<S, K>, C>;
+    type Parameters = SoftmaxParameters<S, K, C>;
     const CONTEXT_CAPACITY: Option<usize> = Some(N);
 
     fn dim(&self) -> usize {
-        K / 2
+        self.parameters.dim
     }
 
     fn parameters(&self) -> &Self::Parameters {
-        &self.transformer
+        &self.parameters
     }
 
     fn parameters_mut(&mut self) -> &mut Self::Parameters {
-        &mut self.transformer
+        &mut self.parameters
     }
 
     /// Draws the parameters in their stored order: Xavier normal with gain 0.1, and 0.1/L if each layer has
-    /// its own, N(0, (gain sqrt(2 / (K + K)))^2).
+    /// its own, N(0, (gain sqrt(2 / (k + k)))^2), k = 2 d + 1.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        let deviation = deviation::<S::Element>(0.1 / self.transformer.layers().len() as f64, K);
-        for x in self.transformer.numbers_mut() {
+        let k = 2 * self.dim() + 1;
+        let deviation =
+            deviation::<S::Element>(0.1 / self.parameters.transformer.layers().len() as f64, k);
+        for x in self.parameters.numbers_mut() {
             x.set_lane(lane, deviation * rng.normal::<S::Element>());
         }
     }
@@ -160,7 +178,12 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
     ) -> Result<S> {
         let mut tape = Tape::new();
         let v = self.forward(&mut tape, window)?;
-        tape.backward(self.transformer.layers(), 0, adjoint(v), gradient.layers_mut());
+        tape.backward(
+            self.parameters.transformer.layers(),
+            0,
+            adjoint(v),
+            gradient.transformer.layers_mut(),
+        );
         Ok(v)
     }
 
@@ -176,8 +199,8 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         }
         self.check(windows)?;
         let n = windows.context_len();
-        let (layers, depth) = (self.transformer.layers(), self.transformer.depth());
-        let sum = gradient.layers_mut();
+        let (layers, depth) = (self.parameters.transformer.layers(), self.depth());
+        let sum = gradient.transformer.layers_mut();
         let mut tape = Tape::<S, K, L, N>::new();
         let mut loss = BatchLoss::new(windows, targets);
         let mut first = FirstLayer::new();

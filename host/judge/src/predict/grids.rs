@@ -13,6 +13,7 @@ pub(super) const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
 pub(super) const TD_LAMBDAS: [f64; 3] = [0.0, 0.5, 0.9];
 /// The ridges of LSTD, in transitions.
 pub(super) const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
+type Ridges = [f64; RIDGES.len()];
 /// The retentions of LSTD per row.
 pub(super) const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
 pub(super) const LSTD_LAMBDA: f64 = 0.9;
@@ -279,71 +280,86 @@ impl<const D: usize> Lstd<D> {
                 a[j][i] = scale[j] * difference * scale[i];
             }
         }
-        let mut values = [f64::NAN; RIDGES.len()];
-        for (value, ridge) in values.iter_mut().zip(RIDGES) {
-            let mut a = a;
-            for j in 0..D {
-                a[j][j] = if scale[j] == 0.0 { 1.0 } else { a[j][j] + ridge };
+        let (mut a, mut w) = (a.map(|row| row.map(|x| [x; 3])), b.map(|x| [x; 3]));
+        for j in 0..D {
+            for (l, ridge) in RIDGES.into_iter().enumerate() {
+                a[j][j][l] = if scale[j] == 0.0 { 1.0 } else { a[j][j][l] + ridge };
             }
-            let solved = solve(a, b).filter(|_| is_known);
-            let Some(w) = solved else { continue };
-            *value = scale[0] * w[0] * phi[0];
+        }
+        let is_solved = solve(&mut a, &mut w);
+        let mut values = [0.0; RIDGES.len()];
+        for l in 0..RIDGES.len() {
+            values[l] = scale[0] * w[0][l] * phi[0];
             for j in 1..D {
-                *value += scale[j] * w[j] * phi[j];
+                values[l] += scale[j] * w[j][l] * phi[j];
             }
+            values[l] = if is_solved[l] & is_known { values[l] } else { f64::NAN };
         }
         values
     }
 }
 
-/// Solves A x = b, row by row, as [`linear_system::solve`](ictd_core::linalg::linear_system::solve) does, in a fifth of the
-/// instructions, as the number of features is known.
+/// Solves A x = b, row by row, as [`linear_system::solve`](ictd_core::linalg::linear_system::solve) does, for each ridge: none
+/// of the systems waits for another. Writes x into b, and returns which are solutions.
 #[inline(always)]
-fn solve<const D: usize>(mut a: [[f64; D]; D], mut b: [f64; D]) -> Option<[f64; D]> {
-    let (mut largest, mut rest) = (0.0, 0.0);
+fn solve<const D: usize>(a: &mut [[Ridges; D]; D], b: &mut [Ridges; D]) -> [bool; RIDGES.len()] {
+    let (mut largest, mut rest) = ([0.0; RIDGES.len()], [0.0; RIDGES.len()]);
     for i in 0..D {
-        rest += b[i] * 0.0;
-        for x in a[i] {
-            largest = larger(largest, x.abs());
-            rest += x * 0.0;
+        for l in 0..RIDGES.len() {
+            rest[l] += b[i][l] * 0.0;
+            for j in 0..D {
+                largest[l] = larger(largest[l], a[i][j][l].abs());
+                rest[l] += a[i][j][l] * 0.0;
+            }
         }
     }
-    let least = largest * (f64::EPSILON * D as f64);
     // Only finite numbers leave nothing.
-    let mut is_solved = rest == 0.0;
+    let mut is_solved = rest.map(|rest| rest == 0.0);
     for k in 0..D {
-        let (mut pivot, mut size) = (k, a[k][k].abs());
-        for i in k + 1..D {
-            if a[i][k].abs() > size {
-                (pivot, size) = (i, a[i][k].abs());
+        for l in 0..RIDGES.len() {
+            let (mut pivot, mut size) = (k, a[k][k][l].abs());
+            for i in k + 1..D {
+                let x = a[i][k][l].abs();
+                (pivot, size) = if x > size { (i, x) } else { (pivot, size) };
             }
-        }
-        is_solved &= size > least;
-        if pivot != k {
-            a.swap(pivot, k);
-            b.swap(pivot, k);
-        }
-        let (of_k, b_k) = (a[k], b[k]);
-        for i in k + 1..D {
-            let factor = a[i][k] / of_k[k];
-            if factor != 0.0 {
-                // Columns up to k are not read again.
-                for j in 0..D {
-                    a[i][j] -= factor * of_k[j];
+            is_solved[l] &= size > largest[l] * (f64::EPSILON * D as f64);
+            if pivot != k {
+                // Columns before k are not read again.
+                for j in k..D {
+                    (a[k][j][l], a[pivot][j][l]) = (a[pivot][j][l], a[k][j][l]);
                 }
-                b[i] -= factor * b_k;
+                (b[k][l], b[pivot][l]) = (b[pivot][l], b[k][l]);
             }
         }
-    }
-    let mut rest = 0.0;
-    for i in (0..D).rev() {
-        for j in i + 1..D {
-            b[i] -= a[i][j] * b[j];
+        for i in k + 1..D {
+            let mut factor = [0.0; RIDGES.len()];
+            for l in 0..RIDGES.len() {
+                factor[l] = a[i][k][l] / a[k][k][l];
+            }
+            let reduce = |x: &mut Ridges, of_k: &Ridges| {
+                for l in 0..RIDGES.len() {
+                    let reduced = x[l] - factor[l] * of_k[l];
+                    x[l] = if factor[l] != 0.0 { reduced } else { x[l] };
+                }
+            };
+            let (of_k, b_k) = (a[k], b[k]);
+            for j in k + 1..D {
+                reduce(&mut a[i][j], &of_k[j]);
+            }
+            reduce(&mut b[i], &b_k);
         }
-        b[i] /= a[i][i];
-        rest += b[i] * 0.0;
     }
-    (is_solved && rest == 0.0).then_some(b)
+    let mut rest = [0.0; RIDGES.len()];
+    for i in (0..D).rev() {
+        for l in 0..RIDGES.len() {
+            for j in i + 1..D {
+                b[i][l] -= a[i][j][l] * b[j][l];
+            }
+            b[i][l] /= a[i][i][l];
+            rest[l] += b[i][l] * 0.0;
+        }
+    }
+    std::array::from_fn(|l| is_solved[l] & (rest[l] == 0.0))
 }
 
 #[inline(always)]
