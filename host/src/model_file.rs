@@ -119,8 +119,8 @@ fn universal(model: Box<Universal>, layers: Option<usize>) -> Result<Estimator, 
     Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
 }
 
-/// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; the pretrained
-/// one's is 0.9 by default. The settings of a `data.npz` are in the `params.json` next to it.
+/// Reads a model by its content, or the model in a folder. For a universal model, `gamma` overrides the file's; that of
+/// the name `universal` is 0.9 by default. The settings of a `data.npz` are in the `params.json` next to it.
 pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));

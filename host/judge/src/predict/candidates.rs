@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 const HORIZONS_MISSING: f64 = 10.0;
 
 pub struct Settings {
-    /// Models in addition to the pretrained one: name and model, which is used with any discount.
+    /// Models in addition to the universal one: name and model, which is used with any discount.
     pub given: Vec<(String, Estimator)>,
     pub retention: f64,
     /// The number of features that are computed from the signal.
