@@ -57,10 +57,10 @@
 #define ICTD_PREDICTOR_WORDS ((size_t)(84 + 20 * ICTD_MAX_HORIZONS))
 
 /** The size of a context that remembers every transition, for 1 to 16 features, in words of 8 bytes. */
-#define ICTD_CONTEXT_WORDS(features) ((features) <= 4 ? (size_t)414 : (features) <= 8 ? (size_t)1310 : (size_t)4638)
+#define ICTD_CONTEXT_WORDS(features) ((features) <= 4 ? (size_t)312 : (features) <= 8 ? (size_t)980 : (size_t)3468)
 
 /** The size of a context that forgets. */
-#define ICTD_FORGETTING_WORDS(features) ((features) <= 4 ? (size_t)124 : (features) <= 8 ? (size_t)356 : (size_t)1204)
+#define ICTD_FORGETTING_WORDS(features) ((features) <= 4 ? (size_t)96 : (features) <= 8 ? (size_t)268 : (size_t)900)
 
 /** The type of the storage of a context that remembers every transition: `context` is what functions take. */
 #define ICTD_CONTEXT(features)                     \

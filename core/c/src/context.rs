@@ -405,10 +405,10 @@ const _: () = {
 
 /// Returns the words of 8 bytes of a context that remembers every transition, for a capacity of d features: the header has them.
 pub const fn growing_words(d: usize) -> usize {
-    16 * d * d + 32 * d + 30
+    12 * d * d + 23 * d + 28
 }
 
 /// Returns the words of a context that forgets.
 pub const fn forgetting_words(d: usize) -> usize {
-    4 * d * d + 10 * d + 20
+    3 * d * d + 7 * d + 20
 }
