@@ -1,6 +1,7 @@
 //! How surprising the last samples were, as a depth: -ln of a tail probability.
 
 use super::{larger, smaller};
+use crate::chip::once_on_chip;
 use crate::entrywise::{Entrywise as _, entrywise};
 use crate::scalar::{Real, Scalar};
 
@@ -60,17 +61,18 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
-    /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
-    #[inline]
-    fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
-        let (beyond, excess) = (y - self.start, self.excess);
-        if beyond > 0.0 {
-            self.start += steps.up * excess;
-            self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
-        } else {
-            self.start -= steps.down * excess;
+    once_on_chip! {
+        /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
+        fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
+            let (beyond, excess) = (y - self.start, self.excess);
+            if beyond > 0.0 {
+                self.start += steps.up * excess;
+                self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
+            } else {
+                self.start -= steps.down * excess;
+            }
+            (beyond, excess)
         }
-        (beyond, excess)
     }
 }
 
@@ -263,14 +265,12 @@ impl Surprise {
         let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
         let (says, [_, threshold, _]) = (self.thresholds.says(depth), self.thresholds.0);
         let passed = if recent > ALARMS[1] { f32::MAX } else { 4.0 * TAIL_DEPTH };
-        if recent > ALARMS[0] && says > NO_ALARM && says <= passed {
-            // The event goes on.
+        let goes_on = recent > ALARMS[0] && says > NO_ALARM && says <= passed;
+        if goes_on {
             self.block = larger(self.block, recent);
-            self.thresholds.observe(smaller(depth, threshold));
-            return NO_ALARM;
         }
-        self.thresholds.observe(depth);
-        says
+        self.thresholds.observe(if goes_on { smaller(depth, threshold) } else { depth });
+        if goes_on { NO_ALARM } else { says }
     }
 
     /// Returns how deep the run of unchanged samples is.

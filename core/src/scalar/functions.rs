@@ -6,6 +6,7 @@
 //! preserved"; `exp2` is David Schultz's, 2005). Errors are below 1 unit in the last place, of `tanh` below 2.
 
 use super::exp2_table::{EPSILON, POWERS};
+use crate::chip::once_on_chip;
 
 /// Adding and subtracting it rounds a number of size below 2^51 to the nearest integer.
 const ROUND: f64 = 1.5 / f64::EPSILON;
@@ -55,24 +56,25 @@ fn ln_of_non_positive(x: f64) -> f64 {
     }
 }
 
-#[inline]
-pub(super) fn ln_f32(x: f32) -> f32 {
-    if !(x > 0.0 && x < f32::INFINITY) {
-        return ln_of_non_positive(x.into()) as f32;
+once_on_chip! {
+    pub(super) fn ln_f32(x: f32) -> f32 {
+        if !(x > 0.0 && x < f32::INFINITY) {
+            return ln_of_non_positive(x.into()) as f32;
+        }
+        let (x, shift) = if x < f32::MIN_POSITIVE { (x * 33_554_432.0, 25) } else { (x, 0) };
+        // x = 2^k (1 + f) with 1 + f between the roots of 1/2 and 2.
+        const ROOT: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
+        let bits = x.to_bits() + (0x3f80_0000 - ROOT);
+        let k = ((bits >> 23) as i32 - 127 - shift) as f32;
+        let f = f32::from_bits((bits & 0x007f_ffff) + ROOT) - 1.0;
+        let s = f / (2.0 + f);
+        let z = s * s;
+        let w = z * z;
+        let even = w * (0.400_009_72 + w * 0.242_790_79);
+        let odd = z * (0.666_666_6 + w * 0.284_987_87);
+        let half_square = 0.5 * f * f;
+        s * (half_square + (odd + even)) + k * 9.058_001e-6 - half_square + f + k * 0.693_138_1
     }
-    let (x, shift) = if x < f32::MIN_POSITIVE { (x * 33_554_432.0, 25) } else { (x, 0) };
-    // x = 2^k (1 + f) with 1 + f between the roots of 1/2 and 2.
-    const ROOT: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
-    let bits = x.to_bits() + (0x3f80_0000 - ROOT);
-    let k = ((bits >> 23) as i32 - 127 - shift) as f32;
-    let f = f32::from_bits((bits & 0x007f_ffff) + ROOT) - 1.0;
-    let s = f / (2.0 + f);
-    let z = s * s;
-    let w = z * z;
-    let even = w * (0.400_009_72 + w * 0.242_790_79);
-    let odd = z * (0.666_666_6 + w * 0.284_987_87);
-    let half_square = 0.5 * f * f;
-    s * (half_square + (odd + even)) + k * 9.058_001e-6 - half_square + f + k * 0.693_138_1
 }
 
 #[inline]

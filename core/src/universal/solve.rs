@@ -87,11 +87,11 @@ fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]
     Units { features, reward, seen, lost }
 }
 
-/// Solves (A + ridge I) w = b for each right-hand side b, in place, in the sums' own units; A is overwritten.
+/// Solves (A + ridge I) w = b for two right-hand sides b, in place, in the sums' own units; A is overwritten.
 #[inline(never)]
-fn solve<R: Real, const D: usize, const K: usize>(
+fn solve<R: Real, const D: usize>(
     a: &mut [[R; D]; D],
-    right: &mut [[R; D]; K],
+    right: &mut [[R; D]; 2],
     ridge: R,
 ) -> Result<(), Error> {
     let mut largest = R::ONE;
@@ -235,9 +235,10 @@ fn correct<R: Real, const D: usize>(
     if !(test > expected) {
         return Ok(R::ZERO);
     }
-    let mut right = [left];
+    // (Another function, for one right-hand side, would take more flash than this one takes time.)
+    let mut right = [left, [R::ZERO; D]];
     solve(&mut system.a, &mut right, R::from_f64(CORRECTION_RIDGE) / n)?;
-    let [correction] = right;
+    let [correction, _] = right;
     let mut corrected = *w;
     for i in 0..D {
         corrected[i] += correction[i];
