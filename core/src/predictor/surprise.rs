@@ -61,17 +61,24 @@ struct Tail {
 impl Tail {
     const NEW: Self = Tail { start: 0.0, excess: 0.5 };
 
+    /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
+    #[inline]
+    fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
+        let (beyond, excess) = (y - self.start, self.excess);
+        if beyond > 0.0 {
+            self.start += steps.up * excess;
+            self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
+        } else {
+            self.start -= steps.down * excess;
+        }
+        (beyond, excess)
+    }
+
     once_on_chip! {
-        /// Takes a value, and returns by how much it exceeds the start, and the mean excess before it.
-        fn observe(&mut self, y: f32, steps: Steps) -> (f32, f32) {
-            let (beyond, excess) = (y - self.start, self.excess);
-            if beyond > 0.0 {
-                self.start += steps.up * excess;
-                self.excess += steps.excess * (smaller(beyond, LARGEST * excess) - excess);
-            } else {
-                self.start -= steps.down * excess;
-            }
-            (beyond, excess)
+        /// Takes a value, and returns by how many mean excesses it exceeds the start.
+        fn excesses(&mut self, y: f32, steps: Steps) -> f32 {
+            let (beyond, excess) = self.observe(y, steps);
+            beyond / excess
         }
     }
 }
@@ -255,25 +262,26 @@ impl Surprise {
         let mut excesses = f32::MAX;
         let together = deepest.into_iter().zip(sums).map(|(deepest, sum)| deepest + OTHERS * sum);
         for ((tail, steps), y) in self.deepest.iter_mut().zip(steps).zip(together) {
-            let (beyond, excess) = tail.observe(y, steps);
-            excesses = smaller(excesses, beyond / excess);
+            excesses = smaller(excesses, tail.excesses(y, steps));
         }
         let run = self.run(seen, short, learns * long);
-        let depth = larger(larger(depth(excesses), 0.0), run);
+        let depth = larger(depth(larger(excesses, run)), 0.0);
         // The tails of the first samples are not known.
         let depth = if count < BEGUN { smaller(depth, 2.0 * TAIL_DEPTH) } else { depth };
         let depth = if depth > KNEE { KNEE * (1.0 + Real::ln(depth / KNEE)) } else { depth };
-        let (says, [_, threshold, _]) = (self.thresholds.says(depth), self.thresholds.0);
+        let (mut says, mut learned) = (self.thresholds.says(depth), depth);
         let passed = if recent > ALARMS[1] { f32::MAX } else { 4.0 * TAIL_DEPTH };
-        let goes_on = recent > ALARMS[0] && says > NO_ALARM && says <= passed;
-        if goes_on {
+        if recent > ALARMS[0] && says > NO_ALARM && says <= passed {
+            // The event goes on.
+            let [_, threshold, _] = self.thresholds.0;
             self.block = larger(self.block, recent);
+            (says, learned) = (NO_ALARM, smaller(depth, threshold));
         }
-        self.thresholds.observe(if goes_on { smaller(depth, threshold) } else { depth });
-        if goes_on { NO_ALARM } else { says }
+        self.thresholds.observe(learned);
+        says
     }
 
-    /// Returns how deep the run of unchanged samples is.
+    /// Returns by how many mean excesses the run of unchanged samples is longer than usual; the least number unless there is one.
     #[inline]
     fn run(&mut self, seen: Observed, short: f32, long: f32) -> f32 {
         let change = (seen.value - seen.last).abs();
@@ -294,8 +302,8 @@ impl Surprise {
             length = Real::ln(self.run / RUN);
             rate *= 3.0 * RUN / (2.0 * RUN + self.run);
         }
-        let (beyond, excess) = self.run_tail.observe(length, Steps::of(rate));
-        if self.run > RUN && self.count > 100.0 { depth(beyond / excess) } else { 0.0 }
+        let excesses = self.run_tail.excesses(length, Steps::of(rate));
+        if self.run > RUN && self.count > 100.0 { excesses } else { f32::MIN }
     }
 
     /// Returns the largest surprise of the last 25 to 50 samples before this one, of this surprise.
