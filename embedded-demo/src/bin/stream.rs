@@ -30,8 +30,8 @@ fn learn() -> Result<u32, Error> {
     let mut context = Context::<2, Td0, Forgetting>::with_memory(Td0, Forgetting::new(0.99)?);
     let mut phi = [0.0; 2];
     for _ in 0..1000 {
-        let [noise @ .., _, _] = sensor.read();
-        let next = core::array::from_fn(|i| 0.5 * phi[i] + noise[i]);
+        let [noise, other, ..] = sensor.read();
+        let next = [0.5 * phi[0] + noise, 0.5 * phi[1] + other];
         let reward = phi[0] - 0.5 * next[1];
         trainer.observe(&next, reward)?;
         context.observe(&phi, reward, &next)?;
