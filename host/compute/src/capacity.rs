@@ -1,8 +1,10 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-/// Features of linear attention, and those up to which it trains with less memory.
+/// Features of linear attention and of an RNN; those up to which linear attention trains with less memory; and the paper's,
+/// which the compiler knows.
 pub const DIM: usize = 64;
 pub const USUAL_DIM: usize = 32;
+pub const PAPER_DIM: usize = 4;
 /// Features of literal transformers, and of tasks whose values are known.
 pub const FEW: usize = 8;
 /// Layers of linear attention, and those up to which it trains with less memory.
@@ -28,8 +30,5 @@ pub const SOFTMAX_CONTEXT: usize = 256;
 pub const SHORT_CONTEXT: usize = 64;
 pub const RNN_LAYERS: usize = 3;
 pub const RNN_HIDDEN: usize = 4;
-/// Features of an RNN that the compiler knows.
-pub const RNN_DIM: usize = 4;
-/// Features of softmax attention, and those that the compiler knows.
+/// Features of softmax attention.
 pub const SOFTMAX_DIM: usize = 16;
-pub const USUAL_SOFTMAX_DIM: usize = 4;

@@ -77,13 +77,21 @@ pub trait WithScalar {
     type Output;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output;
+
+    /// Runs with the scalar of [`SimdLevel::OneSeed`].
+    fn run_alone<S: Scalar<Element = f32>>(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run::<S>()
+    }
 }
 
 /// Runs `work` with the scalar type of a level; returns `None` if this machine lacks its instructions.
 pub fn with_scalar<W: WithScalar>(level: SimdLevel, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
-        SimdLevel::OneSeed => Some(work.run::<Lanes<1, OneSeed>>()),
+        SimdLevel::OneSeed => Some(work.run_alone::<Lanes<1, OneSeed>>()),
         #[cfg(target_arch = "x86_64")]
         SimdLevel::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
         #[cfg(target_arch = "x86_64")]

@@ -2,8 +2,8 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{
-    DIM, LAYERS, RNN_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS, TRAJECTORY,
-    USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_DIM, USUAL_SOFTMAX_LAYERS, USUAL_TRAJECTORY,
+    DIM, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS,
+    TRAJECTORY, USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_LAYERS, USUAL_TRAJECTORY,
 };
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
@@ -38,10 +38,11 @@ pub fn most_alone(recipe: &Recipe) -> usize {
     if is_linear && SimdLevel::OneSeed.is_available() { 1 + recipe.dim / 8 } else { 0 }
 }
 
-/// Returns true for softmax networks of the larger shape, which have one level: each would take as long to compile as the
-/// usual shape in all.
+/// Returns true for softmax networks and RNNs of the larger shape, which have one level: each would take as long to compile as
+/// the usual shape in all.
 fn has_one_level(recipe: &Recipe) -> bool {
-    recipe.attention == AttentionKind::Softmax && !is_usual(recipe)
+    let linear = (NetworkKind::Transformer, AttentionKind::Linear);
+    (recipe.network, recipe.attention) != linear && !is_usual(recipe)
 }
 
 /// Returns the best level of this machine for this number of seeds in lanes.
@@ -77,44 +78,44 @@ impl WithScalar for GroupFactory<'_> {
     type Output = Result<Box<dyn SeedGroup>>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
+        const K: usize = 2 * PAPER_DIM + 1;
+        const SOFTMAX_K: usize = 2 * SOFTMAX_DIM + 1;
         let GroupFactory { recipe, seeds } = self;
-        if S::LANES == 1 {
-            // The tasks of one seed are close together in memory in any case.
-            return any_linear_group::<S>(recipe, seeds);
-        }
-        match (recipe.network, recipe.attention, recipe.dim) {
+        match (recipe.network, recipe.attention, is_usual(recipe)) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear, 1..=4) if is_usual(recipe) => {
-                linear_group::<S, 4, 9, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Linear, true) if recipe.dim <= PAPER_DIM => {
+                linear_group::<S, PAPER_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
             }
             (NetworkKind::Transformer, AttentionKind::Linear, _) => {
                 any_linear_group::<S>(recipe, seeds)
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, _) if is_usual(recipe) => {
-                const K: usize = 2 * USUAL_SOFTMAX_DIM + 1;
-                softmax_group::<S, USUAL_SOFTMAX_DIM, K, USUAL_SOFTMAX_LAYERS, SHORT_CONTEXT>(
+            (NetworkKind::Transformer, AttentionKind::Softmax, true) => {
+                softmax_group::<S, PAPER_DIM, K, USUAL_SOFTMAX_LAYERS, SHORT_CONTEXT>(recipe, seeds)
+            }
+            (NetworkKind::Transformer, AttentionKind::Softmax, false) => {
+                softmax_group::<Lanes8, SOFTMAX_DIM, SOFTMAX_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
                     recipe, seeds,
                 )
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, _) => {
-                const K: usize = 2 * SOFTMAX_DIM + 1;
-                softmax_group::<Lanes8, SOFTMAX_DIM, K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
-                    recipe, seeds,
-                )
-            }
-            (NetworkKind::Rnn, _, RNN_DIM) => {
-                let judge = group::rnn_judge::<_, RNN_DIM>(Rnn::zeros(recipe.rnn_input));
+            (NetworkKind::Rnn, _, true) => {
+                let judge = group::rnn_judge::<_, PAPER_DIM>(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
                 LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
-            (NetworkKind::Rnn, _, dim) => {
-                let judge = AnyRnn::zeros(recipe.rnn_input).with_dim(dim)?;
-                let network = AnyRnn::<S>::zeros(recipe.rnn_input).with_dim(dim)?;
-                let judge = group::rnn_judge::<_, DIM>(judge);
+            (NetworkKind::Rnn, _, false) => {
+                let network = AnyRnn::<Lanes8>::zeros(recipe.rnn_input).with_dim(recipe.dim)?;
+                let judge = group::rnn_judge::<_, DIM>(network.clone());
                 LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
-            _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
+            (NetworkKind::Transformer, AttentionKind::TwoHead, _) => {
+                Err(Error::OutOfRange { parameter: "attention", expected: "linear or softmax" })
+            }
         }
+    }
+
+    fn run_alone<S: Scalar<Element = f32>>(self) -> Self::Output {
+        // The tasks of one seed are close together in memory in any case.
+        any_linear_group::<S>(self.recipe, self.seeds)
     }
 }
 
@@ -122,9 +123,10 @@ impl WithScalar for GroupFactory<'_> {
 fn is_usual(recipe: &Recipe) -> bool {
     let longest = recipe.context_range.map_or(recipe.context_length, |span| span.0[1] + 1);
     let fits = match recipe.attention {
+        _ if recipe.network == NetworkKind::Rnn => recipe.dim == PAPER_DIM,
         AttentionKind::Softmax => {
             let short = recipe.layers <= USUAL_SOFTMAX_LAYERS && longest <= SHORT_CONTEXT;
-            recipe.dim == USUAL_SOFTMAX_DIM && short
+            recipe.dim == PAPER_DIM && short
         }
         _ => recipe.dim <= USUAL_DIM && recipe.layers <= USUAL_LAYERS,
     };
