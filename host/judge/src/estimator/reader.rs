@@ -253,6 +253,8 @@ fn constructed<const D: usize, const K: usize>(
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
+// Not inlined, so that few features do not need the stack of many.
+#[inline(never)]
 pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,

@@ -160,6 +160,8 @@ fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<AnyValueFunction<D
 }
 
 /// Returns a stream of d features with room for D; a context forgets if it is told how.
+// Not inlined, so that few features do not need the stack of many.
+#[inline(never)]
 pub(super) fn stream<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,
