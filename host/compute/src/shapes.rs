@@ -30,19 +30,21 @@ pub fn rnn_values(
     group::values(&mut network, dim, features, rewards, gamma, queries)
 }
 
+fn is_linear(recipe: &Recipe) -> bool {
+    recipe.network == NetworkKind::Transformer && recipe.attention == AttentionKind::Linear
+}
+
 /// Returns the largest number of seeds that train faster one after the other than in lanes, most of which they would leave
 /// empty; 0 for networks that train in lanes only.
 pub fn most_alone(recipe: &Recipe) -> usize {
-    let linear = (NetworkKind::Transformer, AttentionKind::Linear);
-    let is_linear = (recipe.network, recipe.attention) == linear;
-    if is_linear && SimdLevel::OneSeed.is_available() { 1 + recipe.dim / 8 } else { 0 }
+    let alone = is_linear(recipe) && SimdLevel::OneSeed.is_available();
+    if alone { 1 + recipe.dim / 8 } else { 0 }
 }
 
 /// Returns true for softmax networks and RNNs of the larger shape, which have one level: each would take as long to compile as
 /// the usual shape in all.
 fn has_one_level(recipe: &Recipe) -> bool {
-    let linear = (NetworkKind::Transformer, AttentionKind::Linear);
-    (recipe.network, recipe.attention) != linear && !is_usual(recipe)
+    !is_linear(recipe) && !is_usual(recipe)
 }
 
 /// Returns the best level of this machine for this number of seeds in lanes.
