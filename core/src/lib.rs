@@ -25,6 +25,9 @@
 //! | `metrics`, `invariant_set` | the paper's metrics; Theorem 2 |
 //! | `rng`, `digest` | the random streams; the digests that every platform must reproduce |
 //!
+//! The feature `long-memory` adds an expert to the [`predictor`] that sees 32 samples, for twice the memory and 1.65 times the
+//! instructions.
+//!
 //! # How it computes
 //!
 //! A linear transformer reads its context only through G = Z M Z^T, a (K, K) matrix with K = 2 d + 1, whatever the

@@ -11,12 +11,12 @@
 //!   the prediction misses by, however its errors hang together. Its quantiles, followed as they come, are the band.
 
 use super::features::D;
-use super::{larger, smaller, symmetric};
+use super::{LATTICES, larger, smaller, symmetric};
 use crate::entrywise::{Entrywise as _, entrywise};
 use crate::scalar::Scalar;
 
-/// The experts: TD's read, the autoregression, the last value.
-pub(super) const K: usize = 3;
+/// The experts: TD's read, the autoregression, the last value, and with the feature `long-memory` the lattice.
+pub(super) const K: usize = 3 + LATTICES;
 
 /// The band begins with a normal distribution's multiple of the standard deviation, until another is known.
 const NORMAL: f32 = 1.645;

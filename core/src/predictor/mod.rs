@@ -6,6 +6,7 @@
 //! - **Prediction.** Three experts predict: LSTD(lambda) of five features, read for that discount; an autoregression of three
 //!   samples and two exponential averages by recursive least squares; and the last value. The share of each follows from how
 //!   much better than the long-run mean it has been. None is believed to say more than what as many samples have averaged to.
+//!   The feature `long-memory` adds a fourth: an autoregression of 32 samples, learned by a lattice.
 //! - **Band.** It contains the return nine times in ten, and makes no assumption about how errors are distributed, or that
 //!   they are independent. Until a horizon has been seen ten times, its band is infinite: the long-run mean is not yet known
 //!   well enough.
@@ -37,6 +38,8 @@ mod autoregression;
 mod belief;
 mod features;
 mod gate;
+#[cfg(feature = "long-memory")]
+mod lattice;
 mod observe;
 mod outlook;
 mod stored;
@@ -54,8 +57,18 @@ use belief::{Band, Belief};
 use core::mem::MaybeUninit;
 use features::{Features, M};
 use gate::Gate;
+#[cfg(feature = "long-memory")]
+use lattice::{LAGS, LATTICES, Lattice};
 use surprise::Surprise;
 use td::Td;
+
+/// Without the feature `long-memory` there is no lattice.
+#[cfg(not(feature = "long-memory"))]
+const LATTICES: usize = 0;
+#[cfg(not(feature = "long-memory"))]
+const LAGS: usize = 0;
+#[cfg(not(feature = "long-memory"))]
+type Lattice = ();
 
 /// TD's context remembers about MEMORY samples, and at least a few of the longest horizons.
 const MEMORY: f32 = 500.0;
@@ -91,6 +104,9 @@ struct State<const H: usize> {
     autoregression: Autoregression,
     /// The autoregression's weights for each horizon.
     reads: [[f32; M]; H],
+    /// The lattice, and its weights for each horizon: nothing without the feature `long-memory`.
+    lattice: Lattice,
+    lattice_reads: [[f32; LAGS]; H],
     surprise: Surprise,
     horizons: [Belief; H],
     bands: [Band; H],
@@ -105,7 +121,7 @@ struct State<const H: usize> {
 }
 
 entrywise!([const H: usize] f32, State<H> {
-    gate, signal, td, autoregression, reads, surprise, horizons, bands, next, second, seen, taken, missing
+    gate, signal, td, autoregression, reads, lattice, lattice_reads, surprise, horizons, bands, next, second, seen, taken, missing
 });
 
 impl<const H: usize, S: Real> Predictor<H, S> {

@@ -103,7 +103,10 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         }
         let moved = status == SampleStatus::Moved;
         if after_gap && status == SampleStatus::Taken {
-            self.state.signal.revise(self.state.autoregression.revision() * (value - expected));
+            let step = self.state.autoregression.revision() * (value - expected);
+            self.state.signal.revise(step);
+            #[cfg(feature = "long-memory")]
+            self.state.lattice.revise(step);
         }
         let before = self.state.signal;
         let imputed = self.state.missing > 0.0;
@@ -119,6 +122,11 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         if !imputed {
             self.state.autoregression.learn(&before.of_autoregression(), value - before.mean);
         }
+        #[cfg(feature = "long-memory")]
+        let next = {
+            let distance = value - self.state.signal.mean;
+            self.state.lattice.observe(distance, imputed, self.state.taken)
+        };
         self.refresh(share);
         let state = &mut self.state;
         let (taken, follows, factor) = (state.taken, !moved, state.td.factor);
@@ -135,7 +143,19 @@ impl<const H: usize, S: Real> Predictor<H, S> {
             let td = signal.slow + (1.0 - gamma * (1.0 - SLOW)) * dot(&belief.td, &phi);
             let regression = signal.mean
                 + dot(state.reads.get(h).unwrap_or(&state.autoregression.weights), &lags);
-            let experts = [signal.possible(td), signal.possible(regression), value];
+            let experts = [
+                signal.possible(td),
+                signal.possible(regression),
+                value,
+                #[cfg(feature = "long-memory")]
+                signal.possible(
+                    signal.mean
+                        + state
+                            .lattice_reads
+                            .get(h)
+                            .map_or(next, |read| state.lattice.predict(read)),
+                ),
+            ];
             // A surprise is one of a sample that is no event.
             let events = if h < H { events } else { 0.0 };
             (gamma, belief.observe(moment, gamma, experts, h == turn % Self::TURNS, events))
@@ -181,6 +201,13 @@ impl<const H: usize, S: Real> Predictor<H, S> {
         if let (Some(read), Some(belief)) = (state.reads.get_mut(h), state.horizons.get(h)) {
             *read = state.autoregression.of_discount(belief.gamma());
         }
+        #[cfg(feature = "long-memory")]
+        if let (Some(read), Some(belief)) = (state.lattice_reads.get_mut(h), state.horizons.get(h))
+        {
+            *read = state.lattice.of_discount(belief.gamma());
+        } else if h == H && !turn.is_multiple_of(2) {
+            state.lattice.refresh();
+        }
         if turn.is_multiple_of(2) && turn / 2 <= H {
             let belief = state.horizons.get_mut(turn / 2).unwrap_or(&mut state.next);
             if let Some(read) = state.td.value_function(belief.gamma(), share) {
@@ -193,6 +220,8 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     fn shift(&mut self, by: f32) {
         self.anchor += S::from_f64(f64::from(by));
         self.state.signal.begin_at(by);
+        #[cfg(feature = "long-memory")]
+        self.state.lattice.begin();
         self.state.surprise.shift(by);
         self.state
             .horizons

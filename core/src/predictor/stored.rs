@@ -1,13 +1,14 @@
 //! A predictor as bytes: what survives a deep sleep.
 
-use super::{Predictor, State, check, checked_limits};
+use super::{LATTICES, Predictor, State, check, checked_limits};
 use crate::bytes::{CHECKSUM, Reader, open, write};
 use crate::entrywise::Entrywise as _;
 use crate::error::Error;
 use crate::scalar::Real;
 
 const MAGIC: &str = "ICTP";
-const VERSION: u8 = 4;
+/// Predictors with a lattice have versions of their own.
+const VERSION: u8 = 4 + 128 * LATTICES as u8;
 /// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 4;
 const HEADER: usize = MAGIC.len() + KIND + 4;
@@ -29,7 +30,7 @@ impl<const H: usize, S: Real> Predictor<H, S> {
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTP` |
-    /// | 4 | 1 | format version: 4 |
+    /// | 4 | 1 | format version: 4, or 132 with the feature `long-memory` |
     /// | 5 | 1 | B, the bytes of a sample: 4 is `f32`, 8 is `f64` |
     /// | 6 | 2 | H, the horizons |
     /// | 8 | 4 | how many bytes there are in all |
