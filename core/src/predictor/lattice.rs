@@ -14,7 +14,7 @@ use super::smaller;
 use crate::entrywise::{Entrywise as _, entrywise};
 use crate::linalg::dot_arrays as dot;
 
-/// There is one.
+/// The number of lattices: it is 0 without the feature.
 pub(super) const LATTICES: usize = 1;
 /// The samples that it sees.
 pub(super) const LAGS: usize = 32;
@@ -45,7 +45,7 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// Takes the next sample as a distance from the mean, and returns the prediction of the one after it. A stage learns where
+    /// Takes the next sample, the n-th, as a distance from the mean, and returns the prediction of the one after it. A stage learns where
     /// none of its samples is `imputed`: predictions are smoother than samples.
     #[inline]
     pub(super) fn observe(&mut self, distance: f32, imputed: bool, n: f32) -> f32 {
