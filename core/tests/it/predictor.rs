@@ -347,8 +347,8 @@ fn a_stuck_sensor_is_one_event_that_is_one_alarm() {
             }
         }
         assert!(passed[1] <= 1 && passed[0] <= 1 + passed[1], "{draw}: {passed:?}");
-        // An alarm shortly before and this one are one event.
-        assert_eq!(onsets, if alarm_before { 0 } else { passed[0].min(1) }, "{draw}");
+        // After an alarm shortly before it may be the same event.
+        assert!(onsets == passed[0].min(1) || alarm_before && onsets == 0, "{draw}: {onsets}");
         found += onsets;
     }
     assert!(found >= 17, "{found} of 20");
