@@ -123,7 +123,10 @@ LONG = {
 def test_control_c_ends_a_long_call(call, tmp_path):
     program = textwrap.dedent(
         f"""
+        import signal
         import numpy as np, ictd
+        # What a shell starts in the background ignores the interrupt, and so do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("ready", flush=True)
         try:
             {call}
