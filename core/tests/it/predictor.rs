@@ -347,8 +347,9 @@ fn a_stuck_sensor_is_one_event_that_is_one_alarm() {
             }
         }
         assert!(passed[1] <= 1 && passed[0] <= 1 + passed[1], "{draw}: {passed:?}");
-        // After an alarm shortly before it may be the same event.
-        assert!(onsets == passed[0].min(1) || alarm_before && onsets == 0, "{draw}: {onsets}");
+        // With a long memory, it is in one draw the same event as an alarm shortly before.
+        let same_event = cfg!(feature = "long-memory") && alarm_before && onsets == 0;
+        assert!(same_event || onsets == passed[0].min(1), "{draw}: {onsets}");
         found += onsets;
     }
     assert!(found >= 17, "{found} of 20");
