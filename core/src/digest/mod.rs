@@ -131,10 +131,35 @@ pub fn combine(digests: impl IntoIterator<Item = Digest>) -> Digest {
     })
 }
 
+fn kernel<S: Scalar>(
+    name: &'static str,
+    run: fn(&mut DigestRun<S>) -> Result<()>,
+    about: &'static str,
+) -> DigestCase<S> {
+    DigestCase { name, about, seeds: 16, run }
+}
+
+/// Returns the kernels that train linear attention: those of a program that trains one seed.
+pub fn linear_training_kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 3] {
+    [
+        kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
+        kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
+        kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),
+    ]
+}
+
+/// Returns the kernels that train.
+pub fn training_kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 5] {
+    let [linear, any_shape, cart_pole] = linear_training_kernels();
+    let softmax = kernel("softmax_training", training::softmax, "a short run of softmax attention");
+    let rnn = kernel("rnn_training", training::rnn, "a short run of the recurrent network");
+    [linear, any_shape, softmax, rnn, cart_pole]
+}
+
 /// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
-    let kernel = |name, run, about| DigestCase { name, about, seeds: 16, run };
     let linear = kernel("linear_forward", streaming::linear, "dense linear layers, both forms");
+    let [linear_training, any_shape, softmax, rnn, cart_pole] = training_kernels();
     [
         kernel("random_streams", primitives::random_streams, "streams, floats, integers, choices"),
         kernel("elementary", primitives::elementary, "elementary functions; subnormal numbers"),
@@ -149,11 +174,11 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
         kernel("universal", universal::universal, "the model that ships"),
         kernel("classical", universal::classical, "online TD, LSTD; features of a signal"),
         kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
-        kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
-        kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
-        kernel("softmax_training", training::softmax, "a short run of softmax attention"),
-        kernel("rnn_training", training::rnn, "a short run of the recurrent network"),
-        kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),
+        linear_training,
+        any_shape,
+        softmax,
+        rnn,
+        cart_pole,
     ]
 }
 

@@ -10,6 +10,7 @@ use crate::training::{
     AdamSettings, BatchTdReference, LayerInput, LinearNetwork, LinearShape, Loss, MultiTaskTd,
     Network, Optimizer, Rnn, SoftmaxNetwork, TrainerSettings,
 };
+use heapless::Vec;
 
 const D: usize = 2;
 const K: usize = 2 * D + 1;
@@ -48,19 +49,20 @@ fn train<S: Scalar<Element = f32>, N: Network<S>, E: TaskDistribution<f32, D>>(
     Ok(())
 }
 
-fn network<S: Scalar<Element = f32>, const LEN: usize>(
-    shape: LinearShape<f32>,
-) -> Result<LinearNetwork<S, [S; LEN], [S; 1536]>> {
-    LinearNetwork::new(shape, [S::ZERO; LEN], [S::ZERO; 1536])
-}
+/// Room for the parameters of two layers; one type for all shapes.
+type Linear<S> = LinearNetwork<S, Vec<S, { 2 * 2 * K * K }>, [S; 1536]>;
 
-const ONE: usize = 2 * K * K;
-const TWO: usize = 2 * ONE;
+fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S>> {
+    let mut parameters = Vec::new();
+    // There is room for all shapes here; without it `new` would refuse the parameters.
+    let _ = parameters.resize(shape.parameter_len(), S::ZERO);
+    LinearNetwork::new(shape, parameters, [S::ZERO; 1536])
+}
 
 /// Trains linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    train(run, settings(), BOYAN, network::<S, ONE>(LinearShape::new(D, 1, 3))?)?;
-    let own = network::<S, TWO>(LinearShape::new(D, 2, 2))?;
+    train(run, settings(), BOYAN, network(LinearShape::new(D, 1, 3))?)?;
+    let own = network(LinearShape::new(D, 2, 2))?;
     let optimizer = Optimizer::Td { step_size: 0.05 };
     let settings = settings().loss(Loss::TrueValue).optimizer(optimizer);
     train(run, settings, BOYAN, own)
@@ -69,14 +71,13 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result
 /// Trains linear attention under TD(lambda)'s mask, and on growing contexts, with a discount for each task, towards sampled
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    let with_trace =
-        network::<S, ONE>(LinearShape { trace_decay: Some(0.9), ..LinearShape::new(D, 1, 3) })?;
-    train(run, settings(), BOYAN, with_trace)?;
+    let with_trace = LinearShape { trace_decay: Some(0.9), ..LinearShape::new(D, 1, 3) };
+    train(run, settings(), BOYAN, network(with_trace)?)?;
     let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };
     let settings =
         settings().context_len_range(context_len_range).gamma_range(gamma_range).loss(loss);
-    train(run, settings, BOYAN, network::<S, TWO>(LinearShape::new(D, 2, 2))?)
+    train(run, settings, BOYAN, network(LinearShape::new(D, 2, 2))?)
 }
 
 pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
@@ -94,10 +95,10 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()
 
 /// Trains linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()> {
-    let network = network::<S, ONE>(LinearShape::new(D, 1, 2))?;
+    let network = network(LinearShape::new(D, 1, 2))?;
     let tilings =
         CartPoleDistribution::<162> { tilings: 2, tiles: 2, authors_variant: false, dim: D };
     train(run, settings(), tilings, network.clone())?;
-    let grid = CartPoleDistribution::<16> { tilings: 1, tiles: 2, authors_variant: true, dim: D };
+    let grid = CartPoleDistribution { tilings: 1, authors_variant: true, ..tilings };
     train(run, settings(), grid, network)
 }

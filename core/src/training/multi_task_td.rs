@@ -223,8 +223,12 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
     /// Returns a fresh trajectory of a lane's last task, with one window of the training context length. Its random
     /// numbers depend on the lane's seed and [`MultiTaskTd::tasks_done`] alone: how often one evaluates changes neither
     /// the training nor any other evaluation.
-    /// Returns [`Error::Empty`] before the first task, and for a lane that does not exist.
-    pub fn evaluation_trajectory(&self, lane: usize) -> Result<TrajectoryBuffer<S::Element, D, T>> {
+    /// Returns [`Error::Empty`] before the first task, and for a lane that does not exist; [`Error::CapacityExceeded`] if it
+    /// has more than LEN states, n + 3.
+    pub fn evaluation_trajectory<const LEN: usize>(
+        &self,
+        lane: usize,
+    ) -> Result<TrajectoryBuffer<S::Element, D, LEN>> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.
         let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
@@ -232,7 +236,8 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
         let rng = &mut Rng::stream(seed.wrapping_add(moment), RngStream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = self.settings.batch_size(1).context_len_range(None).loss(Loss::TdError);
-        let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
+        ensure(settings.trajectory_len() < LEN, Error::capacity("trajectory", LEN))?;
+        let mut trajectory = TrajectoryBuffer::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
@@ -267,6 +272,8 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
 impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then, so that the loss does not
     /// change which trajectory is sampled, the targets of the queries' states, if the loss needs them.
+    // Not inlined: it does not depend on the network, or on who asks.
+    #[inline(never)]
     fn sample<E: Task<S::Element, D>>(
         &mut self,
         settings: &TrainerSettings,

@@ -193,16 +193,18 @@ fn evaluating_does_not_perturb_training_and_needs_a_task() {
     let mut plain = trainer::<f32>(&[7], settings());
     let mut observed = plain.clone();
     let none = Some(Error::Empty { parameter: "task" });
-    assert_eq!(observed.evaluation_trajectory(0).err(), none);
+    assert_eq!(observed.evaluation_trajectory::<9>(0).err(), none);
     for _ in 0..4 {
         plain.train_task().unwrap();
         observed.train_task().unwrap();
-        let trajectory = observed.evaluation_trajectory(0).unwrap();
+        let trajectory = observed.evaluation_trajectory::<9>(0).unwrap();
         assert!(trajectory.windows(6, 1, 0.9).is_ok());
     }
     assert_eq!(record(&plain, 0), record(&observed, 0));
-    assert_eq!(observed.evaluation_trajectory(1).err(), none);
-    assert_eq!(observed.evaluation_trajectory(usize::MAX).err(), none);
+    assert_eq!(observed.evaluation_trajectory::<9>(1).err(), none);
+    assert_eq!(observed.evaluation_trajectory::<9>(usize::MAX).err(), none);
+    let too_long = Some(Error::CapacityExceeded { parameter: "trajectory", capacity: 8 });
+    assert_eq!(observed.evaluation_trajectory::<8>(0).err(), too_long);
 }
 
 /// Random windows for networks of D = 2: (features, rewards) of n = 6 and W = 5.

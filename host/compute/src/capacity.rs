@@ -1,13 +1,13 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-/// Features of linear attention and of an RNN; those up to which linear attention trains with less memory; and the paper's,
-/// which the compiler knows.
+/// Features of linear attention and of an RNN; those up to which it is measured with less memory; and the paper's, with which
+/// it trains with less.
 pub const DIM: usize = 64;
 pub const USUAL_DIM: usize = 32;
 pub const PAPER_DIM: usize = 4;
 /// Features of literal transformers, and of tasks whose values are known.
 pub const FEW: usize = 8;
-/// Layers of linear attention, and those up to which it trains with less memory.
+/// Layers of linear attention, and those up to which it is measured with less memory.
 pub const LAYERS: usize = 32;
 pub const USUAL_LAYERS: usize = 16;
 pub const SOFTMAX_LAYERS: usize = 8;
@@ -16,9 +16,8 @@ pub const STATES: usize = 32;
 /// The states, and the features, of a task that is given as data.
 pub const OWN: usize = 64;
 pub const TILES: usize = 324;
-/// A trajectory: n + windows + 2 feature vectors; and one that takes less memory.
+/// A trajectory: n + windows + 2 feature vectors.
 pub const TRAJECTORY: usize = CONTEXT + WINDOWS + 2;
-pub const USUAL_TRAJECTORY: usize = 1100;
 /// The context of linear attention.
 pub const CONTEXT: usize = 4096;
 pub const WINDOWS: usize = 512;

@@ -1,20 +1,21 @@
 //! Seeds that train in parallel, one in each lane of a SIMD register.
 
-use crate::capacity::OWN;
+use crate::capacity::{OWN, TRAJECTORY};
 use crate::log::{LogPoint, Matrices};
 use crate::networks::Linear;
 use crate::recipe::Recipe;
-use crate::tasks::RecipeTasks;
+use crate::tasks::{AnyTask, KnownValues, RecipeTasks};
 use crate::words::NetworkKind;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
+use ictd_core::prompt::Prompt;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::statistic::Statistic;
 use ictd_core::training::{
-    BatchTdReference, MultiTaskTd, Network, Parameters as _, SoftmaxNetwork, Window, Windows,
+    BatchTdReference, MultiTaskTd, Network, Parameters as _, SoftmaxNetwork, TrajectoryBuffer,
+    Window, Windows,
 };
-use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, Result};
 use nalgebra::SVector;
@@ -36,17 +37,15 @@ pub trait SeedGroup {
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
-/// [`SeedGroup`] for a scalar S, a network N and room for D features and T states of a trajectory.
-pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize, const T: usize> {
-    trainer: MultiTaskTd<S, N, RecipeTasks, D, T>,
+/// [`SeedGroup`] for a scalar S, a network N and room for D features.
+pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize> {
+    trainer: MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>,
     /// K of a transformer's matrices.
     token_len: Option<usize>,
-    judge: Judge<D>,
+    judge: Judge,
 }
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize>
-    LaneGroup<S, N, D, T>
-{
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGroup<S, N, D> {
     /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
     // Not inlined: it builds a trainer of this capacity on the stack.
     #[inline(never)]
@@ -54,33 +53,61 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T:
         recipe: &Recipe,
         seeds: &[u64],
         network: N,
-        judge: Judge<D>,
+        judge: Judge,
     ) -> Result<Box<dyn SeedGroup>> {
         let settings = recipe.trainer_settings();
         let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
         let token_len = (recipe.network == NetworkKind::Transformer).then(|| 2 * recipe.dim + 1);
         let tasks = RecipeTasks(recipe.clone());
         let trainer = MultiTaskTd::new(settings, tasks, network, reference, seeds)?;
-        Ok(Box::new(LaneGroup::<S, N, D, T> { trainer, token_len, judge }))
+        Ok(Box::new(LaneGroup::<S, N, D> { trainer, token_len, judge }))
     }
 
     /// Returns the value function's distance from batch TD's, and its mean squared value error.
     fn evaluate(&self, lane: usize, parameters: &[f32]) -> Result<(BatchTdComparison<f32>, f64)> {
-        let (trainer, unknown) = (&self.trainer, Error::Empty { parameter: "values" });
-        let (gamma, task) = (trainer.gamma as f32, trainer.task(lane));
-        let known = task.map_or(Ok(None), |task| task.known_values(gamma))?.ok_or(unknown)?;
-        let trajectory = trainer.evaluation_trajectory(lane)?;
-        let windows = trajectory.windows(trainer.settings().context_len, 1, gamma)?;
+        let trainer = &self.trainer;
+        let task = trainer.task(lane).ok_or(UNKNOWN)?;
         let alpha = trainer.reference.step_size.lane(lane);
-        let states = EvaluationStates::new(known.states, &known.weights, &known.features)?
-            .with_dim(trainer.network().dim());
-        let context = windows.window(0)?;
-        (self.judge)(parameters, &Exam { alpha, context, states, values: known.values })
+        let asked = Asked { judge: &self.judge, parameters, gamma: trainer.gamma as f32, alpha };
+        let n = trainer.settings().context_len;
+        if n < SHORT {
+            asked.examine(n, task, &trainer.evaluation_trajectory::<{ SHORT + 2 }>(lane)?)
+        } else {
+            asked.examine(n, task, &trainer.evaluation_trajectory::<TRAJECTORY>(lane)?)
+        }
     }
 }
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize> SeedGroup
-    for LaneGroup<S, N, D, T>
+/// A context of fewer transitions has a trajectory of its own type: clearing a long one would take longer than all else.
+const SHORT: usize = 126;
+
+/// What is asked about a seed's parameters, whatever trained them.
+struct Asked<'a> {
+    judge: &'a Judge,
+    parameters: &'a [f32],
+    gamma: f32,
+    alpha: f32,
+}
+
+impl Asked<'_> {
+    #[inline(never)]
+    fn examine<const D: usize, const T: usize>(
+        &self,
+        context_len: usize,
+        task: &AnyTask<D>,
+        trajectory: &TrajectoryBuffer<f32, D, T>,
+    ) -> Result<(BatchTdComparison<f32>, f64)> {
+        let Asked { judge, parameters, gamma, alpha } = *self;
+        let windows = trajectory.windows(context_len, 1, gamma)?;
+        let known = task.known_values(windows.dim(), gamma)?.ok_or(UNKNOWN)?;
+        judge(parameters, &Exam { alpha, context: windows.window(0)?, known })
+    }
+}
+
+const UNKNOWN: Error = Error::Empty { parameter: "values" };
+
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGroup
+    for LaneGroup<S, N, D>
 {
     fn train_task(&mut self) -> Result<()> {
         self.trainer.train_task()
@@ -125,56 +152,74 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T:
 
 /// What a value function is measured on: a context, the states of its task with their true values, and the learning rate of
 /// batch TD to compare with.
-pub struct Exam<'a, const D: usize> {
+pub struct Exam<'a> {
     alpha: f32,
     context: Window<'a, f32>,
-    states: EvaluationStates<f32, D, OWN>,
-    values: SVector<f32, OWN>,
+    known: KnownValues,
+}
+
+impl Exam<'_> {
+    /// Returns the states, with room for D features.
+    fn states<const D: usize>(&self) -> Result<EvaluationStates<f32, D, OWN>> {
+        let (dim, weights) = (self.context.dim(), padded(&self.known.weights));
+        let of_state = |s| self.known.features.get(s * dim..).unwrap_or_default();
+        let features = std::array::from_fn(|s| {
+            let phi = of_state(s);
+            padded(phi.get(..dim).unwrap_or_default())
+        });
+        let states = EvaluationStates::new(self.known.weights.len(), &weights, &features)?;
+        Ok(states.with_dim(dim))
+    }
+}
+
+/// Returns numbers with zeros behind them.
+fn padded<const M: usize>(numbers: &[f32]) -> SVector<f32, M> {
+    SVector::from_fn(|i, _| numbers.get(i).copied().unwrap_or(0.0))
 }
 
 /// Measures parameters: the value function's distance from batch TD's, NaN for an RNN, and its mean squared value error. Returns
 /// an error if the parameters diverged, or if a metric is not defined for the task.
-pub type Judge<const D: usize> =
-    Box<dyn Fn(&[f32], &Exam<D>) -> Result<(BatchTdComparison<f32>, f64)>>;
+pub type Judge = Box<dyn Fn(&[f32], &Exam) -> Result<(BatchTdComparison<f32>, f64)>>;
 
 const NOT_COMPARED: BatchTdComparison<f32> =
     BatchTdComparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
 
 /// Returns the judge of a network's parameters: compiled once, whatever the lanes that train them.
-fn judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(
+fn judge<N: Network<Lanes8> + Clone + 'static>(
     network: N,
-    compare: fn(&N, &Exam<D>) -> Result<BatchTdComparison<f32>>,
-) -> Judge<D> {
+    compare: fn(&N, &Exam) -> Result<BatchTdComparison<f32>>,
+) -> Judge {
     Box::new(move |parameters, exam| {
-        let (mut network, context, dim) = (network.clone(), &exam.context, network.dim());
+        let (mut network, dim) = (network.clone(), network.dim());
+        let Exam { context, known, .. } = exam;
         set(&mut network, parameters);
         let comparison = compare(&network, exam)?;
         let mut features = Vec::new();
         for j in 0..=context.context_len() {
             features.extend(context.phi(j)?);
         }
-        let queries = exam.states.features().iter().flat_map(|phi| phi.iter().take(dim).copied());
-        let (queries, gamma): (Vec<f32>, _) = (queries.collect(), context.gamma());
-        let v_hat = values(&mut network, dim, &features, context.rewards(), gamma, &queries)?;
-        let v_hat = SVector::from_fn(|s, _| v_hat.get(s).copied().unwrap_or(0.0));
-        Ok((comparison, exam.states.squared_difference(&v_hat, &exam.values).into()))
+        let (rewards, gamma) = (context.rewards(), context.gamma());
+        let v_hat = values(&mut network, dim, &features, rewards, gamma, &known.features)?;
+        let squares = v_hat.iter().zip(&known.values).map(|(v_hat, v)| (v_hat - v).powi(2));
+        let error = squares.zip(&known.weights).fold(0.0, |sum, (square, d)| sum + d * square);
+        Ok((comparison, error.into()))
     })
 }
 
 /// Returns the judge of linear attention; its tokens have at most K = 2 D + 1 numbers, and it stores at most C layers.
 pub fn linear_judge<const D: usize, const K: usize, const C: usize>(
     network: Linear<Lanes8>,
-) -> Judge<D> {
-    judge(network, |network, Exam { alpha, context, states, .. }| {
-        let transformer = network.transformer::<K, C>(0)?;
+) -> Judge {
+    judge(network, |network, exam| {
+        let (context, transformer) = (&exam.context, network.transformer::<K, C>(0)?);
         let mask = TdLambda::new(f64::from(network.shape().trace_decay.unwrap_or_default()))?;
         let tokens = (0..context.context_len()).map(|j| context.token::<K>(j));
         let columns = tokens.map(|z| Ok(to_f64(&z?))).collect::<Result<Vec<_>>>()?;
         let statistic = Statistic::from_columns(columns.into_iter(), &mask)?;
         let readout = transformer.to_f64()?.readout(&statistic);
         let v_tf = ValueFunction::from_readout(readout.as_slice())?;
-        let v_td = batch_td(&statistic, (*alpha).into(), network.shape().depth)?;
-        let states = states.to_f64();
+        let v_td = batch_td(&statistic, exam.alpha.into(), network.shape().depth)?;
+        let states = exam.states::<D>()?.to_f64();
         let BatchTdComparison { vd, iws, ss } =
             states.compare(&states.sample_linear(&v_tf), &v_tf.weights, &v_td);
         Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
@@ -189,22 +234,36 @@ pub fn softmax_judge<
     const N: usize,
 >(
     network: SoftmaxNetwork<Lanes8, K, C, L, N>,
-) -> Judge<D> {
-    judge(network, |network, Exam { alpha, context, states, .. }| {
-        let network = SoftmaxNetwork::<_, K, C, L, N>::new(network.transformer(0)?)?;
-        let mut prompt = context.prompt::<K, N>()?;
-        let statistic = Statistic::from_prompt(&prompt, &Td0)?;
-        let v_td = batch_td(&statistic, *alpha, network.depth())?;
-        let v_tf = states.sample(|phi| {
-            prompt.query = query_token(phi);
+) -> Judge {
+    judge(network, |network, exam| {
+        let context = &exam.context;
+        // Its parameters may have blown up.
+        network.transformer(0)?;
+        let statistic = Statistic::from_prompt(&context.prompt::<K, N>()?, &Td0)?;
+        let v_td = batch_td(&statistic, exam.alpha, network.depth())?;
+        let states = exam.states::<D>()?;
+        let tokens = (0..context.context_len()).map(|j| context.token::<K>(j));
+        let columns = tokens.map(|z| Ok(z?.map(Lanes8::splat))).collect::<Result<Vec<_>>>()?;
+        let mut samples = Vec::new();
+        // A state for each lane.
+        for states in states.features().chunks(Lanes8::LANES) {
+            let mut query = SVector::<_, K>::repeat(Lanes8::ZERO);
+            for (lane, phi) in states.iter().enumerate() {
+                query.iter_mut().zip(phi).for_each(|(to, x)| to.set_lane(lane, *x));
+            }
+            let prompt = Prompt::<_, K, N>::from_columns(&columns, query)?;
             let (v, z_bar) = network.value_and_query_gradient(&prompt)?;
-            Ok((v, SVector::from_fn(|i, _| z_bar[i])))
-        })?;
+            for lane in 0..states.len() {
+                samples.push((v.lane(lane), SVector::from_fn(|i, _| z_bar[i].lane(lane))));
+            }
+        }
+        let mut samples = samples.into_iter();
+        let v_tf = states.sample(|_| samples.next().ok_or(UNKNOWN))?;
         Ok(states.compare(&v_tf, &states.implicit_weights(&v_tf.values)?, &v_td))
     })
 }
 
-pub fn rnn_judge<N: Network<Lanes8> + Clone + 'static, const D: usize>(network: N) -> Judge<D> {
+pub fn rnn_judge<N: Network<Lanes8> + Clone + 'static>(network: N) -> Judge {
     judge(network, |_, _| Ok(NOT_COMPARED))
 }
 

@@ -2,8 +2,8 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{
-    DIM, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS,
-    TRAJECTORY, USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_LAYERS, USUAL_TRAJECTORY,
+    DIM, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS, USUAL_DIM,
+    USUAL_LAYERS, USUAL_SOFTMAX_LAYERS,
 };
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
@@ -81,35 +81,36 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         const K: usize = 2 * PAPER_DIM + 1;
-        const SOFTMAX_K: usize = 2 * SOFTMAX_DIM + 1;
+        const ANY_K: usize = 2 * SOFTMAX_DIM + 1;
+        const C: usize = USUAL_SOFTMAX_LAYERS;
         let GroupFactory { recipe, seeds } = self;
-        match (recipe.network, recipe.attention, is_usual(recipe)) {
+        match (recipe.network, recipe.attention) {
             // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear, true) if recipe.dim <= PAPER_DIM => {
-                linear_group::<S, PAPER_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Linear) if recipe.dim <= PAPER_DIM => {
+                linear_group::<S, PAPER_DIM>(recipe, seeds)
             }
-            (NetworkKind::Transformer, AttentionKind::Linear, _) => {
-                any_linear_group::<S>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Linear) => {
+                linear_group::<S, DIM>(recipe, seeds)
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, true) => {
-                softmax_group::<S, PAPER_DIM, K, USUAL_SOFTMAX_LAYERS, SHORT_CONTEXT>(recipe, seeds)
+            (NetworkKind::Transformer, AttentionKind::Softmax) if is_usual(recipe) => {
+                softmax_group::<S, PAPER_DIM, PAPER_DIM, K, C, SHORT_CONTEXT>(recipe, seeds)
             }
-            (NetworkKind::Transformer, AttentionKind::Softmax, false) => {
-                softmax_group::<Lanes8, SOFTMAX_DIM, SOFTMAX_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
+            (NetworkKind::Transformer, AttentionKind::Softmax) => {
+                softmax_group::<Lanes8, DIM, SOFTMAX_DIM, ANY_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
                     recipe, seeds,
                 )
             }
-            (NetworkKind::Rnn, _, true) => {
-                let judge = group::rnn_judge::<_, PAPER_DIM>(Rnn::zeros(recipe.rnn_input));
+            (NetworkKind::Rnn, _) if is_usual(recipe) => {
+                let judge = group::rnn_judge(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, PAPER_DIM>::boxed(recipe, seeds, network, judge)
             }
-            (NetworkKind::Rnn, _, false) => {
+            (NetworkKind::Rnn, _) => {
                 let network = AnyRnn::<Lanes8>::zeros(recipe.rnn_input).with_dim(recipe.dim)?;
-                let judge = group::rnn_judge::<_, DIM>(network.clone());
-                LaneGroup::<_, _, _, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+                let judge = group::rnn_judge(network.clone());
+                LaneGroup::<_, _, DIM>::boxed(recipe, seeds, network, judge)
             }
-            (NetworkKind::Transformer, AttentionKind::TwoHead, _) => {
+            (NetworkKind::Transformer, AttentionKind::TwoHead) => {
                 Err(Error::OutOfRange { parameter: "attention", expected: "linear or softmax" })
             }
         }
@@ -117,59 +118,49 @@ impl WithScalar for GroupFactory<'_> {
 
     fn run_alone<S: Scalar<Element = f32>>(self) -> Self::Output {
         // The tasks of one seed are close together in memory in any case.
-        any_linear_group::<S>(self.recipe, self.seeds)
+        linear_group::<S, DIM>(self.recipe, self.seeds)
     }
 }
-
-/// Returns true for a shape that trains with less memory.
+/// Returns true for a shape that is trained, or of linear attention measured, with less memory.
 fn is_usual(recipe: &Recipe) -> bool {
     let longest = recipe.context_range.map_or(recipe.context_length, |span| span.0[1] + 1);
-    let fits = match recipe.attention {
+    match recipe.attention {
         _ if recipe.network == NetworkKind::Rnn => recipe.dim == PAPER_DIM,
         AttentionKind::Softmax => {
             let short = recipe.layers <= USUAL_SOFTMAX_LAYERS && longest <= SHORT_CONTEXT;
             recipe.dim == PAPER_DIM && short
         }
         _ => recipe.dim <= USUAL_DIM && recipe.layers <= USUAL_LAYERS,
-    };
-    fits && recipe.trainer_settings().check(USUAL_TRAJECTORY).is_ok()
+    }
 }
 
 /// Returns the size in bytes of the stack that [`group()`] and its methods need; the memory is reserved, not used.
 pub fn stack(recipe: &Recipe) -> usize {
-    if is_usual(recipe) { 64 << 20 } else { 512 << 20 }
+    if is_usual(recipe) && recipe.dim <= PAPER_DIM { 64 << 20 } else { 512 << 20 }
 }
 
-/// Returns a group of linear attention with the usual capacity, or with the largest.
-fn any_linear_group<S: Scalar<Element = f32>>(
+fn linear_group<S: Scalar<Element = f32>, const D: usize>(
     recipe: &Recipe,
     seeds: &[u64],
 ) -> Result<Box<dyn SeedGroup>> {
-    const K: usize = 2 * USUAL_DIM + 1;
-    if is_usual(recipe) {
-        linear_group::<S, USUAL_DIM, K, USUAL_LAYERS, USUAL_TRAJECTORY>(recipe, seeds)
-    } else {
-        linear_group::<S, DIM, { 2 * DIM + 1 }, LAYERS, TRAJECTORY>(recipe, seeds)
-    }
-}
-
-fn linear_group<
-    S: Scalar<Element = f32>,
-    const D: usize,
-    const K: usize,
-    const C: usize,
-    const T: usize,
->(
-    recipe: &Recipe,
-    seeds: &[u64],
-) -> Result<Box<dyn SeedGroup>> {
-    let judge = group::linear_judge::<D, K, C>(linear(recipe)?);
-    LaneGroup::<S, _, D, T>::boxed(recipe, seeds, linear(recipe)?, judge)
+    const PAPER_K: usize = 2 * PAPER_DIM + 1;
+    const USUAL_K: usize = 2 * USUAL_DIM + 1;
+    const K: usize = 2 * DIM + 1;
+    let network = linear(recipe)?;
+    let judge = match is_usual(recipe) {
+        true if recipe.dim <= PAPER_DIM => {
+            group::linear_judge::<PAPER_DIM, PAPER_K, USUAL_LAYERS>(network)
+        }
+        true => group::linear_judge::<USUAL_DIM, USUAL_K, USUAL_LAYERS>(network),
+        false => group::linear_judge::<DIM, K, LAYERS>(network),
+    };
+    LaneGroup::<S, _, D>::boxed(recipe, seeds, linear(recipe)?, judge)
 }
 
 fn softmax_group<
     S: Scalar<Element = f32>,
     const D: usize,
+    const J: usize,
     const K: usize,
     const L: usize,
     const N: usize,
@@ -180,8 +171,8 @@ fn softmax_group<
     let (stored, depth) = (stored(recipe), recipe.layers);
     let judge = SoftmaxNetwork::<_, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
     let network = SoftmaxNetwork::<S, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
-    let judge = group::softmax_judge::<D, _, _, _, _>(judge);
-    LaneGroup::<_, _, D, USUAL_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+    let judge = group::softmax_judge::<J, _, _, _, _>(judge);
+    LaneGroup::<_, _, D>::boxed(recipe, seeds, network, judge)
 }
 
 fn stored(recipe: &Recipe) -> usize {

@@ -17,12 +17,11 @@ use nalgebra::SVector;
 #[derive(Clone, Debug)]
 pub struct RecipeTasks(pub Recipe);
 
+/// A task with room for D features; boxed, since some are a hundred times as large as others.
 #[derive(Clone, Debug)]
-// Two variants take kilobytes, and each lane holds one task.
-#[allow(clippy::large_enum_variant)]
 pub enum AnyTask<const D: usize> {
-    Finite(Mrp<f32, D, STATES>),
-    CartPole(CartPole<f32, D, TILES>),
+    Finite(Box<Mrp<f32, D, STATES>>),
+    CartPole(Box<CartPole<f32, D, TILES>>),
     Own(Box<Mrp<f32, D, OWN>>),
     Logged(LoggedTask),
 }
@@ -65,11 +64,12 @@ impl RecipeTasks {
         };
         match spec.kind(actions) {
             TaskKind::Finite(kind) => {
-                FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
+                let tasks = FiniteTaskDistribution { kind, states, dim };
+                tasks.draw(gamma, rng).map(|task| AnyTask::Finite(Box::new(task)))
             }
             TaskKind::CartPole { tilings, tiles, authors_variant } => {
                 let tasks = CartPoleDistribution { tilings, tiles, authors_variant, dim };
-                tasks.draw(gamma, rng).map(AnyTask::CartPole)
+                tasks.draw(gamma, rng).map(|task| AnyTask::CartPole(Box::new(task)))
             }
         }
     }
@@ -98,35 +98,34 @@ impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
         // Draw the seed's first task again.
         let first = self.draw_number(0, gamma, &mut Rng::stream(seed, RngStream::Tasks))?;
         let AnyTask::Finite(first) = first else { return Ok(first) };
-        Ok(AnyTask::Finite(match fixed {
-            Fixed::Dynamics => task.clone().with_dynamics_of(&first)?,
-            Fixed::Features => task.clone().with_features_of(&first)?,
-        }))
+        let task = Mrp::clone(task);
+        Ok(AnyTask::Finite(Box::new(match fixed {
+            Fixed::Dynamics => task.with_dynamics_of(&first)?,
+            Fixed::Features => task.with_features_of(&first)?,
+        })))
     }
 }
 
 /// The states of a task, with their true values.
-pub struct KnownValues<const D: usize> {
-    /// m, the number of states.
-    pub states: usize,
-    /// phi(s), 0 for s >= m.
-    pub features: [SVector<f32, D>; OWN],
+pub struct KnownValues {
+    /// phi(s), (m, d), of the m states.
+    pub features: Vec<f32>,
     /// The stationary distribution, (m).
-    pub weights: SVector<f32, OWN>,
+    pub weights: Vec<f32>,
     /// v(s), (m).
-    pub values: SVector<f32, OWN>,
+    pub values: Vec<f32>,
 }
 
-impl<const D: usize> KnownValues<D> {
-    fn new<const M: usize>(task: &Mrp<f32, D, M>, gamma: f32) -> Result<Self> {
-        let of_states = |of: SVector<f32, M>| {
-            SVector::from_fn(|s, _| of.as_slice().get(s).copied().unwrap_or(0.0))
-        };
+impl KnownValues {
+    fn new<const D: usize, const M: usize>(
+        task: &Mrp<f32, D, M>,
+        dim: usize,
+        gamma: f32,
+    ) -> Result<Self> {
+        let of_states = |of: SVector<f32, M>| of.iter().take(task.states()).copied().collect();
+        let states = task.feature_map().iter().take(task.states());
         Ok(Self {
-            states: task.states(),
-            features: std::array::from_fn(|s| {
-                task.feature_map().get(s).copied().unwrap_or(SVector::zeros())
-            }),
+            features: states.flat_map(|phi| phi.iter().take(dim)).copied().collect(),
             // Elimination may leave a state that is never visited with a weight of minus a rounding error.
             weights: of_states(task.stationary_distribution()?.map(|w| w.max(0.0))),
             values: of_states(task.true_value(gamma)?),
@@ -135,11 +134,11 @@ impl<const D: usize> KnownValues<D> {
 }
 
 impl<const D: usize> AnyTask<D> {
-    /// Returns `None` for a task whose true values are not known.
-    pub fn known_values(&self, gamma: f32) -> Result<Option<KnownValues<D>>> {
+    /// Returns the values of states with `dim` features, or `None` for a task whose true values are not known.
+    pub fn known_values(&self, dim: usize, gamma: f32) -> Result<Option<KnownValues>> {
         match self {
-            AnyTask::Finite(task) => KnownValues::new(task, gamma).map(Some),
-            AnyTask::Own(task) => KnownValues::new(task, gamma).map(Some),
+            AnyTask::Finite(task) => KnownValues::new(task, dim, gamma).map(Some),
+            AnyTask::Own(task) => KnownValues::new(task, dim, gamma).map(Some),
             AnyTask::CartPole(_) | AnyTask::Logged(_) => Ok(None),
         }
     }
@@ -149,13 +148,19 @@ impl<const D: usize> AnyTask<D> {
 macro_rules! of_task {
     ($any:expr, $task:ident => $finite:expr, else $cart_pole:expr) => {
         match $any {
-            AnyTask::Finite($task) => $finite,
-            AnyTask::Logged($task) => $finite,
-            AnyTask::Own(own) => {
-                let $task = &**own;
+            AnyTask::Finite(task) => {
+                let $task = &**task;
                 $finite
             }
-            AnyTask::CartPole($task) => $cart_pole,
+            AnyTask::Own(task) => {
+                let $task = &**task;
+                $finite
+            }
+            AnyTask::Logged($task) => $finite,
+            AnyTask::CartPole(task) => {
+                let $task = &**task;
+                $cart_pole
+            }
         }
     };
 }

@@ -58,8 +58,8 @@ pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedCo
         let task: AnyTask<OWN> = tasks.draw_in_turn(seed, number, gamma, rng)?;
         let unknown = "a task whose true values are known";
         let unknown = Error::OutOfRange { parameter: "task", expected: unknown };
-        let KnownValues { states, features: phi, weights, values } =
-            task.known_values(gamma)?.ok_or(unknown)?;
+        let KnownValues { features: states, weights, values } =
+            task.known_values(recipe.dim, gamma)?.ok_or(unknown)?;
         let mut state = task.initial_state(rng);
         let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
         for _ in 0..recipe.context_length {
@@ -70,9 +70,9 @@ pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedCo
         Ok(JudgedContext {
             features,
             rewards,
-            states: phi[..states].iter().flat_map(wide).collect(),
-            weights: first(weights.as_slice(), states),
-            values: first(values.as_slice(), states),
+            states: first(&states, states.len()),
+            weights: first(&weights, weights.len()),
+            values: first(&values, values.len()),
         })
     };
     (0..count as u64).map(context).collect()

@@ -1,5 +1,5 @@
 //! The kernels on a host: seeds spread over lanes and threads, compiled for the instructions that every
-//! processor has, or for a level of the host program's own.
+//! processor has; and those that train, for a level of the host program's own.
 
 // The host program's file, not a copy: what it dispatches to is what is tested. (Its crate has all of
 // the program's dependencies.)
@@ -7,7 +7,9 @@
 #[allow(dead_code, unreachable_pub)]
 mod level;
 
-use ictd_core::digest::{Digest, DigestCase, combine, kernels};
+use ictd_core::digest::{
+    Digest, DigestCase, combine, kernels, linear_training_kernels, training_kernels,
+};
 use ictd_core::error::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use level::{SimdLevel, WithScalar};
@@ -27,14 +29,15 @@ pub(crate) fn main() {
             let level = SimdLevel::ALL.into_iter().find(|level| level.name() == name);
             level.and_then(|level| level::with_scalar(level, Run { threads }))
         }
-        (None, None | Some("1")) => Some(run::<f32>(threads)),
-        (None, Some("8")) => Some(run::<Lanes8>(threads)),
+        (None, None | Some("1")) => Some(run_all::<f32>(threads)),
+        (None, Some("8")) => Some(run_all::<Lanes8>(threads)),
         _ => None,
     };
     let result = result.expect("--lanes is 1 or 8, or --level one of this machine");
     result.expect("every kernel has a digest");
 }
 
+/// Runs what a level is chosen for: training.
 struct Run {
     threads: usize,
 }
@@ -43,19 +46,27 @@ impl WithScalar for Run {
     type Output = Result<(), Error>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Result<(), Error> {
-        run::<S>(self.threads)
+        run(&training_kernels::<S>(), self.threads).map(drop)
+    }
+
+    fn run_alone<S: Scalar<Element = f32>>(self) -> Result<(), Error> {
+        run(&linear_training_kernels::<S>(), self.threads).map(drop)
     }
 }
 
-fn run<S: Scalar<Element = f32>>(threads: usize) -> Result<(), Error> {
+fn run_all<S: Scalar<Element = f32>>(threads: usize) -> Result<(), Error> {
+    println!("all {}", run(&kernels::<S>(), threads)?);
+    Ok(())
+}
+
+fn run<S: Scalar>(kernels: &[DigestCase<S>], threads: usize) -> Result<Digest, Error> {
     let mut all = Digest::EMPTY;
-    for kernel in &kernels::<S>() {
+    for kernel in kernels {
         let digest = in_threads(kernel, threads)?;
         println!("{} {digest}", kernel.name);
         all = combine([all, digest]);
     }
-    println!("all {all}");
-    Ok(())
+    Ok(all)
 }
 
 /// Bytes of a thread's stack: a kernel keeps a network for each lane on it.
