@@ -199,8 +199,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
             kept.token.show(&mut |x| visit(Field::Number(x)));
             visit(Field::Count(u64::from(kept.ends) + u64::from(kept.is_terminal)));
         }
-        self.current.show(&mut |x| visit(Field::Number(x)));
-        self.fresh.show(&mut |x| visit(Field::Number(x)));
+        let mut number = |x: S| visit(Field::Number(x));
+        self.current.show(&mut number);
+        self.fresh.show(&mut number);
     }
 
     fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>)) {
@@ -222,7 +223,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Memo
             visit(Field::Count((&mut ends, most)));
             (kept.ends, kept.is_terminal) = (ends > 0, ends == 2);
         }
-        self.current.numbers(&mut |x| visit(Field::Number(x)));
-        self.fresh.numbers(&mut |x| visit(Field::Number(x)));
+        let mut number = |x: &mut S| visit(Field::Number(x));
+        self.current.numbers(&mut number);
+        self.fresh.numbers(&mut number);
     }
 }

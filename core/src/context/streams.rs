@@ -34,12 +34,15 @@ macro_rules! sums_of_stream {
         }
 
         fn show(&self, visit: &mut impl FnMut(Field<S, u64>)) {
-            $(self.$numbers.show(&mut |x| visit(Field::Number(x)));)*
+            // One closure for all: what shows numbers is compiled for each.
+            let mut number = |x: S| visit(Field::Number(x));
+            $(self.$numbers.show(&mut number);)*
             $(visit(Field::Count(self.$count.into()));)*
         }
 
         fn fields(&mut self, visit: &mut impl FnMut(Field<&mut S, (&mut u64, u64)>)) {
-            $(self.$numbers.numbers(&mut |x| visit(Field::Number(x)));)*
+            let mut number = |x: &mut S| visit(Field::Number(x));
+            $(self.$numbers.numbers(&mut number);)*
             $(let mut count = self.$count.into();
             visit(Field::Count((&mut count, $most)));
             self.$count = ($from)(count);)*

@@ -18,7 +18,7 @@ pub struct Row {
     pub equal: bool,
 }
 
-/// Computes [`rows_on`] `f32`. (A generic function is compiled in the crate that calls it, without optimisation.)
+/// Computes [`rows_on`] `f32`.
 pub fn rows() -> Result<Vec<Row>, Error> {
     rows_on::<f32>()
 }
