@@ -2,8 +2,9 @@ use super::linear::split;
 use super::network::BatchLoss;
 use super::windows::{OuterProduct, TRACES, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
+use crate::chip::{never_inlined_on_host, not_unrolled};
 use crate::error::{Error, Result, ensure};
-use crate::linalg::any_size::{Addend, add, add_outers, dot, mul_vectors, scaled};
+use crate::linalg::any_size::{add, dot, scaled};
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
 use crate::scalar::{Scalar, kernel};
@@ -23,9 +24,6 @@ pub struct BatchTdReference<S: Scalar, const D: usize> {
     /// The trace decay of TD(lambda); `None` for TD(0).
     lambda: Option<S>,
 }
-
-/// So few features have room of their own, as clearing room for many would take longer than all else.
-const FEW: usize = 8;
 
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     /// Returns L layers, of batch TD(lambda), with the step size 1, or [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every
@@ -48,26 +46,15 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         Ok(system.value_and_slope(self.step_size, self.layers, window.query())[0])
     }
 
-    /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
-    /// [`Error::CapacityExceeded`] for more than D features.
-    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
-        ensure(windows.dim() <= D, Error::capacity("features", D))?;
-        if D > FEW && windows.dim() <= FEW {
-            return Ok(self.batch_gradient_within::<FEW>(windows, targets));
+    never_inlined_on_host! {
+        /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
+        /// [`Error::CapacityExceeded`] for more than D features.
+        pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
+            ensure(windows.dim() <= D, Error::capacity("features", D))?;
+            let (mut room, layers) = (Room::<S, D>::ZEROS, (self.step_size, self.layers));
+            let (system, tokens, traces) = room.divide(windows.dim());
+            Ok(batch_gradient(layers, self.lambda, windows, targets, system, tokens, traces))
         }
-        Ok(self.batch_gradient_within::<D>(windows, targets))
-    }
-
-    // Not inlined, so that few features do not need the stack of many.
-    #[inline(never)]
-    fn batch_gradient_within<const C: usize>(
-        &self,
-        windows: &Windows<S>,
-        targets: Targets<S>,
-    ) -> [S; 2] {
-        let (mut room, layers) = (Room::<S, C>::ZEROS, (self.step_size, self.layers));
-        let (system, tokens, traces) = room.divide(windows.dim());
-        batch_gradient(layers, self.lambda, windows, targets, system, tokens, traces)
     }
 }
 
@@ -78,8 +65,8 @@ struct Room<S, const D: usize> {
     tokens: [[[S; D]; 3]; TOKENS + TRACES],
 }
 
-/// b, two factors of an outer product, and w, dw/dalpha, two steps of theirs and a factor.
-const VECTORS: usize = 8;
+/// b, (1/n) e, w, dw/dalpha, and their steps.
+const VECTORS: usize = 6;
 const TOKENS: usize = 4;
 
 impl<S: Scalar, const D: usize> Room<S, D> {
@@ -132,49 +119,72 @@ impl<S: Scalar> System<'_, S> {
     /// Adds a token x, seen by the trace of tokens x', times s.
     #[inline(always)]
     fn add(&mut self, s: S, [x, right]: OuterProduct<S>) {
-        let [b, trace, difference, ..] = &mut self.vectors;
+        let [b, trace, ..] = &mut self.vectors;
         let d = b.len();
         let (here, rest) = x.split_at_checked(d).unwrap_or_default();
         let (next, rest) = rest.split_at_checked(d).unwrap_or_default();
         let reward = rest.first().copied().unwrap_or(S::ZERO);
         scaled(trace, s * self.inverse_len, right);
-        for ((difference, here), next) in difference.iter_mut().zip(here).zip(next) {
-            keep_apart::<S>();
-            *difference = *here - *next;
+        let mut columns = &mut *self.a;
+        for (here, next) in here.iter().zip(next) {
+            let (column, rest) = columns.split_at_mut_checked(d).unwrap_or_default();
+            add_scaled(column, *here - *next, trace);
+            columns = rest;
         }
-        add_outers(d, self.a, [(trace, difference)]);
-        for (b, trace) in b.iter_mut().zip(trace.iter()) {
-            keep_apart::<S>();
-            *b += reward * *trace;
-        }
+        add_scaled(b, reward, trace);
     }
 
     /// Returns the value of a query after L steps of a step size, and its derivative.
     #[inline(always)]
     fn value_and_slope(&mut self, alpha: S, layers: usize, query: &[S]) -> [S; 2] {
-        let [b, _, _, w, w_dot, residual, change, factor] = &mut self.vectors;
-        let d = b.len();
-        w.fill(S::ZERO);
-        w_dot.fill(S::ZERO);
-        for _ in 0..layers {
+        let [b, _, w, w_dot, residual, change] = &mut self.vectors;
+        for (w, w_dot) in w.iter_mut().zip(w_dot.iter_mut()) {
+            not_unrolled();
+            (*w, *w_dot) = (S::ZERO, S::ZERO);
+        }
+        if layers > 0 {
+            // From w = 0 both steps are b.
+            add(w_dot, b);
+            add_scaled(w, alpha, b);
+        }
+        for _ in 1..layers {
             // b - A w, then the change of dw/dalpha, then of w.
-            scaled(factor, -S::ONE, w);
-            mul_vectors(d, self.a, [(residual, Addend::Other(b), factor)]);
-            scaled(factor, -alpha, w_dot);
-            mul_vectors(d, self.a, [(change, Addend::Other(residual), factor)]);
+            minus_product(residual, b, self.a, S::ONE, w);
+            minus_product(change, residual, self.a, alpha, w_dot);
             add(w_dot, change);
-            for (w, residual) in w.iter_mut().zip(residual.iter()) {
-                keep_apart::<S>();
-                *w += alpha * *residual;
-            }
+            add_scaled(w, alpha, residual);
         }
         [dot(w, query), dot(w_dot, query)]
     }
 }
 
+/// Adds s x.
+#[inline(always)]
+fn add_scaled<S: Scalar>(to: &mut [S], s: S, x: &[S]) {
+    for (to, x) in to.iter_mut().zip(x) {
+        keep_apart::<S>();
+        *to += *x * s;
+    }
+}
+
+/// Computes y - s A x.
+#[inline(always)]
+fn minus_product<S: Scalar>(out: &mut [S], y: &[S], a: &[S], s: S, x: &[S]) {
+    let mut columns = a;
+    for (out, y) in out.iter_mut().zip(y) {
+        not_unrolled();
+        *out = *y;
+    }
+    for x_j in x {
+        let (column, rest) = columns.split_at_checked(x.len()).unwrap_or_default();
+        add_scaled(out, -s * *x_j, column);
+        columns = rest;
+    }
+}
+
 kernel! {
     /// Takes windows that slide in reverse time: the system slides along, gains one token and loses one.
-    fn batch_gradient as BatchGradient<'a, S: Scalar>(
+    inline fn batch_gradient as BatchGradient<'a, S: Scalar>(
         layers: (S, usize),
         lambda: Option<S>,
         windows: &'a Windows<'a, S>,

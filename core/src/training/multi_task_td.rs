@@ -281,6 +281,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
         rngs: &mut [Rng],
     ) -> Result<()> {
         let last = settings.trajectory_len().min(T.saturating_sub(1));
+        let has_targets = !matches!(settings.loss, Loss::TdError | Loss::ResidualGradient);
         let none = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(none);
@@ -299,8 +300,10 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 for (to, phi) in row.into_iter().flatten().zip(phi.iter().take(self.dim)) {
                     to.set_lane(lane, *phi);
                 }
-                // Cannot overflow: there are at most T states.
-                let _ = path.push(*state);
+                if has_targets {
+                    // Cannot overflow: there are at most T states.
+                    let _ = path.push(*state);
+                }
                 if k < last {
                     let (reward, next) = task.step(*state, rng);
                     if let Some(to) = self.rewards.get_mut(k) {
@@ -309,6 +312,9 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                     *state = next;
                 }
             }
+        }
+        if !has_targets {
+            return Ok(());
         }
         let gamma = S::Element::from_f64(settings.gamma);
         let lanes = tasks.iter().zip(rngs).zip(paths.as_ref()).enumerate();
@@ -326,7 +332,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             let mut values = [S::Element::ZERO; T];
             let values = values.get_mut(..queries.len()).unwrap_or_default();
             match settings.loss {
-                Loss::TdError | Loss::ResidualGradient => return Ok(()),
+                Loss::TdError | Loss::ResidualGradient => {}
                 Loss::TrueValue => task.true_values(gamma, &queries, values)?,
                 Loss::MonteCarlo { horizon } => {
                     for (value, query) in values.iter_mut().zip(&queries) {

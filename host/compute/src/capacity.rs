@@ -1,11 +1,10 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-/// Features of linear attention and of an RNN; those up to which it is measured with less memory; and the paper's, with which
-/// it trains with less.
+/// Features of linear attention and of an RNN; those up to which it is measured with less memory; and the paper's.
 pub const DIM: usize = 64;
 pub const USUAL_DIM: usize = 32;
 pub const PAPER_DIM: usize = 4;
-/// Features of literal transformers, and of tasks whose values are known.
+/// Features of literal transformers, and those up to which it trains with less memory.
 pub const FEW: usize = 8;
 /// Layers of linear attention, and those up to which it is measured with less memory.
 pub const LAYERS: usize = 32;

@@ -2,8 +2,8 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{
-    DIM, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS, USUAL_DIM,
-    USUAL_LAYERS, USUAL_SOFTMAX_LAYERS,
+    DIM, FEW, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS,
+    USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_LAYERS,
 };
 use crate::group::{self, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
@@ -85,15 +85,9 @@ impl WithScalar for GroupFactory<'_> {
         const C: usize = USUAL_SOFTMAX_LAYERS;
         let GroupFactory { recipe, seeds } = self;
         match (recipe.network, recipe.attention) {
-            // A smaller capacity for few features keeps the features of a task close together in memory.
-            (NetworkKind::Transformer, AttentionKind::Linear) if recipe.dim <= PAPER_DIM => {
-                linear_group::<S, PAPER_DIM>(recipe, seeds)
-            }
-            (NetworkKind::Transformer, AttentionKind::Linear) => {
-                linear_group::<S, DIM>(recipe, seeds)
-            }
+            (NetworkKind::Transformer, AttentionKind::Linear) => linear_group::<S>(recipe, seeds),
             (NetworkKind::Transformer, AttentionKind::Softmax) if is_usual(recipe) => {
-                softmax_group::<S, PAPER_DIM, PAPER_DIM, K, C, SHORT_CONTEXT>(recipe, seeds)
+                softmax_group::<S, FEW, PAPER_DIM, K, C, SHORT_CONTEXT>(recipe, seeds)
             }
             (NetworkKind::Transformer, AttentionKind::Softmax) => {
                 softmax_group::<Lanes8, DIM, SOFTMAX_DIM, ANY_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
@@ -103,7 +97,7 @@ impl WithScalar for GroupFactory<'_> {
             (NetworkKind::Rnn, _) if is_usual(recipe) => {
                 let judge = group::rnn_judge(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::<_, _, PAPER_DIM>::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, FEW>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Rnn, _) => {
                 let network = AnyRnn::<Lanes8>::zeros(recipe.rnn_input).with_dim(recipe.dim)?;
@@ -117,10 +111,10 @@ impl WithScalar for GroupFactory<'_> {
     }
 
     fn run_alone<S: Scalar<Element = f32>>(self) -> Self::Output {
-        // The tasks of one seed are close together in memory in any case.
-        linear_group::<S, DIM>(self.recipe, self.seeds)
+        linear_group::<S>(self.recipe, self.seeds)
     }
 }
+
 /// Returns true for a shape that is trained, or of linear attention measured, with less memory.
 fn is_usual(recipe: &Recipe) -> bool {
     let longest = recipe.context_range.map_or(recipe.context_length, |span| span.0[1] + 1);
@@ -136,10 +130,10 @@ fn is_usual(recipe: &Recipe) -> bool {
 
 /// Returns the size in bytes of the stack that [`group()`] and its methods need; the memory is reserved, not used.
 pub fn stack(recipe: &Recipe) -> usize {
-    if is_usual(recipe) && recipe.dim <= PAPER_DIM { 64 << 20 } else { 512 << 20 }
+    if is_usual(recipe) && recipe.dim <= FEW { 64 << 20 } else { 512 << 20 }
 }
 
-fn linear_group<S: Scalar<Element = f32>, const D: usize>(
+fn linear_group<S: Scalar<Element = f32>>(
     recipe: &Recipe,
     seeds: &[u64],
 ) -> Result<Box<dyn SeedGroup>> {
@@ -154,7 +148,12 @@ fn linear_group<S: Scalar<Element = f32>, const D: usize>(
         true => group::linear_judge::<USUAL_DIM, USUAL_K, USUAL_LAYERS>(network),
         false => group::linear_judge::<DIM, K, LAYERS>(network),
     };
-    LaneGroup::<S, _, D>::boxed(recipe, seeds, linear(recipe)?, judge)
+    let network = linear(recipe)?;
+    // A smaller capacity for few features keeps the features of a task close together in memory.
+    match recipe.dim {
+        ..=FEW => LaneGroup::<S, _, FEW>::boxed(recipe, seeds, network, judge),
+        _ => LaneGroup::<S, _, DIM>::boxed(recipe, seeds, network, judge),
+    }
 }
 
 fn softmax_group<
