@@ -96,7 +96,7 @@ other_libm() {
     cp -r --parents Cargo.lock core tests/platforms host/compute/src "$sources" &&
         sed 's/^members = .*/members = ["core", "tests\/platforms"]/' Cargo.toml >"$sources/Cargo.toml" || return
     cargo update -q --manifest-path "$sources/Cargo.toml" -p libm --precise "$1" || return
-    host libm "" --profile unoptimised --manifest-path "$sources/Cargo.toml" -- --lanes 1
+    host libm "" --profile unoptimised $scalar --manifest-path "$sources/Cargo.toml" -- --lanes 1
 }
 
 # level_row LEVEL FLAG KERNELS: what a level is chosen for, if this processor has the flag.
@@ -193,8 +193,9 @@ if [ ${#wanted[@]} = 0 ]; then
     [ ${#installed[@]} = 0 ] ||
         RUSTFLAGS="" cargo build -q --release -p platforms --target-dir "$out/cross-" "${installed[@]}" >"$out/cross.log" 2>&1 &
 fi
+scalar="--no-default-features --features scalar"
 if [ "$(uname -m)" = x86_64 ]; then
-    row "x86-64 unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
+    row "x86-64 unoptimised" "opt-level 0" host host "" --profile unoptimised $scalar -- --lanes 1
     row "x86-64 release" "release" host host "" --release -- --lanes 1
     row "x86-64 release, lanes" "release, seeds in lanes" host host "" --release -- --lanes 8
     row "x86-64 release, 5 threads" "release, seeds in threads" \
@@ -206,13 +207,13 @@ if [ "$(uname -m)" = x86_64 ]; then
     level_row avx2 avx2 '[a-z_]+_training'
     level_row avx512 avx512vl '[a-z_]+_training'
     row "x86-64 native" "release, target-cpu=native, lanes" \
-        host native "-C target-cpu=native" --release -- --lanes 8
+        host native "-C target-cpu=native" --release --no-default-features --features scalar,lanes -- --lanes 8
     row "x86-64 native, scalar" "release, target-cpu=native" \
-        host native "-C target-cpu=native" --release -- --lanes 1
+        host native "-C target-cpu=native" --release --no-default-features --features scalar,lanes -- --lanes 1
     row "x86-64-v3" "release, AVX2 and FMA present, 8 lanes" \
-        host v3 "-C target-cpu=x86-64-v3" --release -- --lanes 8
+        host v3 "-C target-cpu=x86-64-v3" --release --no-default-features --features lanes -- --lanes 8
 else
-    row "$(uname -m) unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
+    row "$(uname -m) unoptimised" "opt-level 0" host host "" --profile unoptimised $scalar -- --lanes 1
     row "$(uname -m) release" "release" host host "" --release -- --lanes 1
 fi
 row "libm 0.2.15" "opt-level 0, the oldest that is accepted" other_libm 0.2.15

@@ -2,7 +2,7 @@ use super::linear::split;
 use super::network::BatchLoss;
 use super::windows::{OuterProduct, TRACES, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
-use crate::chip::{never_inlined_on_host, not_unrolled};
+use crate::chip::not_unrolled;
 use crate::error::{Error, Result, ensure};
 use crate::linalg::any_size::{add, dot, scaled};
 use crate::linalg::keep_apart;
@@ -46,15 +46,16 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         Ok(system.value_and_slope(self.step_size, self.layers, window.query())[0])
     }
 
-    never_inlined_on_host! {
-        /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
-        /// [`Error::CapacityExceeded`] for more than D features.
-        pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
-            ensure(windows.dim() <= D, Error::capacity("features", D))?;
-            let (mut room, layers) = (Room::<S, D>::ZEROS, (self.step_size, self.layers));
-            let (system, tokens, traces) = room.divide(windows.dim());
-            Ok(batch_gradient(layers, self.lambda, windows, targets, system, tokens, traces))
-        }
+    /// Returns the loss of a batch, and its derivative by the step size with the targets held constant, or
+    /// [`Error::CapacityExceeded`] for more than D features.
+    // Where a chip's compiler knows D, the system's numbers stay in registers.
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> Result<[S; 2]> {
+        ensure(windows.dim() <= D, Error::capacity("features", D))?;
+        let (mut room, layers) = (Room::<S, D>::ZEROS, (self.step_size, self.layers));
+        let (system, tokens, traces) = room.divide(windows.dim());
+        Ok(batch_gradient(layers, self.lambda, windows, targets, system, tokens, traces))
     }
 }
 

@@ -24,16 +24,17 @@ pub(crate) fn main() {
     };
     let threads = option("--threads").map_or(1, |threads| threads.parse().expect("a number"));
     let result = match (option("--level"), option("--lanes")) {
-        // Not in a build that is for one level by itself: half of its time.
-        (Some(name), _) if cfg!(not(target_feature = "fma")) => {
+        // (A guard that is false by itself: what is behind it is not compiled.)
+        (Some(name), _) if cfg!(feature = "levels") => {
             let level = SimdLevel::ALL.into_iter().find(|level| level.name() == name);
             level.and_then(|level| level::with_scalar(level, Run { threads }))
         }
-        (None, None | Some("1")) => Some(run_all::<f32>(threads)),
-        (None, Some("8")) => Some(run_all::<Lanes8>(threads)),
+        (None, None | Some("1")) if cfg!(feature = "scalar") => Some(run_all::<f32>(threads)),
+        (None, Some("8")) if cfg!(feature = "lanes") => Some(run_all::<Lanes8>(threads)),
         _ => None,
     };
-    let result = result.expect("--lanes is 1 or 8, or --level one of this machine");
+    let result =
+        result.expect("--lanes is 1 or 8, or --level one of this machine; each if it is built");
     result.expect("every kernel has a digest");
 }
 
