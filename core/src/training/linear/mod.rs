@@ -15,7 +15,6 @@ use batch::batch_gradient;
 use pass::WindowPass;
 pub use shape::LinearShape;
 use shape::Workspace;
-pub(super) use shape::split;
 
 /// A linear transformer in training. B stores its parameters: P_0, Q_0, P_1, ..., (K, K) each with K of
 /// [`LinearShape::token_len`], column by column. W is its workspace, which may be borrowed so that a chip copies little.

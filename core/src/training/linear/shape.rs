@@ -195,10 +195,7 @@ fn take<'a, S>(buffer: &mut &'a mut [S], len: usize) -> &'a mut [S] {
 
 /// Returns the first N pieces of a length.
 #[inline(always)]
-pub(in crate::training) fn split<const N: usize, S>(
-    mut from: &mut [S],
-    len: usize,
-) -> [&mut [S]; N] {
+pub(super) fn split<const N: usize, S>(mut from: &mut [S], len: usize) -> [&mut [S]; N] {
     [(); N].map(|()| take(&mut from, len))
 }
 

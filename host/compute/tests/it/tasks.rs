@@ -16,7 +16,7 @@ fn tasks(typed: &str) -> [Mrp<f32, 4, STATES>; 3] {
     let distribution = RecipeTasks(recipe(typed));
     let mut rng = Rng::stream(7, RngStream::Tasks);
     [0, 1, 2].map(|number| match distribution.draw_in_turn(7, number, 0.9, &mut rng).unwrap() {
-        AnyTask::Finite(task) => task,
+        AnyTask::Finite(task) => *task,
         AnyTask::CartPole(_) | AnyTask::Own(_) | AnyTask::Logged(_) => {
             panic!("a named finite task")
         }
