@@ -15,8 +15,9 @@ pub const STATES: usize = 32;
 /// The states, and the features, of a task that is given as data.
 pub const OWN: usize = 64;
 pub const TILES: usize = 324;
-/// A trajectory: n + windows + 2 feature vectors.
+/// A trajectory, n + windows + 2 feature vectors; and one of few features.
 pub const TRAJECTORY: usize = CONTEXT + WINDOWS + 2;
+pub const SHORT_TRAJECTORY: usize = 1100;
 /// The context of linear attention.
 pub const CONTEXT: usize = 4096;
 pub const WINDOWS: usize = 512;

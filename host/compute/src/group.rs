@@ -1,6 +1,6 @@
 //! Seeds that train in parallel, one in each lane of a SIMD register.
 
-use crate::capacity::{OWN, TRAJECTORY};
+use crate::capacity::OWN;
 use crate::log::{LogPoint, Matrices};
 use crate::networks::Linear;
 use crate::recipe::Recipe;
@@ -37,15 +37,17 @@ pub trait SeedGroup {
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<()>;
 }
 
-/// [`SeedGroup`] for a scalar S, a network N and room for D features.
-pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize> {
-    trainer: MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>,
+/// [`SeedGroup`] for a scalar S, a network N and room for D features and T states of a trajectory.
+pub struct LaneGroup<S: Scalar<Element = f32>, N: Network<S>, const D: usize, const T: usize> {
+    trainer: MultiTaskTd<S, N, RecipeTasks, D, T>,
     /// K of a transformer's matrices.
     token_len: Option<usize>,
     judge: Judge,
 }
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGroup<S, N, D> {
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize>
+    LaneGroup<S, N, D, T>
+{
     /// Returns a group of these seeds (at most one per lane of S), with the recipe's settings.
     // Not inlined: it builds a trainer of this capacity on the stack.
     #[inline(never)]
@@ -60,7 +62,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
         let token_len = (recipe.network == NetworkKind::Transformer).then(|| 2 * recipe.dim + 1);
         let tasks = RecipeTasks(recipe.clone());
         let trainer = MultiTaskTd::new(settings, tasks, network, reference, seeds)?;
-        Ok(Box::new(LaneGroup::<S, N, D> { trainer, token_len, judge }))
+        Ok(Box::new(LaneGroup::<S, N, D, T> { trainer, token_len, judge }))
     }
 
     /// Returns the value function's distance from batch TD's, and its mean squared value error.
@@ -73,7 +75,7 @@ impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> LaneGrou
         if n < SHORT {
             asked.examine(n, task, &trainer.evaluation_trajectory::<{ SHORT + 2 }>(lane)?)
         } else {
-            asked.examine(n, task, &trainer.evaluation_trajectory::<TRAJECTORY>(lane)?)
+            asked.examine(n, task, &trainer.evaluation_trajectory::<T>(lane)?)
         }
     }
 }
@@ -106,8 +108,8 @@ impl Asked<'_> {
 
 const UNKNOWN: Error = Error::Empty { parameter: "values" };
 
-impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize> SeedGroup
-    for LaneGroup<S, N, D>
+impl<S: Scalar<Element = f32>, N: Network<S> + 'static, const D: usize, const T: usize> SeedGroup
+    for LaneGroup<S, N, D, T>
 {
     fn train_task(&mut self) -> Result<()> {
         self.trainer.train_task()

@@ -2,10 +2,10 @@
 //! adds to the build time. For linear attention the shape is a value, and only the capacity for features is a type parameter.
 
 use crate::capacity::{
-    DIM, FEW, LAYERS, PAPER_DIM, SHORT_CONTEXT, SOFTMAX_CONTEXT, SOFTMAX_DIM, SOFTMAX_LAYERS,
-    USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_LAYERS,
+    DIM, FEW, LAYERS, PAPER_DIM, SHORT_CONTEXT, SHORT_TRAJECTORY, SOFTMAX_CONTEXT, SOFTMAX_DIM,
+    SOFTMAX_LAYERS, TRAJECTORY, USUAL_DIM, USUAL_LAYERS, USUAL_SOFTMAX_LAYERS,
 };
-use crate::group::{self, LaneGroup, SeedGroup};
+use crate::group::{self, Judge, LaneGroup, SeedGroup};
 use crate::level::{self, SimdLevel, WithScalar};
 use crate::networks::{AnyRnn, Linear, Rnn};
 use crate::recipe::Recipe;
@@ -87,22 +87,23 @@ impl WithScalar for GroupFactory<'_> {
         match (recipe.network, recipe.attention) {
             (NetworkKind::Transformer, AttentionKind::Linear) => linear_group::<S>(recipe, seeds),
             (NetworkKind::Transformer, AttentionKind::Softmax) if is_usual(recipe) => {
-                softmax_group::<S, FEW, PAPER_DIM, K, C, SHORT_CONTEXT>(recipe, seeds)
+                let (network, judge) = softmax::<S, PAPER_DIM, K, C, SHORT_CONTEXT>(recipe)?;
+                LaneGroup::<_, _, FEW, SHORT_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Transformer, AttentionKind::Softmax) => {
-                softmax_group::<Lanes8, DIM, SOFTMAX_DIM, ANY_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(
-                    recipe, seeds,
-                )
+                let (network, judge) =
+                    softmax::<Lanes8, SOFTMAX_DIM, ANY_K, SOFTMAX_LAYERS, SOFTMAX_CONTEXT>(recipe)?;
+                LaneGroup::<_, _, DIM, TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Rnn, _) if is_usual(recipe) => {
                 let judge = group::rnn_judge(Rnn::zeros(recipe.rnn_input));
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                LaneGroup::<_, _, FEW>::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, FEW, SHORT_TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Rnn, _) => {
                 let network = AnyRnn::<Lanes8>::zeros(recipe.rnn_input).with_dim(recipe.dim)?;
                 let judge = group::rnn_judge(network.clone());
-                LaneGroup::<_, _, DIM>::boxed(recipe, seeds, network, judge)
+                LaneGroup::<_, _, DIM, TRAJECTORY>::boxed(recipe, seeds, network, judge)
             }
             (NetworkKind::Transformer, AttentionKind::TwoHead) => {
                 Err(Error::OutOfRange { parameter: "attention", expected: "linear or softmax" })
@@ -130,7 +131,12 @@ fn is_usual(recipe: &Recipe) -> bool {
 
 /// Returns the size in bytes of the stack that [`group()`] and its methods need; the memory is reserved, not used.
 pub fn stack(recipe: &Recipe) -> usize {
-    if is_usual(recipe) && recipe.dim <= FEW { 64 << 20 } else { 512 << 20 }
+    if is_usual(recipe) && is_small(recipe) { 64 << 20 } else { 512 << 20 }
+}
+
+/// Returns true for tasks that train with less memory.
+fn is_small(recipe: &Recipe) -> bool {
+    recipe.dim <= FEW && recipe.trainer_settings().check(SHORT_TRAJECTORY).is_ok()
 }
 
 fn linear_group<S: Scalar<Element = f32>>(
@@ -150,28 +156,26 @@ fn linear_group<S: Scalar<Element = f32>>(
     };
     let network = linear(recipe)?;
     // A smaller capacity for few features keeps the features of a task close together in memory.
-    match recipe.dim {
-        ..=FEW => LaneGroup::<S, _, FEW>::boxed(recipe, seeds, network, judge),
-        _ => LaneGroup::<S, _, DIM>::boxed(recipe, seeds, network, judge),
+    if is_small(recipe) {
+        LaneGroup::<S, _, FEW, SHORT_TRAJECTORY>::boxed(recipe, seeds, network, judge)
+    } else {
+        LaneGroup::<S, _, DIM, TRAJECTORY>::boxed(recipe, seeds, network, judge)
     }
 }
 
-fn softmax_group<
+fn softmax<
     S: Scalar<Element = f32>,
     const D: usize,
-    const J: usize,
     const K: usize,
     const L: usize,
     const N: usize,
 >(
     recipe: &Recipe,
-    seeds: &[u64],
-) -> Result<Box<dyn SeedGroup>> {
+) -> Result<(SoftmaxNetwork<S, K, L, L, N>, Judge)> {
     let (stored, depth) = (stored(recipe), recipe.layers);
     let judge = SoftmaxNetwork::<_, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
-    let network = SoftmaxNetwork::<S, K, L, L, N>::zeros(stored, depth)?.with_dim(recipe.dim)?;
-    let judge = group::softmax_judge::<J, _, _, _, _>(judge);
-    LaneGroup::<_, _, D>::boxed(recipe, seeds, network, judge)
+    let network = SoftmaxNetwork::zeros(stored, depth)?.with_dim(recipe.dim)?;
+    Ok((network, group::softmax_judge::<D, _, _, _, _>(judge)))
 }
 
 fn stored(recipe: &Recipe) -> usize {
