@@ -18,7 +18,8 @@ if hasattr(os, "sched_setaffinity"):
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
-parser = argparse.ArgumentParser()
+# `--task` is no short form of `--tasks`.
+parser = argparse.ArgumentParser(allow_abbrev=False)
 parser.add_argument("--seeds", type=int, default=16)
 parser.add_argument("--layers", type=int, default=3)
 parser.add_argument("--dim", type=int, default=4)
