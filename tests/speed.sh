@@ -5,7 +5,7 @@
 #   dev, release   the processor seconds per seed that the whole run would take
 #   guide          those of the guide
 #   peak           the share of the core's peak, by fused multiply-adds, that dev reaches: the operations of the batches alone are
-#                  counted (tests/examples/flops.rs), multiplications and additions apart, so half is the most there is
+#                  counted (tests/examples/flops.rs), multiplications and additions apart, so half is the most there is where both share their units
 #   JAX            the seconds of the paper's equations in JAX (tests/speed_jax.py) divided by dev's; - without JAX
 #
 # It fails if a row of release takes a quarter longer than in dev, or if its results differ. Run from anywhere; it builds both.
