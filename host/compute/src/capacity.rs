@@ -1,12 +1,13 @@
 //! The largest sizes that are compiled, as capacities are type parameters.
 
-/// Features of linear attention and of an RNN; those up to which it is measured with less memory; and the paper's.
+/// Features of linear attention and of an RNN; those up to which linear attention is measured with less memory; and the
+/// paper's.
 pub const DIM: usize = 64;
 pub const USUAL_DIM: usize = 32;
 pub const PAPER_DIM: usize = 4;
-/// Features of literal transformers, and those up to which it trains with less memory.
+/// Features of literal transformers, and those up to which tasks take less memory.
 pub const FEW: usize = 8;
-/// Layers of linear attention, and those up to which it is measured with less memory.
+/// Layers of linear attention, and those up to which linear attention is measured with less memory.
 pub const LAYERS: usize = 32;
 pub const USUAL_LAYERS: usize = 16;
 pub const SOFTMAX_LAYERS: usize = 8;

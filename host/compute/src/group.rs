@@ -6,7 +6,7 @@ use crate::networks::Linear;
 use crate::recipe::Recipe;
 use crate::tasks::{AnyTask, KnownValues, RecipeTasks};
 use crate::words::NetworkKind;
-use ictd_core::linalg::to_f64;
+use ictd_core::linalg::{to_f64, weighted_squared_difference};
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::prompt::Prompt;
@@ -164,11 +164,8 @@ impl Exam<'_> {
     /// Returns the states, with room for D features.
     fn states<const D: usize>(&self) -> Result<EvaluationStates<f32, D, OWN>> {
         let (dim, weights) = (self.context.dim(), padded(&self.known.weights));
-        let of_state = |s| self.known.features.get(s * dim..).unwrap_or_default();
-        let features = std::array::from_fn(|s| {
-            let phi = of_state(s);
-            padded(phi.get(..dim).unwrap_or_default())
-        });
+        let mut features = self.known.features.chunks(dim).map(padded);
+        let features = std::array::from_fn(|_| features.next().unwrap_or(SVector::zeros()));
         let states = EvaluationStates::new(self.known.weights.len(), &weights, &features)?;
         Ok(states.with_dim(dim))
     }
@@ -202,8 +199,9 @@ fn judge<N: Network<Lanes8> + Clone + 'static>(
         }
         let (rewards, gamma) = (context.rewards(), context.gamma());
         let v_hat = values(&mut network, dim, &features, rewards, gamma, &known.features)?;
-        let squares = v_hat.iter().zip(&known.values).map(|(v_hat, v)| (v_hat - v).powi(2));
-        let error = squares.zip(&known.weights).fold(0.0, |sum, (square, d)| sum + d * square);
+        let [weights, v_hat, v] =
+            [&known.weights, &v_hat, &known.values].map(|of| padded::<OWN>(of));
+        let error = weighted_squared_difference(&weights, &v_hat, &v);
         Ok((comparison, error.into()))
     })
 }

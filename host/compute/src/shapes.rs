@@ -146,15 +146,15 @@ fn linear_group<S: Scalar<Element = f32>>(
     const PAPER_K: usize = 2 * PAPER_DIM + 1;
     const USUAL_K: usize = 2 * USUAL_DIM + 1;
     const K: usize = 2 * DIM + 1;
-    let network = linear(recipe)?;
+    // The judge's network has lanes of its own.
+    let (network, judged) = (linear(recipe)?, linear(recipe)?);
     let judge = match is_usual(recipe) {
         true if recipe.dim <= PAPER_DIM => {
-            group::linear_judge::<PAPER_DIM, PAPER_K, USUAL_LAYERS>(network)
+            group::linear_judge::<PAPER_DIM, PAPER_K, USUAL_LAYERS>(judged)
         }
-        true => group::linear_judge::<USUAL_DIM, USUAL_K, USUAL_LAYERS>(network),
-        false => group::linear_judge::<DIM, K, LAYERS>(network),
+        true => group::linear_judge::<USUAL_DIM, USUAL_K, USUAL_LAYERS>(judged),
+        false => group::linear_judge::<DIM, K, LAYERS>(judged),
     };
-    let network = linear(recipe)?;
     // A smaller capacity for few features keeps the features of a task close together in memory.
     if is_small(recipe) {
         LaneGroup::<S, _, FEW, SHORT_TRAJECTORY>::boxed(recipe, seeds, network, judge)

@@ -52,8 +52,8 @@ pub struct Verdict {
 pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedContext>> {
     let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
     let rng = &mut Rng::stream(seed, RngStream::Evaluation);
-    let first = |of: &[f32], n: usize| of.iter().take(n).map(|x| f64::from(*x)).collect::<Vec<_>>();
-    let wide = |phi: &SVector<f32, OWN>| first(phi.as_slice(), recipe.dim);
+    let wide = |of: &[f32]| of.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+    let of_state = |phi: &SVector<f32, OWN>| wide(&phi.as_slice()[..recipe.dim]);
     let context = |number| {
         let task: AnyTask<OWN> = tasks.draw_in_turn(seed, number, gamma, rng)?;
         let unknown = "a task whose true values are known";
@@ -61,18 +61,18 @@ pub fn contexts(recipe: &Recipe, count: usize, seed: u64) -> Result<Vec<JudgedCo
         let KnownValues { features: states, weights, values } =
             task.known_values(recipe.dim, gamma)?.ok_or(unknown)?;
         let mut state = task.initial_state(rng);
-        let (mut features, mut rewards) = (wide(&task.features(state)), Vec::new());
+        let (mut features, mut rewards) = (of_state(&task.features(state)), Vec::new());
         for _ in 0..recipe.context_length {
             let transition = task.transition(&mut state, rng);
             rewards.push(transition.reward.into());
-            features.extend(wide(&transition.phi_next));
+            features.extend(of_state(&transition.phi_next));
         }
         Ok(JudgedContext {
             features,
             rewards,
-            states: first(&states, states.len()),
-            weights: first(&weights, weights.len()),
-            values: first(&values, values.len()),
+            states: wide(&states),
+            weights: wide(&weights),
+            values: wide(&values),
         })
     };
     (0..count as u64).map(context).collect()
