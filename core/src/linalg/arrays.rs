@@ -89,9 +89,9 @@ kernel! {
         a: &'a SMatrix<S, R, K>,
         x: &'a SVector<S, K>,
     ) -> SVector<S, R> {
-        let mut out = zeros();
-        column(&a.data.0, &x.data.0[0], &mut out.data.0[0]);
-        out
+        let mut out = [S::ZERO; R];
+        column(&a.data.0, &x.data.0[0], &mut out);
+        vector(out)
     }
 }
 
@@ -137,9 +137,9 @@ fn tile<const I: usize, const J: usize, S: Scalar, const R: usize, const K: usiz
             }
         }
     }
-    for (out, sums) in out.iter_mut().zip(sums) {
-        if let Some(out) = out.as_chunks_mut::<I>().0.get_mut(n) {
-            *out = sums;
+    for j in 0..J {
+        if let Some(out) = out[j].as_chunks_mut::<I>().0.get_mut(n) {
+            *out = sums[j];
         }
     }
 }

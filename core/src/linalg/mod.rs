@@ -103,8 +103,8 @@ kernel! {
         s: S,
         b: &'a SMatrix<S, R, C>,
     ) {
-        for (to, from) in a.data.0.iter_mut().zip(&b.data.0) {
-            arrays::add_scaled(to, s, from);
+        for j in 0..C {
+            arrays::add_scaled(&mut a.data.0[j], s, &b.data.0[j]);
         }
     }
 }

@@ -1,3 +1,4 @@
+use super::windows::windows_of;
 use super::{
     Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Targets,
     TrainerSettings, TrajectoryBuffer, Windows, td_errors, td_update,
@@ -142,65 +143,30 @@ impl<S: Scalar, N: Network<S>, E: TaskDistribution<S::Element, D>, const D: usiz
 
     /// Updates the network, and the reference, by the trajectory that was sampled.
     fn learn(&mut self) -> Result<()> {
-        let TrainerSettings {
-            context_len,
-            batch_size,
-            context_len_range,
-            optimizer,
-            loss,
-            clip_norm,
-            ..
-        } = self.settings;
+        let TrainerSettings { context_len, batch_size, context_len_range, loss, .. } =
+            self.settings;
         let gamma = S::from_f64(self.gamma);
+        let TrajectoryBuffer { dim, features, rewards, targets, lengths } = &mut self.trajectory;
+        let lengths = lengths.get(..batch_size).unwrap_or_default();
+        let sampled = (features.as_flattened(), rewards.as_slice());
         let windows = match context_len_range {
-            None => self.trajectory.windows(context_len, batch_size, gamma)?,
+            None => windows_of(*dim, sampled, [context_len, batch_size], gamma)?,
             Some(_) => {
                 // They ascend.
-                let lengths = self.trajectory.lengths.get(..batch_size).unwrap_or_default();
                 let largest = lengths.last().copied().unwrap_or_default();
-                self.trajectory.windows(largest, 1, gamma)?.growing(lengths)?
+                windows_of(*dim, sampled, [largest, 1], gamma)?.growing(lengths)?
             }
         };
-        let given = self.trajectory.targets.get(..windows.count()).unwrap_or_default();
+        let given = targets.get_mut(..windows.count()).unwrap_or_default();
         // The reference has the network's targets, or TD's if these are the residual gradient's.
-        let (targets, of_reference) = match loss {
-            Loss::TdError => (Targets::Bootstrapped, Targets::Bootstrapped),
-            Loss::TrueValue | Loss::MonteCarlo { .. } => {
-                (Targets::Given(given), Targets::Given(given))
-            }
-            Loss::ResidualGradient => (Targets::Residual(&[]), Targets::Bootstrapped),
+        let of_reference = match loss {
+            Loss::TrueValue | Loss::MonteCarlo { .. } => Targets::Given(given),
+            Loss::TdError | Loss::ResidualGradient => Targets::Bootstrapped,
         };
         let [_, slope] = self.reference.batch_gradient(&windows, of_reference)?;
         self.reference_adam.step(from_mut(&mut self.reference.step_size), &[slope]);
-        let (network, gradient) = (&mut self.network, &mut self.gradient);
-        if let (Optimizer::Adam(_), Some(adam)) = (optimizer, &mut self.adam) {
-            gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-            self.loss = match targets {
-                Targets::Residual(_) => residual_gradient::<S, T, N>(network, &windows, gradient)?,
-                targets => network.batch_gradient(&windows, targets, gradient)?,
-            };
-            clip(gradient, clip_norm);
-            adam.step(network.parameters_mut(), gradient);
-        } else {
-            let step_size = match optimizer {
-                Optimizer::Td { step_size } => S::from_f64(step_size),
-                // The gradient of the squared error, of which Adam takes the step.
-                _ => S::from_f64(-2.0),
-            };
-            let mut sum = S::ZERO;
-            for t in 0..windows.count() {
-                let delta = td_update(network, &windows, t, targets, step_size, gradient)?;
-                sum += delta * delta;
-                if let Some(adam) = &mut self.adam {
-                    clip(gradient, clip_norm);
-                    adam.step(network.parameters_mut(), gradient);
-                    continue;
-                }
-                let numbers = network.parameters_mut().numbers_mut().zip(gradient.numbers());
-                numbers.for_each(|(theta, g)| *theta += *g);
-            }
-            self.loss = sum / S::from_count(windows.count() as u64);
-        }
+        let learner = (&mut self.network, &mut self.adam, &mut self.gradient);
+        self.loss = update(learner, &windows, given, &self.settings)?;
         Ok(())
     }
 
@@ -256,17 +222,50 @@ fn clip<S: Scalar>(gradient: &mut impl Parameters<S>, limit: Option<f64>) {
     }
 }
 
-/// Returns the loss of a batch and, added to `gradient`, its residual gradient. A call of its own: on the stack it
-/// has T errors.
-#[inline(never)]
-fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
-    network: &mut N,
+/// Updates a network by a batch, and returns the loss before. `targets` holds those that are given, and is else room for
+/// the errors of the residual gradient. (It is compiled for each network, whatever the capacity for a trajectory is.)
+fn update<S: Scalar, N: Network<S>>(
+    (network, adam, gradient): (&mut N, &mut Option<Adam<N::Parameters>>, &mut N::Parameters),
     windows: &Windows<S>,
-    gradient: &mut N::Parameters,
+    targets: &mut [S],
+    settings: &TrainerSettings,
 ) -> Result<S> {
-    let mut errors = [S::ZERO; T];
-    td_errors(network, windows, &mut errors)?;
-    network.batch_gradient(windows, Targets::Residual(&errors), gradient)
+    let TrainerSettings { optimizer, clip_norm, .. } = *settings;
+    let of_batch = matches!(optimizer, Optimizer::Adam(_));
+    let targets = match settings.loss {
+        Loss::TdError => Targets::Bootstrapped,
+        Loss::TrueValue | Loss::MonteCarlo { .. } => Targets::Given(targets),
+        Loss::ResidualGradient if of_batch => {
+            td_errors(network, windows, targets)?;
+            Targets::Residual(targets)
+        }
+        Loss::ResidualGradient => Targets::Residual(&[]),
+    };
+    if let (true, Some(adam)) = (of_batch, &mut *adam) {
+        gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+        let loss = network.batch_gradient(windows, targets, gradient)?;
+        clip(gradient, clip_norm);
+        adam.step(network.parameters_mut(), gradient);
+        return Ok(loss);
+    }
+    let step_size = match optimizer {
+        Optimizer::Td { step_size } => S::from_f64(step_size),
+        // The gradient of the squared error, of which Adam takes the step.
+        _ => S::from_f64(-2.0),
+    };
+    let mut sum = S::ZERO;
+    for t in 0..windows.count() {
+        let delta = td_update(network, windows, t, targets, step_size, gradient)?;
+        sum += delta * delta;
+        if let Some(adam) = adam {
+            clip(gradient, clip_norm);
+            adam.step(network.parameters_mut(), gradient);
+            continue;
+        }
+        let numbers = network.parameters_mut().numbers_mut().zip(gradient.numbers());
+        numbers.for_each(|(theta, g)| *theta += *g);
+    }
+    Ok(sum / S::from_count(windows.count() as u64))
 }
 
 impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {

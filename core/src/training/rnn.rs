@@ -216,16 +216,16 @@ kernel! {
         after: &'a mut [[S; H]; L],
     ) {
         // The compiler then knows the number of inputs.
-        after[0] = match token.get(..rnn.inputs) {
-            Some(fewer) if fewer.len() < X => rnn.first.forward(fewer, &before[0]),
-            _ => rnn.first.forward(token, &before[0]),
-        };
+        match token.get(..rnn.inputs) {
+            Some(fewer) if fewer.len() < X => rnn.first.forward(fewer, &before[0], &mut after[0]),
+            _ => rnn.first.forward(token, &before[0], &mut after[0]),
+        }
         for (l, layer) in (1..L).zip(&rnn.upper) {
             let below = match rnn.layer_input {
                 LayerInput::Current => after[l - 1],
                 LayerInput::Delayed => before[l - 1],
             };
-            after[l] = layer.forward(&below, &before[l]);
+            layer.forward(&below, &before[l], &mut after[l]);
         }
     }
 }
@@ -297,9 +297,9 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         [input, recurrent.as_mut_slice(), bias.as_mut_slice()]
     }
 
-    /// Returns tanh(W_ax x + W_aa a + b), each sum in ascending order.
+    /// Computes out = tanh(W_ax x + W_aa a + b), each sum in ascending order.
     #[inline(always)]
-    fn forward(&self, x: &[S], a: &[S; H]) -> [S; H] {
+    fn forward(&self, x: &[S], a: &[S; H], out: &mut [S; H]) {
         let mut sum = self.bias.data.0[0];
         for (column, x_j) in self.input.data.0.iter().zip(x) {
             add_scaled(&mut sum, *x_j, column);
@@ -307,12 +307,11 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         for (column, a_j) in self.recurrent.data.0.iter().zip(a) {
             add_scaled(&mut sum, *a_j, column);
         }
-        // (`map` may stay a call, which a kernel must not make.)
-        for x in &mut sum {
-            keep_apart::<S>();
+        // In `out`, so that the sums stay in registers. (`map` may stay a call, which a kernel must not make.)
+        *out = sum;
+        for x in out {
             *x = x.tanh();
         }
-        sum
     }
 
     /// Backpropagates g, the adjoint of the pre-activation in [`RnnLayer::forward`], into the adjoints of the

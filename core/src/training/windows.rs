@@ -319,12 +319,28 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// Returns [`Error::CapacityExceeded`] if that is more than T, and the errors of [`Windows::new`].
     #[inline(always)]
     pub fn windows(&self, context_len: usize, windows: usize, gamma: S) -> Result<Windows<'_, S>> {
-        let len = context_len.saturating_add(windows).saturating_add(2);
-        ensure(len <= T, Error::capacity("trajectory", T))?;
-        let features = self.features.as_flattened().get(..len * self.dim).unwrap_or_default();
-        let rewards = self.rewards.get(..len - 1).unwrap_or_default();
-        Windows::new(self.dim, features, rewards, context_len, gamma)
+        windows_of(
+            self.dim,
+            (self.features.as_flattened(), &self.rewards),
+            [context_len, windows],
+            gamma,
+        )
     }
+}
+
+/// Returns [`TrajectoryBuffer::windows`] of its features and rewards, with its errors.
+#[inline(always)]
+pub(super) fn windows_of<'a, S: Scalar>(
+    dim: usize,
+    (features, rewards): (&'a [S], &'a [S]),
+    [context_len, windows]: [usize; 2],
+    gamma: S,
+) -> Result<Windows<'a, S>> {
+    let (len, room) = (context_len.saturating_add(windows).saturating_add(2), rewards.len());
+    ensure(len <= room, Error::capacity("trajectory", room))?;
+    let features = features.get(..len * dim).unwrap_or_default();
+    let rewards = rewards.get(..len - 1).unwrap_or_default();
+    Windows::new(dim, features, rewards, context_len, gamma)
 }
 
 /// The two sides of an outer product of tokens, x x'^T.

@@ -45,8 +45,8 @@ const STUCK_BELOW: f64 = 0.9;
 const POINTS: usize = 20;
 const OF_LOG: usize = 20;
 /// The number of contexts that measure linearity, and of random queries in each.
-const LINEAR: usize = 5;
-const RANDOM_QUERIES: usize = 48;
+const LINEAR: usize = 2;
+const RANDOM_QUERIES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {

@@ -4,9 +4,9 @@ use super::Family;
 use crate::estimator::TransitionSink;
 use compute::capacity::STATES;
 use compute::log::SeedRun;
-use ictd_core::context::{Context, Growing, TdSums, TdSystem};
+use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
-use ictd_core::linalg::linear_system;
+use ictd_core::linalg::{add_outer, linear_system};
 use ictd_core::mask::Td0Trace;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _};
@@ -60,19 +60,21 @@ pub struct Benchmark {
 
 type Seen<const D: usize> = Context<D, Td0Trace<f64>, Growing, f64>;
 
+/// A system A w = b of LSTD(lambda).
+type System<const D: usize> = (SMatrix<f64, D, D>, SVector<f64, D>);
+
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 fn lstd<const D: usize>(
-    TdSums { second_moments, .. }: &TdSums<f64, D>,
-    TdSystem { a, b, .. }: &TdSystem<f64, D>,
+    second_moments: &[[f64; D]; D],
+    (mut a, b): System<D>,
     len: f64,
     ridge: f64,
 ) -> SVector<f64, D> {
-    let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| a[j][i]);
     for i in 0..D {
         let square = 0.5 * second_moments[i][i];
         a[(i, i)] += if square > 0.0 { ridge * square / len } else { 1.0 };
     }
-    let solved = linear_system::solve(a, (*b).into(), D, "LSTD");
+    let solved = linear_system::solve(a, b, D, "LSTD");
     solved.unwrap_or_else(|_| SVector::zeros())
 }
 
@@ -113,8 +115,6 @@ impl Benchmark {
     ) -> Result<Errors, Error> {
         let (mut rng, BenchmarkCell { family, d, gamma }) = (Rng::new(seed), cell);
         let model = UniversalModel::<f64>::new(gamma)?;
-        // The sums for lambda = 1, which the model does not read.
-        let returns = UniversalModel::with_mask(gamma, Td0Trace::new(gamma)?)?;
         let task: Mrp<f64, D, STATES> = family.draw(d, gamma, &mut rng)?;
         let (seen_as, noise) = (family.seen_as(&task, d, &mut rng)?, family.noise(&mut rng));
         let (v, d_p) = (task.true_value(gamma)?, seen_as.stationary_distribution()?);
@@ -124,35 +124,38 @@ impl Benchmark {
             let error = task.msve(&d_p, &v_hat, &v) / of_zero;
             if error < DIVERGED { error } else { DIVERGED }
         };
-        let mut contexts = [&model, &returns].map(UniversalModel::context::<D>);
+        let mut context = model.context::<D>();
         let mut td = [SVector::<f64, D>::zeros(); STEP_SIZES.len()];
         let (mut trace, mut state) = (td[0], task.initial_state(&mut rng));
+        // LSTD(1)'s trace and system, which the model does not read.
+        let (mut trace_1, mut a_1, mut b_1) = (td[0], SMatrix::<f64, D, D>::zeros(), td[0]);
         let mut found = Vec::new();
         for n in LENGTHS {
             let skips = |least: u64, one_in: usize| n > least && index % one_in != 0;
             if skips(200, 5) || skips(1000, 40) || skips(5000, 200) {
                 break;
             }
-            while contexts[0].len() < n {
+            while context.len() < n {
                 let s = state;
                 let mut t = seen_as.transition(&mut state, &mut rng);
                 if noise > 0.0 {
                     t.reward += noise * rng.normal::<f64>();
                 }
                 let rho = task.transition_from(s)[state] / seen_as.transition_from(s)[state];
-                for context in &mut contexts {
-                    TransitionSink::observe(context, &t, rho, false)?;
-                }
+                TransitionSink::observe(&mut context, &t, rho, false)?;
+                trace_1 = (trace_1 * gamma + t.phi) * rho;
+                add_outer(&mut a_1, &trace_1, &(t.phi - t.phi_next * gamma));
+                b_1 += trace_1 * t.reward;
                 trace = (trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi) * rho;
                 for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
                     let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);
                     *w += trace * (alpha * delta);
                 }
             }
-            let value = model.value_function(&contexts[0])?;
-            let sums = model.sums(&contexts[0], model.gvf(0))?;
-            let [of_td, traced] = sums.systems;
-            let systems = [of_td, traced, returns.sums(&contexts[1], model.gvf(0))?.systems[1]];
+            let value = model.value_function(&context)?;
+            let sums = model.sums(&context, model.gvf(0))?;
+            let [of_td, traced] = sums.systems.map(|of| (of.a.into(), of.b.into()));
+            let systems = [of_td, traced, (a_1, b_1)];
             // LSTD and TD get the model's own bounds on features and values.
             let bounded = |weights: SVector<f64, D>| {
                 let most = value.value_clip.into_iter().map(f64::abs).fold(0.0, f64::max);
@@ -161,14 +164,14 @@ impl Benchmark {
                 error(&|phi| value.at(phi))
             };
             let lstd = std::array::from_fn(|at| {
-                let system = &systems[at / RIDGES.len()];
-                bounded(lstd(&sums, system, n as f64, RIDGES[at % RIDGES.len()]))
+                let system = systems[at / RIDGES.len()];
+                bounded(lstd(&sums.second_moments, system, n as f64, RIDGES[at % RIDGES.len()]))
             });
             found.push(ContextErrors {
                 universal: error(&|phi| value.at(phi)),
                 lstd,
                 td: td.map(bounded),
-                paper: paper(&contexts[0]).map(|value| error(&|phi| value.at(phi))),
+                paper: paper(&context).map(|value| error(&|phi| value.at(phi))),
             });
         }
         Ok(Errors(found))
