@@ -44,9 +44,11 @@ const STUCK_BELOW: f64 = 0.9;
 /// The largest number of log points that are evaluated, and the number of contexts per draw for them.
 const POINTS: usize = 20;
 const OF_LOG: usize = 20;
-/// The number of contexts that measure linearity, and of random queries in each.
-const LINEAR: usize = 2;
-const RANDOM_QUERIES: usize = 16;
+/// The number of contexts that measure linearity, and of random queries in each: more with softmax attention, whose
+/// functions are not linear.
+const LINEAR: [usize; 2] = [2, 16];
+const SOFTMAX: [usize; 2] = [5, RANDOM_QUERIES];
+const RANDOM_QUERIES: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
@@ -189,7 +191,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 of.push(AlgorithmStep::new(algorithm, &context.transitions, recipe.gamma)?);
             }
             means.push(PreconditionedTd::from_statistic(&context.statistic));
-            if recipe.attention == AttentionKind::Linear && at >= LINEAR {
+            if recipe.attention == AttentionKind::Linear && at >= LINEAR[0] {
                 context.transitions = Vec::new();
             }
             contexts.push(context);
@@ -324,9 +326,13 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let mut largest = 0.0_f64;
-        for context in &self.contexts[..LINEAR] {
+        let [contexts, queries] = match self.recipe.attention {
+            AttentionKind::Softmax => SOFTMAX,
+            _ => LINEAR,
+        };
+        for context in &self.contexts[..contexts] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-            let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
+            let queries: Vec<SVector<f64, D>> = (0..queries).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
             let left = left_by_linear(&queries, &values)?;
             // NaN propagates.

@@ -67,6 +67,7 @@ def test_the_model_that_was_trained_predicts():
         {"layers": 2, "layer_sharing": "sequential"},
         {"layers": 1, "trace_decay": 0.9, "gamma": 0.5},
         {"layers": 2, "attention": "softmax", "dim": 4},
+        {"layers": 6, "attention": "softmax", "dim": 9, "states": 10},
     ],
 )
 def test_the_model_of_a_run_is_that_of_its_folder(recipe, tmp_path):

@@ -132,7 +132,8 @@ fn the_same_command_makes_every_damaged_file_of_a_run_again_or_refuses_it_by_nam
     let train = format!("train {small} --seeds 2");
     for command in [
         &train,
-        &format!("{train} --attention softmax --layers 1"),
+        // Of more features and layers than the paper's, whose network is another.
+        &format!("{train} --attention softmax --dim 9 --states 10 --layers 5"),
         &format!("{train} --network rnn"),
         "sweep plan.toml",
     ] {

@@ -120,7 +120,7 @@ fn a_trained_seed_is_preconditioned_td_by_its_block_alone() {
 fn what_a_linear_function_leaves_over_is_found() {
     let mut rng = Rng::new(1);
     let queries: Vec<SVector<f64, 4>> =
-        (0..16).map(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))).collect();
+        (0..48).map(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))).collect();
     let left = |v: fn(&SVector<f64, 4>) -> f64| {
         let values: Vec<f64> = queries.iter().map(v).collect();
         left_by_linear(&queries, &values).unwrap()
