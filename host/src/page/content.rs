@@ -31,16 +31,9 @@ pub struct Content {
 
 impl Content {
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
-        let (read, of_machine) = rayon::join(
-            || read(directory, damaged, catalogue),
-            || {
-                Ok::<_, Error>((
-                    live::story().context("the report's live part")?,
-                    digests::rows().context("the digests")?,
-                ))
-            },
-        );
-        let ((runs, left_out), (story, digests)) = (read?, of_machine?);
+        let (runs, left_out) = read(directory, damaged, catalogue)?;
+        let story = live::story().context("the report's live part")?;
+        let digests = digests::rows().context("the digests")?;
         Ok(Content { runs, left_out, digests, story })
     }
 

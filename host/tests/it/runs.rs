@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 #[test]
 fn verification_stays_below_its_bounds_at_layer_40() {
     for successors in ["independent", "trajectory"] {
-        let result = object(&Folder::new(), 0, &format!("verify --successors {successors}"));
+        let result =
+            object(&Folder::new(), 0, &format!("verify --successors {successors} --seeds 5"));
         let rows = result["constructions"].as_object().unwrap();
         assert_eq!(rows.len(), 10);
         for (name, row) in rows {
@@ -76,8 +77,8 @@ fn a_run_has_the_same_bytes_with_other_threads_from_its_config_and_drawn_again()
         "train --tasks 12 --batches 1 --batch-size 4 --context-length 6 --seeds 2",
         "predict x.csv --column x --gamma 0.5 --gamma 0.9 --dim 6 --model universal.ictd",
         // So little training need not make a claim hold.
-        "comparison --seeds 2 --tasks 40",
-        "rnn-context --seeds 2 --tasks 40",
+        "figure-2 --seeds 2 --tasks 40",
+        "rnn-context --seeds 1 --tasks 10",
         "control --seeds 2",
     ] {
         let name = line.split(' ').next().unwrap();
