@@ -50,7 +50,7 @@ fn a_stream_trains_weights_that_predict_another_stream_better_at_any_scale() {
         let mut trainer = begun(settings);
         let test = oscillator(100 + seed, 2000, amplitude);
         let before = error(&trainer, &test);
-        for phi in oscillator(seed, 20_000, amplitude) {
+        for phi in oscillator(seed, 10_000, amplitude) {
             trainer.observe(&phi, phi[0]).unwrap();
         }
         let after = error(&trainer, &test);

@@ -51,8 +51,10 @@ pub(crate) fn cut<'a>(text: &'a str, style: &TextStyle, most: f64) -> Cow<'a, st
     if width(text, style) <= most {
         return text.into();
     }
-    let ends = text.char_indices().rev().map(|(end, _)| format!("{}…", text[..end].trim_end()));
-    ends.into_iter().find(|cut| width(cut, style) <= most).unwrap_or_default().into()
+    let cut = |end: usize| format!("{}…", text[..end].trim_end());
+    let ends: Vec<usize> = text.char_indices().map(|(end, _)| end).collect();
+    let fitting = ends.partition_point(|end| width(&cut(*end), style) <= most);
+    ends[..fitting].last().map_or(String::new(), |end| cut(*end)).into()
 }
 
 /// Returns the glyph of a character; a missing one shows as the font's empty box.

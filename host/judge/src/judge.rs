@@ -44,11 +44,12 @@ const STUCK_BELOW: f64 = 0.9;
 /// The largest number of log points that are evaluated, and the number of contexts per draw for them.
 const POINTS: usize = 20;
 const OF_LOG: usize = 20;
-/// The number of contexts that measure linearity, and of random queries in each: more with softmax attention, whose
+/// The number of contexts that are probed for linearity, and of random queries in each; more with softmax attention, whose
 /// functions are not linear.
-const LINEAR: [usize; 2] = [2, 16];
-const SOFTMAX: [usize; 2] = [5, RANDOM_QUERIES];
-const RANDOM_QUERIES: usize = 48;
+const PROBED: usize = 2;
+const PROBES: usize = 16;
+const SOFTMAX_PROBED: usize = 5;
+const SOFTMAX_PROBES: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
@@ -191,7 +192,7 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
                 of.push(AlgorithmStep::new(algorithm, &context.transitions, recipe.gamma)?);
             }
             means.push(PreconditionedTd::from_statistic(&context.statistic));
-            if recipe.attention == AttentionKind::Linear && at >= LINEAR[0] {
+            if recipe.attention == AttentionKind::Linear && at >= PROBED {
                 context.transitions = Vec::new();
             }
             contexts.push(context);
@@ -326,13 +327,13 @@ impl<const D: usize, const K: usize> Evaluation<D, K> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let mut largest = 0.0_f64;
-        let [contexts, queries] = match self.recipe.attention {
-            AttentionKind::Softmax => SOFTMAX,
-            _ => LINEAR,
+        let (probed, probes) = match self.recipe.attention {
+            AttentionKind::Softmax => (SOFTMAX_PROBED, SOFTMAX_PROBES),
+            _ => (PROBED, PROBES),
         };
-        for context in &self.contexts[..contexts] {
+        for context in &self.contexts[..probed] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-            let queries: Vec<SVector<f64, D>> = (0..queries).map(feature).collect();
+            let queries: Vec<SVector<f64, D>> = (0..probes).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
             let left = left_by_linear(&queries, &values)?;
             // NaN propagates.
@@ -582,12 +583,12 @@ pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64
     Ok(left.sum::<f64>() / values.iter().map(|v| v * v).sum::<f64>())
 }
 
-/// Returns argmin_w sum (v - <w, phi>)^2 over at most `RANDOM_QUERIES` values.
+/// Returns argmin_w sum (v - <w, phi>)^2 over at most `SOFTMAX_PROBES` values.
 fn best_weights<const D: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],
 ) -> Result<SVector<f64, D>> {
-    const M: usize = RANDOM_QUERIES;
+    const M: usize = SOFTMAX_PROBES;
     let a = SMatrix::<f64, M, D>::from_fn(|i, j| queries.get(i).map_or(0.0, |phi| phi[j]));
     let b = SVector::<f64, M>::from_fn(|i, _| values.get(i).copied().unwrap_or(0.0));
     linear_system::least_squares(a, b, [queries.len(), D], "the best linear function")
