@@ -37,13 +37,13 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
 /// Returns the width of a text in pixels, without kerning.
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let Some(face) = face(style.bold) else { return 0.0 };
-    let window_of_span = |span: Span| {
+    let of_span = |span: Span| {
         let glyphs = span.text.chars().map(|c| glyph(face, c));
         let units = glyphs.map(|glyph| face.glyph_hor_advance(glyph).unwrap_or(0));
         let units: f64 = units.map(f64::from).sum();
         units * span.size / face.units_per_em() as f64
     };
-    spans(text, style).into_iter().map(window_of_span).sum()
+    spans(text, style).into_iter().map(of_span).sum()
 }
 
 /// Returns a text, or the beginning of it that is no wider than so many pixels, with an ellipsis.

@@ -150,8 +150,7 @@ impl std::fmt::Display for Threshold {
 pub fn most<const N: usize>(of: RunMeasurements, needs: [(&str, Threshold); N]) -> Judgement {
     let values = needs.map(|(metric, _)| of.in_draws(metric));
     let met = |samples: [&[f64]; N]| {
-        let meets =
-            |seed: &usize| needs.iter().zip(samples).all(|((_, needs), of)| needs.met(&of[*seed]));
+        let meets = |seed: &usize| (0..N).all(|i| needs[i].1.met(&samples[i][*seed]));
         let seeds = samples[0].len();
         (0..seeds).filter(meets).count() as f64 / seeds as f64
     };
