@@ -291,12 +291,14 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
             S::per_lane(|lane| Some(tasks.get(lane)?.as_ref()?.initial_state(rngs.get_mut(lane)?)));
         // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
+            let row = self.features.as_flattened_mut().get_mut(k * self.dim..).unwrap_or_default();
+            let row = row.get_mut(..self.dim).unwrap_or_default();
+            let Some(rewards) = self.rewards.get_mut(k) else { return Err(none) };
             let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).zip(paths.as_mut());
             for (lane, (((task, rng), state), path)) in lanes.enumerate() {
                 let (Some(task), Some(state)) = (task, state) else { return Err(none) };
                 let phi = task.features(*state);
-                let row = self.features.as_flattened_mut().get_mut(k * self.dim..);
-                for (to, phi) in row.into_iter().flatten().zip(phi.iter().take(self.dim)) {
+                for (to, phi) in row.iter_mut().zip(phi.iter()) {
                     to.set_lane(lane, *phi);
                 }
                 if has_targets {
@@ -305,9 +307,7 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
                 }
                 if k < last {
                     let (reward, next) = task.step(*state, rng);
-                    if let Some(to) = self.rewards.get_mut(k) {
-                        to.set_lane(lane, reward);
-                    }
+                    rewards.set_lane(lane, reward);
                     *state = next;
                 }
             }
