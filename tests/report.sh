@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The report in a browser, clicked: installs Chromium if it is missing (Debian), and fails without it.
+# The report in a browser, clicked, and its module: installs Chromium and Node.js if they are missing (Debian), and fails
+# without them.
 #   tests/report.sh
 #   ICTD_SCREENSHOTS=DIR tests/report.sh    leaves pictures of the page in DIR
 set -euo pipefail
@@ -8,5 +9,6 @@ cd "$(dirname "$0")/.."
 
 [ -n "${CHROMIUM:-}" ] || command -v chromium-browser google-chrome chrome >/dev/null ||
     need chromium chromium
-CI=1 cargo test -p live "$@"
+need node nodejs
+CI=1 cargo test -p host --test it live_module "$@"
 CI=1 cargo test -p host --test it report_page "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rebuilds host/assets/report/live.wasm, the core inside the report:
 #   host/live/build.sh
-# The tests hold what it computes against the core: cargo test -p live
+# The tests hold what it computes against the core: cargo test -p host --test it live_module
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/platforms/cargo-for.sh

@@ -6,6 +6,15 @@ pub(crate) use std::fs;
 pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::{Command, Output, Stdio};
 
+/// Says that a test did not run since something is missing, which is a failure under CI. Not captured, unlike println: a run
+/// without it must not look like one with it.
+#[track_caller]
+pub(crate) fn not_run(reason: &str) {
+    use std::io::Write;
+    assert!(std::env::var_os("CI").is_none(), "NOT RUN: {reason}");
+    let _ = writeln!(std::io::stderr(), "NOT RUN: {reason}");
+}
+
 /// A folder of its own, which goes with it.
 pub(crate) struct Folder(tempfile::TempDir);
 

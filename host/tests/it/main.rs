@@ -16,6 +16,7 @@ mod floors;
 mod forecasts;
 mod gait;
 mod interchange;
+mod live_module;
 mod logged;
 mod outcomes;
 mod own_data;
